@@ -1,0 +1,182 @@
+import { context } from '@opentelemetry/api';
+import { Pool, type PoolClient } from 'pg';
+import { deadlineExceeded, ServiceError, unavailable } from './errors.ts';
+import type { Logger } from './log.ts';
+import { inSpan, meter, SpanKind, tracer } from './telemetry.ts';
+
+/** A prepared statement: `name` is its identity in the pool, in traces and in metrics. */
+export interface Statement {
+  name: string;
+  text: string;
+  values?: readonly unknown[];
+}
+
+/** For whom and until when the database works: a handler's `CallContext`, with the organization of its identity. */
+export interface Scope {
+  /** The tenant whose rows may be seen. Empty: none, for tables that stand above tenants. */
+  organization: string;
+  /** Epoch milliseconds. */
+  deadline: number;
+  signal?: AbortSignal;
+}
+
+/** Runs a statement in the transaction. */
+export type Query = <Row = Record<string, unknown>>(statement: Statement) => Promise<Row[]>;
+
+export interface DatabaseOptions {
+  /** Name of the service, for metrics. */
+  name: string;
+  url: string;
+  maxConnections: number;
+  log: Logger;
+  /** Sends statements without waiting for the answers before; COPY and cursors are then refused. */
+  pipeline: boolean;
+}
+
+const TENANT: Statement = {
+  name: 'tenant',
+  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true)`,
+};
+
+/**
+ * The connections of a service to PostgreSQL. All work happens in a transaction whose tenant is set for row-level security and whose
+ * statements end with the caller's deadline. A connection that saw an error, a cancellation or a deadline is destroyed.
+ */
+export class Database {
+  readonly #pool: Pool;
+  readonly #spans = tracer('database');
+  readonly #duration = meter('database').createHistogram('db.client.operation.duration', { unit: 's', description: 'Time of a statement.' });
+  readonly #closeMetrics: () => void;
+
+  constructor({ name, url, maxConnections, log, pipeline }: DatabaseOptions) {
+    this.#pool = new Pool({
+      connectionString: url,
+      max: maxConnections,
+      application_name: `crs-${name}`,
+      pipeline,
+      idleTimeoutMillis: 60_000,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+    } as ConstructorParameters<typeof Pool>[0]);
+    // An idle connection that breaks is replaced on next use.
+    this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
+    const gauge = meter('database').createObservableGauge('db.client.connection.count', { description: 'Connections by state.' });
+    const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+      const pool = { 'db.client.connection.pool.name': name };
+      result.observe(this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'idle' });
+      result.observe(this.#pool.totalCount - this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'used' });
+      result.observe(this.#pool.waitingCount, { ...pool, 'db.client.connection.state': 'waiting' });
+    };
+    gauge.addCallback(observe);
+    this.#closeMetrics = () => gauge.removeCallback(observe);
+  }
+
+  /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
+  read<Row = Record<string, unknown>>(scope: Scope, statement: Statement): Promise<Row[]> {
+    return this.#use(scope, async (client) => {
+      const [, , rows] = await allOrFirstError([
+        client.query('begin'),
+        client.query(tenant(scope)),
+        this.#run<Row>(client, statement),
+        client.query('commit'),
+      ]);
+      return rows;
+    });
+  }
+
+  /** A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. */
+  transact<T>(scope: Scope, work: (query: Query, client: PoolClient) => Promise<T>): Promise<T> {
+    return this.#use(scope, async (client) => {
+      await allOrFirstError([client.query('begin'), client.query(tenant(scope))]);
+      const result = await work((statement) => this.#run(client, statement), client);
+      await client.query('commit');
+      return result;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closeMetrics();
+    await this.#pool.end();
+  }
+
+  #run<Row>(client: PoolClient, statement: Statement): Promise<Row[]> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': statement.name };
+    const started = performance.now();
+    return inSpan(this.#spans, statement.name, { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } }, context.active(), async () => {
+      try {
+        const { rows } = await client.query({ name: statement.name, text: statement.text, values: [...(statement.values ?? [])] });
+        return rows as Row[];
+      } finally {
+        this.#duration.record((performance.now() - started) / 1000, attributes);
+      }
+    });
+  }
+
+  async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#acquire(scope);
+    let broken = true;
+    const stop = Promise.withResolvers<never>();
+    const onAbort = () => stop.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
+    // Work that outlives its caller must not hold the connection.
+    const timer = setTimeout(onAbort, Math.max(0, scope.deadline - Date.now()));
+    scope.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const result = await Promise.race([work(client), stop.promise]);
+      broken = false;
+      return result;
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      clearTimeout(timer);
+      scope.signal?.removeEventListener('abort', onAbort);
+      client.release(broken);
+      // A released client would wait for the answers that are still out.
+      if (broken) socketOf(client).destroy();
+    }
+  }
+
+  async #acquire(scope: Scope): Promise<PoolClient> {
+    const wait = scope.deadline - Date.now();
+    if (wait <= 0 || scope.signal?.aborted) throw deadlineExceeded();
+    const pending = this.#pool.connect();
+    const late = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => late.resolve('late'), wait);
+    try {
+      const client = await Promise.race([pending, late.promise]);
+      if (client !== 'late') return client;
+      pending.then((unused) => unused.release(), () => {});
+      throw deadlineExceeded();
+    } catch (error) {
+      throw error instanceof ServiceError ? error : unavailable('The database is not available.', error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function socketOf(client: PoolClient): { destroy(): void } {
+  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
+}
+
+function tenant(scope: Scope) {
+  return { ...TENANT, values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))] };
+}
+
+/** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */
+async function allOrFirstError<T extends readonly unknown[]>(promises: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const results = await Promise.allSettled(promises as Promise<unknown>[]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
+
+function translate(error: unknown): unknown {
+  if (error instanceof ServiceError || !(error instanceof Error)) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === '57014') return deadlineExceeded(error);
+  if (code === '40001' || code === '40P01') return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
+  const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
+  if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
+  return error;
+}

@@ -1,0 +1,70 @@
+import type { Logger } from './log.ts';
+
+/** Something that runs until it is stopped. */
+export interface Service<Addresses extends Record<string, string> = Record<string, string>> {
+  /** Opens what it needs and starts to serve. @returns where it listens, by listener, as `host:port` */
+  start(): Promise<Addresses>;
+  /** Drains and closes, in reverse order of opening. Stopping twice is one stop. */
+  stop(): Promise<void>;
+}
+
+/** What was opened, to be closed in reverse order; each step bounded, so that one that hangs can't hold the others. */
+export class Closer {
+  readonly #steps: { name: string; close: () => Promise<unknown> | unknown }[] = [];
+  readonly #log: Logger;
+  #closing: Promise<void> | undefined;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  defer(name: string, close: () => Promise<unknown> | unknown): void {
+    this.#steps.push({ name, close });
+  }
+
+  close(stepTimeoutMs = 10_000): Promise<void> {
+    this.#closing ??= this.#run(stepTimeoutMs);
+    return this.#closing;
+  }
+
+  async #run(stepTimeoutMs: number): Promise<void> {
+    for (const { name, close } of this.#steps.toReversed()) {
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(() => late.reject(new Error(`took longer than ${stepTimeoutMs} ms`)), stepTimeoutMs);
+      try {
+        await Promise.race([close(), late.promise]);
+      } catch (error) {
+        this.#log.warn({ err: error, step: name }, 'could not close cleanly');
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+}
+
+/**
+ * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes
+ * longer than `forceAfterMs`.
+ */
+export async function runUntilSignal(service: Service, log: Logger, forceAfterMs = 45_000): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  let stopping = false;
+  const onSignal = (signal: string) => {
+    if (stopping) process.exit(130);
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    setTimeout(() => process.exit(1), forceAfterMs).unref();
+    service.stop().then(stopped.resolve, stopped.reject);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  try {
+    const addresses = await service.start();
+    log.info({ addresses }, 'ready');
+    await stopped.promise;
+  } finally {
+    await service.stop();
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+  }
+}

@@ -1,0 +1,68 @@
+/** Text and instants, as the whole system understands them. */
+
+/** The form in which texts are compared where case doesn't matter. */
+export function fold(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
+/** Length in Unicode code points. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length++;
+  return length;
+}
+
+/** Why a text can't be stored, reading on from the field's name; undefined where it can. */
+export function unstorable(text: string): string | undefined {
+  if (text.includes('\0')) return 'must not contain the NUL character';
+  if (!text.isWellFormed()) return 'must not contain a lone surrogate';
+  return undefined;
+}
+
+/** Order by code point (which UTF-16 order is not). */
+export function compareCodePoints(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The id in lower case, or undefined where it is not of the form 8-4-4-4-12 hex. */
+export function parseUuid(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  return UUID.test(lower) ? lower : undefined;
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/u;
+
+/** Whether it is `local@domain` of 3..254 characters. */
+export function isEmail(text: string): boolean {
+  return text.length <= 508 && lengthOf(text) <= 254 && EMAIL.test(text);
+}
+
+export const ORGANIZATION_ID = /^[a-z0-9][a-z0-9-]{0,39}$/;
+export const CALL_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+
+const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * An RFC 3339 date-time with offset, to the millisecond: cut, or rounded `up` as lower and exclusive upper bounds are.
+ * @returns undefined for anything else, a date that doesn't exist and years outside 0001..9999 included
+ */
+export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): Date | undefined {
+  const match = RFC3339.exec(text);
+  if (!match) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [number, number, number, number, number, number];
+  const [fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match.slice(7);
+  if (year === 0 || hour > 23 || minute > 59 || second > 59 || Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const offset = (sign === '-' ? -1 : 1) * (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
+  let time = date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0')) - offset;
+  if (time < FIRST_INSTANT || time > LAST_INSTANT) return undefined;
+  if (rounding === 'up' && /[1-9]/.test(fraction.slice(3))) time += 1;
+  return new Date(time);
+}

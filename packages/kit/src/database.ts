@@ -1,5 +1,6 @@
 import { context } from '@opentelemetry/api';
 import { Pool, type PoolClient } from 'pg';
+import { copyRows, type Cell } from './copy.ts';
 import { deadlineExceeded, ServiceError, unavailable } from './errors.ts';
 import type { Logger } from './log.ts';
 import { inSpan, meter, SpanKind, tracer } from './telemetry.ts';
@@ -9,6 +10,8 @@ export interface Statement {
   name: string;
   text: string;
   values?: readonly unknown[];
+  /** The text varies, so it can't be prepared under its name. */
+  dynamic?: boolean;
 }
 
 /** For whom and until when the database works: a handler's `CallContext`, with the organization of its identity. */
@@ -20,8 +23,16 @@ export interface Scope {
   signal?: AbortSignal;
 }
 
+/** What a tenant's call may touch, and until when. */
+export function scopeOf(call: { identity: { organization: string }; deadline: number; signal: AbortSignal }): Scope {
+  return { organization: call.identity.organization, deadline: call.deadline, signal: call.signal };
+}
+
 /** Runs a statement in the transaction. */
 export type Query = <Row = Record<string, unknown>>(statement: Statement) => Promise<Row[]>;
+
+/** Appends rows to a table in the transaction, by COPY; not on a pipelined pool. */
+export type Copy = (table: string, columns: readonly string[], rows: Iterable<readonly Cell[]>) => Promise<void>;
 
 export interface DatabaseOptions {
   /** Name of the service, for metrics. */
@@ -85,10 +96,13 @@ export class Database {
   }
 
   /** A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. */
-  transact<T>(scope: Scope, work: (query: Query, client: PoolClient) => Promise<T>): Promise<T> {
+  transact<T>(scope: Scope, work: (query: Query, copy: Copy) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
       await allOrFirstError([client.query('begin'), client.query(tenant(scope))]);
-      const result = await work((statement) => this.#run(client, statement), client);
+      const result = await work(
+        (statement) => this.#run(client, statement),
+        (table, columns, rows) => copyRows(client, table, columns, rows),
+      );
       await client.query('commit');
       return result;
     });
@@ -104,7 +118,11 @@ export class Database {
     const started = performance.now();
     return inSpan(this.#spans, statement.name, { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } }, context.active(), async () => {
       try {
-        const { rows } = await client.query({ name: statement.name, text: statement.text, values: [...(statement.values ?? [])] });
+        const { rows } = await client.query({
+          ...(!statement.dynamic && { name: statement.name }),
+          text: statement.text,
+          values: [...(statement.values ?? [])],
+        });
         return rows as Row[];
       } finally {
         this.#duration.record((performance.now() - started) / 1000, attributes);

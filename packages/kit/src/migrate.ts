@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import knexFactory, { type Knex } from 'knex';
+import { z } from 'zod';
+import { postgresUrl, readEnvironment, type Environment } from './config.ts';
 
 /** A step of a schema: `name` is `<UTC timestamp>-<verb>-<what>`, never changed once released. */
 export interface Migration {
@@ -49,6 +51,16 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     await db.destroy();
   }
+}
+
+const schema = z.object({ MIGRATE_DATABASE_URL: postgresUrl, CRS_DATABASE_PASSWORD: z.string().min(8).optional() });
+
+/** `main` of a service's migration command. @returns the admin URL, for what else is to be done once */
+export async function runMigrations(service: string, migrations: Migration[], environment: Environment): Promise<string> {
+  const { MIGRATE_DATABASE_URL: adminUrl, CRS_DATABASE_PASSWORD: password } = readEnvironment(schema, environment);
+  const ran = await migrate({ adminUrl, service, migrations, ...(password !== undefined && { password }) });
+  process.stderr.write(`${service}: ${ran.length === 0 ? 'up to date' : `ran ${ran.join(', ')}`}\n`);
+  return adminUrl;
 }
 
 async function ensureRole(db: Knex, role: string, password: string): Promise<void> {

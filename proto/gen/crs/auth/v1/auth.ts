@@ -118,12 +118,24 @@ export interface ResolveReferencesResponse {
   /** Those that exist; e-mails as they were asked. */
   users: UserReference[];
   projectIds: string[];
+  /** Whether the operator's organization exists. */
+  organizationExists: boolean;
 }
 
 /** The user behind an e-mail. */
 export interface UserReference {
   email: string;
   userId: string;
+}
+
+export interface RecordAuditRequest {
+  /** For example `calls.import`. */
+  action: string;
+  /** What it is done to; never a secret. */
+  target: string;
+}
+
+export interface RecordAuditResponse {
 }
 
 /** What an API key is, without the key. */
@@ -1386,7 +1398,7 @@ export const ResolveReferencesRequest: MessageFns<ResolveReferencesRequest> = {
 };
 
 function createBaseResolveReferencesResponse(): ResolveReferencesResponse {
-  return { users: [], projectIds: [] };
+  return { users: [], projectIds: [], organizationExists: false };
 }
 
 export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = {
@@ -1396,6 +1408,9 @@ export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = 
     }
     for (const v of message.projectIds) {
       writer.uint32(18).string(v!);
+    }
+    if (message.organizationExists !== false) {
+      writer.uint32(24).bool(message.organizationExists);
     }
     return writer;
   },
@@ -1429,6 +1444,14 @@ export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = 
             message.projectIds.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.organizationExists = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1449,6 +1472,11 @@ export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = 
         : globalThis.Array.isArray(object?.project_ids)
         ? object.project_ids.map((e: any) => globalThis.String(e))
         : [],
+      organizationExists: isSet(object.organizationExists)
+        ? globalThis.Boolean(object.organizationExists)
+        : isSet(object.organization_exists)
+        ? globalThis.Boolean(object.organization_exists)
+        : false,
     };
   },
 
@@ -1460,6 +1488,9 @@ export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = 
     if (message.projectIds?.length) {
       obj.projectIds = message.projectIds;
     }
+    if (message.organizationExists !== false) {
+      obj.organizationExists = message.organizationExists;
+    }
     return obj;
   },
 
@@ -1470,6 +1501,7 @@ export const ResolveReferencesResponse: MessageFns<ResolveReferencesResponse> = 
     const message = createBaseResolveReferencesResponse();
     message.users = object.users?.map((e) => UserReference.fromPartial(e)) || [];
     message.projectIds = object.projectIds?.map((e) => e) || [];
+    message.organizationExists = object.organizationExists ?? false;
     return message;
   },
 };
@@ -1559,6 +1591,143 @@ export const UserReference: MessageFns<UserReference> = {
     const message = createBaseUserReference();
     message.email = object.email ?? "";
     message.userId = object.userId ?? "";
+    return message;
+  },
+};
+
+function createBaseRecordAuditRequest(): RecordAuditRequest {
+  return { action: "", target: "" };
+}
+
+export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
+  encode(message: RecordAuditRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.target !== "") {
+      writer.uint32(18).string(message.target);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordAuditRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordAuditRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.target = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RecordAuditRequest {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      target: isSet(object.target) ? globalThis.String(object.target) : "",
+    };
+  },
+
+  toJSON(message: RecordAuditRequest): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.target !== "") {
+      obj.target = message.target;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordAuditRequest>): RecordAuditRequest {
+    return RecordAuditRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RecordAuditRequest>): RecordAuditRequest {
+    const message = createBaseRecordAuditRequest();
+    message.action = object.action ?? "";
+    message.target = object.target ?? "";
+    return message;
+  },
+};
+
+function createBaseRecordAuditResponse(): RecordAuditResponse {
+  return {};
+}
+
+export const RecordAuditResponse: MessageFns<RecordAuditResponse> = {
+  encode(_: RecordAuditResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordAuditResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordAuditResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RecordAuditResponse {
+    return {};
+  },
+
+  toJSON(_: RecordAuditResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordAuditResponse>): RecordAuditResponse {
+    return RecordAuditResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RecordAuditResponse>): RecordAuditResponse {
+    const message = createBaseRecordAuditResponse();
     return message;
   },
 };
@@ -1855,6 +2024,16 @@ export const AuthServiceService = {
       Buffer.from(ResolveReferencesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResolveReferencesResponse => ResolveReferencesResponse.decode(value),
   },
+  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  recordAudit: {
+    path: "/crs.auth.v1.AuthService/RecordAudit" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RecordAuditRequest): Buffer => Buffer.from(RecordAuditRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RecordAuditRequest => RecordAuditRequest.decode(value),
+    responseSerialize: (value: RecordAuditResponse): Buffer => Buffer.from(RecordAuditResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RecordAuditResponse => RecordAuditResponse.decode(value),
+  },
 } as const;
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
@@ -1873,6 +2052,8 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /** Which users (disabled ones too) and projects of the operator's organization exist: the references of an import batch. Admits operators. */
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
+  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
 }
 
 export interface AuthServiceClient extends Client {
@@ -1974,6 +2155,22 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
+  ): ClientUnaryCall;
+  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  recordAudit(
+    request: RecordAuditRequest,
+    callback: (error: ServiceError | null, response: RecordAuditResponse) => void,
+  ): ClientUnaryCall;
+  recordAudit(
+    request: RecordAuditRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RecordAuditResponse) => void,
+  ): ClientUnaryCall;
+  recordAudit(
+    request: RecordAuditRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RecordAuditResponse) => void,
   ): ClientUnaryCall;
 }
 

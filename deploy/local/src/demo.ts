@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { randomSecret, type DataDir } from './data-dir.ts';
+
+/** What a newcomer needs to try the demo; kept in `demo.json`. */
+export interface Demo {
+  api_key: string;
+  organization: string;
+  user: { email: string; password: string };
+}
+
+const FILE = fileURLToPath(new URL('../demo/demo.ndjson', import.meta.url));
+const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.meta.url));
+const ORGANIZATION = 'northwind-research';
+const USER = 'dana@northwind.example';
+
+/** Loads the demo organization by `crs`, as an operator would, unless that was done before. */
+export async function loadDemo(dataDir: DataDir): Promise<Demo> {
+  const done = await dataDir.read<Demo>('demo.json');
+  if (done) return done;
+  const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, input);
+  const password = randomSecret().slice(0, 16);
+  await crs(['import', '-'], storable(password));
+  const { key } = (await crs(['key', 'create', '--org', ORGANIZATION, '--label', 'demo'])) as { key: string };
+  const demo: Demo = { api_key: key, organization: ORGANIZATION, user: { email: USER, password } };
+  await dataDir.write('demo.json', demo);
+  return demo;
+}
+
+/** The record types that have a service so far. */
+const STORED = new Set(['organization', 'user', 'project', 'call']);
+
+async function* storable(password: string): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: createReadStream(FILE) })) {
+    const record = JSON.parse(line) as { type: string; email?: string };
+    if (!STORED.has(record.type)) continue;
+    yield record.type === 'user' && record.email === USER ? `${JSON.stringify({ ...record, password })}\n` : `${line}\n`;
+  }
+}
+
+async function runCrs(dataDir: DataDir, args: string[], input?: AsyncIterable<string>): Promise<unknown> {
+  const child = spawn(process.execPath, [CRS, ...args, '--json'], {
+    env: { ...process.env, CRS_DATA_DIR: dataDir.path },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const exit = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  if (input) for await (const chunk of input) child.stdin.write(chunk);
+  child.stdin.end();
+  const [code, [stdout, stderr]] = await Promise.all([exit, output]);
+  if (code !== 0) throw new Error(`the demo could not be loaded: crs ${args[0]} ended with ${code}: ${stderr || stdout}`);
+  return JSON.parse(stdout);
+}

@@ -1,0 +1,131 @@
+import { parseArgs } from 'node:util';
+import { createWriteStream } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { createOperatorCredential } from '@crs/auth/operator-credential';
+import { postgresUrl, port, readEnvironment } from '@crs/kit/config';
+import { Closer, runUntilSignal } from '@crs/kit/lifecycle';
+import { createLogger, type Logger } from '@crs/kit/log';
+import { startOps } from '@crs/kit/ops';
+import { startTelemetry } from '@crs/kit/telemetry';
+import { DataDir, randomSecret } from './data-dir.ts';
+import { loadDemo, type Demo } from './demo.ts';
+import { startPostgres } from './postgres.ts';
+import { prepareDatabase, startStack } from './stack.ts';
+
+const USAGE = `npm start [-- --json] [-- --empty]
+
+Runs the whole service on this machine, with a PostgreSQL of its own, and loads a demo organization on first start.
+  --json    one line of JSON on standard output once it is ready
+  --empty   no demo organization
+
+CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  DATABASE_URL, REDIS_URL (use these servers instead)
+`;
+
+const settings = z.object({
+  CRS_DATA_DIR: z.string().default('.local'),
+  CRS_API_PORT: port.default(8080),
+  CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  DATABASE_URL: postgresUrl.optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
+});
+type Settings = z.infer<typeof settings>;
+
+interface Options {
+  json: boolean;
+  empty: boolean;
+}
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+function readOptions(): Options {
+  const { values } = parseArgs({ options: { json: { type: 'boolean' }, empty: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    process.stderr.write(USAGE);
+    process.exit(0);
+  }
+  return { json: values.json ?? false, empty: values.empty ?? false };
+}
+
+/** Everything `npm start` runs, as one service. */
+function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataDir: DataDir, log: Logger) {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const telemetry = startTelemetry('call-research', process.env);
+      closer.defer('telemetry', () => telemetry.stop());
+      const secret = await dataDir.readOrCreate('secret.json', () => ({ secret: randomSecret() }));
+      const operator = await dataDir.readOrCreate('operator.json', () => ({ name: 'local', credential: createOperatorCredential() }));
+      let adminDatabaseUrl = env.DATABASE_URL;
+      if (!adminDatabaseUrl) {
+        say('Starting PostgreSQL ...');
+        const postgres = await startPostgres({ dataDir: dataDir.path, locale: 'C', fsync: true, log });
+        closer.defer('postgres', () => postgres.stop());
+        adminDatabaseUrl = postgres.url;
+      }
+      const config = {
+        adminDatabaseUrl,
+        redisUrl: env.REDIS_URL,
+        secret: secret.secret,
+        operatorCredential: operator.credential,
+        apiListen: `127.0.0.1:${env.CRS_API_PORT}`,
+      };
+      say('Preparing the database ...');
+      await prepareDatabase(config);
+      let ready = false;
+      const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
+      closer.defer('ops', () => ops.stop());
+      const { addresses, stop } = await startStack(config, log);
+      closer.defer('services', stop);
+      await dataDir.write('admin.json', { auth: addresses.authAdmin, calls: addresses.callsAdmin });
+      if (!options.empty) say('Loading the demo organization (on first start) ...');
+      const demo = options.empty ? undefined : await loadDemo(dataDir);
+      ready = true;
+      announce(options, addresses.api, ops.address, demo);
+      return { ...addresses, ops: ops.address };
+    },
+    stop: () => closer.close(),
+  };
+}
+
+function announce(options: Options, api: string, ops: string, demo: Demo | undefined): void {
+  const rest = `http://${api}/v1`;
+  if (options.json) process.stdout.write(`${JSON.stringify({ rest, ...demo })}\n`);
+  say(`
+The Call Research Service is ready. Ctrl-C stops it.
+
+  REST API   ${rest}
+  Metrics    http://${ops}/metrics`);
+  if (!demo) {
+    say(`
+Create an organization and a key:
+  npm run -s crs -- org create acme --name Acme
+  npm run -s crs -- key create --org acme`);
+    return;
+  }
+  say(`  API key    ${demo.api_key}   (organization ${demo.organization})
+
+Try it:
+  curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
+  npm run -s crs -- org list`);
+}
+
+/** The log of this run in a file, so that the terminal stays readable; the run before is kept beside it. */
+async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<Logger> {
+  const file = dataDir.file('call-research.log');
+  await rename(file, `${file}.1`).catch(() => {});
+  return createLogger('local', { level, destination: createWriteStream(file, { mode: 0o600 }) });
+}
+
+try {
+  const options = readOptions();
+  const env = readEnvironment(settings, process.env);
+  const dataDir = new DataDir(resolve(env.CRS_DATA_DIR));
+  await dataDir.open();
+  const log = await openLog(dataDir, env.CRS_LOG_LEVEL);
+  await runUntilSignal(createLocal(env, options, dataDir, log), log);
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

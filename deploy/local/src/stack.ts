@@ -1,0 +1,105 @@
+import { createApiGateway } from '@crs/api-gateway/service';
+import { ensureOperator } from '@crs/auth/bootstrap';
+import { migrations as authMigrations } from '@crs/auth/migrations';
+import { createAuthService } from '@crs/auth/service';
+import { migrations as callsMigrations } from '@crs/calls/migrations';
+import { createCallsService } from '@crs/calls/service';
+import { digestOf } from '@crs/kit/api-key';
+import { Closer } from '@crs/kit/lifecycle';
+import type { Logger } from '@crs/kit/log';
+import { derivePassword, migrate, roleOf } from '@crs/kit/migrate';
+import type { Rule } from '@crs/kit/rate-limit/rule';
+import { createRateLimitService } from '@crs/rate-limit/service';
+
+export interface StackConfig {
+  /** PostgreSQL, as a role that may create roles and schemas. */
+  adminDatabaseUrl: string;
+  /** Absent: counters in memory. */
+  redisUrl?: string | undefined;
+  /** At least 32 characters. */
+  secret: string;
+  /** The first operator's credential. */
+  operatorCredential: string;
+  /** `host:port`, port 0 for a free one. */
+  apiListen: string;
+  /** For requests without a usable key; absent: the gateway's default. */
+  addressLimit?: Rule;
+}
+
+export interface Stack {
+  addresses: { api: string; authAdmin: string; callsAdmin: string; auth: string; calls: string; rateLimit: string };
+  stop(): Promise<void>;
+}
+
+const LOOPBACK = '127.0.0.1:0';
+const LIMITS = {
+  organization: { requests: 600, periodSeconds: 60 },
+  user: { requests: 120, periodSeconds: 60 },
+  address: { requests: 60, periodSeconds: 60 },
+};
+const MIGRATIONS = { auth: authMigrations, calls: callsMigrations };
+
+/** Brings every schema up to date and lets the services' roles in. */
+export async function prepareDatabase({ adminDatabaseUrl, secret, operatorCredential }: StackConfig): Promise<void> {
+  for (const [service, migrations] of Object.entries(MIGRATIONS)) {
+    await migrate({ adminUrl: adminDatabaseUrl, service, migrations, password: derivePassword(secret, service) });
+  }
+  await ensureOperator(adminDatabaseUrl, 'local', digestOf(operatorCredential));
+}
+
+/** All services in one process, each as it would run alone, talking gRPC over loopback. */
+export async function startStack(config: StackConfig, log: Logger): Promise<Stack> {
+  const closer = new Closer(log);
+  const logFor = (service: string) => ({ log: log.child({ service }) });
+  const databaseOf = (service: string) => serviceUrl(config, service);
+  async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
+    closer.defer(name, () => service.stop());
+    return service.start();
+  }
+  try {
+    const rateLimit = await start(
+      'rate-limit',
+      createRateLimitService({ listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, defaults: LIMITS }, logFor('rate-limit')),
+    );
+    const listeners = { listen: LOOPBACK, adminListen: LOOPBACK, maxConnections: 8 };
+    const auth = await start('auth', createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret }, logFor('auth')));
+    const calls = await start('calls', createCallsService({ ...listeners, databaseUrl: databaseOf('calls'), authAddress: auth.grpc }, logFor('calls')));
+    const api = await start(
+      'api-gateway',
+      createApiGateway(
+        {
+          listen: config.apiListen,
+          authAddress: auth.grpc,
+          callsAddress: calls.grpc,
+          rateLimitAddress: rateLimit.grpc,
+          replicas: 1,
+          trustedProxies: [],
+          addressLimit: config.addressLimit ?? LIMITS.address,
+          readTimeoutMs: 5_000,
+        },
+        logFor('api-gateway'),
+      ),
+    );
+    return {
+      addresses: {
+        api: api.http,
+        auth: auth.grpc,
+        authAdmin: auth.admin,
+        calls: calls.grpc,
+        callsAdmin: calls.admin,
+        rateLimit: rateLimit.grpc,
+      },
+      stop: () => closer.close(),
+    };
+  } catch (error) {
+    await closer.close();
+    throw error;
+  }
+}
+
+function serviceUrl({ adminDatabaseUrl, secret }: StackConfig, service: string): string {
+  const url = new URL(adminDatabaseUrl);
+  url.username = roleOf(service);
+  url.password = derivePassword(secret, service);
+  return url.href;
+}

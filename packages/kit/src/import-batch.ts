@@ -1,0 +1,51 @@
+import type { ImportError, ImportRecordsRequest } from '@crs/proto/crs/imports/v1/imports';
+import { ServiceError } from './errors.ts';
+import { parseLine, type Refusal } from './import-record.ts';
+import type { z } from 'zod';
+
+const MAX_LINES = 1_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** A good line of a batch. */
+export interface Line<R> {
+  number: number;
+  record: R;
+}
+
+/**
+ * Reads a batch: the good lines as records of one organization, and the errors of the others. More lines can be refused later.
+ * @throws ServiceError where the batch as a whole is too large
+ */
+export function readBatch<S extends z.ZodType<{ organization: string }>>(
+  request: ImportRecordsRequest,
+  schema: S,
+  organization: string,
+): { lines: Line<z.output<S>>[]; errors: ImportError[] } {
+  const bytes = request.lines.reduce((sum, line) => sum + line.json.length, 0);
+  if (request.lines.length > MAX_LINES || bytes > MAX_BYTES) {
+    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, { field: 'lines' });
+  }
+  const lines: Line<z.output<S>>[] = [];
+  const errors: ImportError[] = [];
+  for (const { number, json } of request.lines) {
+    const result = parseLine(schema, json);
+    if (!('record' in result)) errors.push(refused(number, result));
+    else if (result.record.organization !== organization) errors.push(refused(number, WRONG_ORGANIZATION));
+    else lines.push({ number, record: result.record });
+  }
+  return { lines, errors };
+}
+
+const WRONG_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
+
+/** Where the organization is missing, no line can be stored. */
+export const NO_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be an organization that exists' };
+
+export function refused(number: number, { field, reason }: Refusal): ImportError {
+  return { line: number, field, reason };
+}
+
+export function byLine(errors: ImportError[]): ImportError[] {
+  return errors.toSorted((a, b) => a.line - b.line);
+}
+

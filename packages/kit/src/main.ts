@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { hostPort, readEnvironment, type Environment } from './config.ts';
+import { Closer, runUntilSignal, type Service } from './lifecycle.ts';
+import { createLogger, type Logger } from './log.ts';
+import { startOps } from './ops.ts';
+import { startTelemetry } from './telemetry.ts';
+
+/** What every process reads besides its service's own settings. */
+const settings = z.object({
+  /** Where operators find health and metrics. */
+  CRS_OPS_LISTEN: hostPort,
+  CRS_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+/**
+ * The process around a service: reads the environment, starts telemetry and the operators' listener, then the service that `create`
+ * makes, and runs it until SIGTERM or SIGINT. From then on the process isn't ready; telemetry stops last. A process that can't start
+ * logs why and exits with 1.
+ */
+export async function runMain(name: string, create: (environment: Environment, log: Logger) => Service): Promise<void> {
+  const environment = process.env;
+  const log = createLogger(name);
+  const closer = new Closer(log);
+  try {
+    const { CRS_OPS_LISTEN, CRS_LOG_LEVEL } = readEnvironment(settings, environment);
+    log.level = CRS_LOG_LEVEL;
+    const telemetry = startTelemetry(name, environment);
+    closer.defer('telemetry', () => telemetry.stop());
+    // After telemetry, whose instruments a service takes when it is made.
+    const service = create(environment, log);
+    let state: 'starting' | 'ready' | 'stopping' = 'starting';
+    const ops = await startOps(CRS_OPS_LISTEN, telemetry, () => state === 'ready');
+    closer.defer('ops', () => ops.stop());
+    const watched: Service = {
+      start: async () => {
+        const addresses = await service.start();
+        if (state === 'starting') state = 'ready';
+        return { ...addresses, ops: ops.address };
+      },
+      stop: () => {
+        state = 'stopping';
+        return service.stop();
+      },
+    };
+    await runUntilSignal(watched, log);
+  } catch (error) {
+    log.fatal({ err: error }, 'the process failed');
+    process.exitCode = 1;
+  } finally {
+    await closer.close();
+  }
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { MemoryStore } from './store.ts';
+
+const hit = (key: string, windowMs = 1_000) => ({ key, amount: 1, windowMs });
+
+it('forgets closed windows', async () => {
+  let now = 0;
+  const store = new MemoryStore(() => now);
+  for (let n = 0; n < 1_000; n++) await store.add(hit(`short-${n}`));
+  await store.add(hit('long', 86_400_000));
+  now = 60_000;
+  await store.add(hit('fresh'));
+  expect(store.size).toBe(2);
+  expect(await store.add(hit('long', 86_400_000))).toEqual({ count: 2, resetInMs: 86_340_000 });
+});
+
+it('gives up the window that opened first when it is full', async () => {
+  const store = new MemoryStore(() => 0, 2);
+  for (const key of ['a', 'b', 'a', 'c']) await store.add(hit(key));
+  expect(store.size).toBe(2);
+  expect(await store.add(hit('b'))).toMatchObject({ count: 2 });
+  expect(await store.add(hit('a'))).toMatchObject({ count: 1 });
+});
+
+it('states whole milliseconds, after which the window is closed', async () => {
+  let now = 0.25;
+  const store = new MemoryStore(() => now);
+  await store.add(hit('a'));
+  now = 0.5;
+  const { resetInMs } = await store.add(hit('a'));
+  expect(resetInMs).toBe(1_000);
+  now += resetInMs;
+  expect(await store.add(hit('a'))).toMatchObject({ count: 1 });
+});

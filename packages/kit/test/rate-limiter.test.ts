@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { metrics } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  RateLimitServiceService,
+  type RateLimitRequest,
+  type RateLimitResponse,
+  type RateLimitResponse_DescriptorStatus,
+} from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { unavailable } from '../src/errors.ts';
+import { bind, rpc, serve } from '../src/grpc-server.ts';
+import { createLogger } from '../src/log.ts';
+import { RateLimiter, type Check } from '../src/rate-limit/limiter.ts';
+
+const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
+metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+
+const log = createLogger('test', { level: 'silent' });
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+/** A rate-limit service of our own making, which keeps what it was asked. */
+async function startService(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
+  const requests: RateLimitRequest[] = [];
+  const shouldRateLimit = rpc(['anyone'], (request: RateLimitRequest) => {
+    requests.push(request);
+    return answer(request);
+  });
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const server = await serve({
+    name: 'rate-limit',
+    address,
+    services,
+    verify: () => Promise.reject(new Error('not asked')),
+    log,
+  });
+  cleanups.push(() => server.stop());
+  return { ...server, requests };
+}
+
+const idOf = (descriptor: RateLimitRequest['descriptors'][number]) => descriptor.entries.find(({ key }) => key === 'id')!.value;
+
+/** Answers every descriptor with the number in its id as what remains; 0 remaining is over the limit. */
+async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitResponse> {
+  const statuses = descriptors.map((descriptor): RateLimitResponse_DescriptorStatus => {
+    const limitRemaining = Number(idOf(descriptor));
+    const code = limitRemaining === 0 ? 'OVER_LIMIT' : 'OK';
+    const currentLimit = { requestsPerUnit: 600, unit: 'MINUTE', name: '' } as const;
+    return { code, currentLimit, limitRemaining, durationUntilReset: { seconds: 2, nanos: 500_000_000 } };
+  });
+  return { overallCode: 'OK', statuses };
+}
+
+function limiterOf(address: string, options: { replicas?: number; timeoutMs?: number } = {}): RateLimiter {
+  const limiter = new RateLimiter({ address, replicas: 1, timeoutMs: 5_000, log, ...options });
+  cleanups.push(() => limiter.close());
+  return limiter;
+}
+
+const check = (id: number | string, requests = 600): Check => ({
+  kind: 'organization',
+  id: String(id),
+  rule: { requests, periodSeconds: 60 },
+});
+
+describe('a check', () => {
+  it('travels as kind, id and rule, and comes back with what the service says', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    expect(await limiter.check({ kind: 'user', id: '7', rule: { requests: 90, periodSeconds: 45 } })).toEqual({
+      allowed: true,
+      limit: 600,
+      remaining: 7,
+      resetInMs: 2_500,
+      source: 'service',
+    });
+    const entries = [
+      { key: 'kind', value: 'user' },
+      { key: 'id', value: '7' },
+      { key: 'rule', value: '90/45' },
+    ];
+    expect(service.requests).toEqual([{ domain: 'call-research', descriptors: [{ entries, limit: undefined }], hitsAddend: 1 }]);
+  });
+
+  it('shares one call with all that wait in the same turn, and has an answer of its own', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    const decisions = await Promise.all([5, 0, 9].map((id) => limiter.check(check(id))));
+    expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 5],
+      [false, 0],
+      [true, 9],
+    ]);
+    expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['5', '0', '9']]);
+  });
+
+  it('does not wait for those of a later turn', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    const first = limiter.check(check(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([first, limiter.check(check(2))]);
+    expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['1'], ['2']]);
+  });
+
+  it('is one of at most 100 in a call', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    const ids = Array.from({ length: 250 }, (_, index) => index + 1);
+    const decisions = await Promise.all(ids.map((id) => limiter.check(check(id))));
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(ids);
+    expect(service.requests.map(({ descriptors }) => descriptors.length).toSorted((a, b) => a - b)).toEqual([50, 100, 100]);
+  });
+});
+
+describe('without a usable answer', () => {
+  const NOWHERE = '127.0.0.1:1';
+
+  it('a gateway counts by itself, up to its part of the limit', async () => {
+    const limiter = limiterOf(NOWHERE, { replicas: 3 });
+    const decisions = [];
+    for (let n = 0; n < 4; n++) decisions.push(await limiter.check(check('acme', 10)));
+    expect(decisions.map(({ allowed, limit, remaining, source }) => [allowed, limit, remaining, source])).toEqual([
+      [true, 3, 2, 'fallback'],
+      [true, 3, 1, 'fallback'],
+      [true, 3, 0, 'fallback'],
+      [false, 3, 0, 'fallback'],
+    ]);
+    for (const { resetInMs } of decisions) {
+      expect(resetInMs).toBeGreaterThan(0);
+      expect(resetInMs).toBeLessThanOrEqual(60_000);
+    }
+  });
+
+  it('the part is never nothing', async () => {
+    const limiter = limiterOf(NOWHERE, { replicas: 5 });
+    expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
+    expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: false, limit: 1, remaining: 0 });
+  });
+
+  it('kinds, ids and rules are counted apart', async () => {
+    const limiter = limiterOf(NOWHERE);
+    await limiter.check(check('acme', 2));
+    const others: Check[] = [check('beta', 2), { ...check('acme', 2), kind: 'user' }, check('acme', 3)];
+    for (const other of others) expect((await limiter.check(other)).remaining).toBe(other.rule.requests - 1);
+  });
+
+  it('a service that fails is asked once for each check, since a hit may have been counted', async () => {
+    const service = await startService(() => Promise.reject(unavailable('The counters are not available.')));
+    const limiter = limiterOf(service.address);
+    for (let n = 0; n < 3; n++) expect(await limiter.check(check('acme'))).toMatchObject({ source: 'fallback' });
+    expect(service.requests).toHaveLength(3);
+  });
+
+  it('a service that is silent is not waited for longer than the timeout', async () => {
+    const service = await startService(() => sleep(3_000).then(() => ({ overallCode: 'OK', statuses: [] })));
+    const limiter = limiterOf(service.address, { timeoutMs: 100 });
+    const started = performance.now();
+    expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('a status that names no limit is no answer', async () => {
+    const unlimited = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined } as const;
+    const service = await startService(async () => ({ overallCode: 'OK', statuses: [unlimited] }));
+    const limiter = limiterOf(service.address);
+    const decisions = await Promise.all([limiter.check(check('a', 1)), limiter.check(check('b', 1))]);
+    expect(decisions).toMatchObject([
+      { remaining: 0, source: 'fallback' },
+      { remaining: 0, source: 'fallback' },
+    ]);
+  });
+
+  it('a limiter that was closed still answers', async () => {
+    const limiter = limiterOf(NOWHERE);
+    limiter.close();
+    expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });
+  });
+
+  it('the service is asked again as soon as it is back', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    expect(await limiter.check(check(1))).toMatchObject({ source: 'service' });
+    await service.stop();
+    // More than it takes to open the breaker.
+    for (let n = 0; n < 40; n++) expect(await limiter.check(check(1))).toMatchObject({ source: 'fallback' });
+    await startService(echo, service.address);
+    await vi.waitFor(async () => expect(await limiter.check(check(1))).toMatchObject({ source: 'service' }), { timeout: 10_000 });
+  });
+});
+
+it('counts decisions by kind, outcome and source', async () => {
+  const service = await startService(echo);
+  const limiter = limiterOf(service.address);
+  const kind = 'address';
+  await Promise.all([1, 2, 0].map((id) => limiter.check({ ...check(id), kind })));
+  await limiterOf('127.0.0.1:1').check({ ...check(1), kind });
+  await reader.forceFlush();
+  const found = exporter
+    .getMetrics()
+    .at(-1)!
+    .scopeMetrics.flatMap((scope) => scope.metrics);
+  const points = found.find(({ descriptor }) => descriptor.name === 'crs.ratelimit.decisions')!.dataPoints;
+  const mine = points.filter(({ attributes }) => attributes['kind'] === kind);
+  expect(mine.map(({ attributes, value }) => ({ ...attributes, value }))).toEqual([
+    { kind, outcome: 'allowed', source: 'service', value: 2 },
+    { kind, outcome: 'refused', source: 'service', value: 1 },
+    { kind, outcome: 'allowed', source: 'fallback', value: 1 },
+  ]);
+});

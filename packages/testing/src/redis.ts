@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface RedisServer {
+  /** `redis://127.0.0.1:port`. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Ends it at once, as a crash would. Stopping twice is one stop. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a real Redis that keeps nothing on disk.
+ * @param port to start one again where another one was; a free one by default
+ * @returns undefined where the machine has no `redis-server` on its PATH
+ * @throws Error with Redis' own words if it doesn't come up
+ */
+export async function startRedis(port?: number): Promise<RedisServer | undefined> {
+  const executable = findOnPath('redis-server');
+  if (!executable) return undefined;
+  const listen = port ?? (await freePort());
+  const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
+  const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory };
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(executable, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const stop = async () => {
+    kill();
+    await exited;
+    process.off('exit', kill);
+    await rm(directory, { recursive: true, force: true });
+  };
+  const said: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    said.push(line);
+    if (!line.includes('Ready to accept connections')) continue;
+    // Its later words are of no interest, but a full pipe would block it.
+    child.stdout.resume();
+    return { url: `redis://127.0.0.1:${listen}`, port: listen, pid: child.pid!, stop };
+  }
+  await stop();
+  throw new Error(`redis-server did not come up:\n${said.join('\n')}`);
+}
+
+function findOnPath(name: string): string | undefined {
+  const candidates = (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name));
+  return candidates.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

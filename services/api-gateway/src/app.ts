@@ -1,0 +1,72 @@
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Logger } from '@crs/kit/log';
+import type { Context } from './context.ts';
+import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
+import { envelope, Refusal, routeNotFound, toRefusal } from './http/refusal.ts';
+import { stateOf, traceRequests } from './http/request.ts';
+import { v1 } from './routes/index.ts';
+
+/** The order of checks: who asks, one charge, key, path and method, media types, then what the route itself checks. */
+export function createApp(context: Context, options: AdmissionOptions & { readTimeoutMs: number; log: Logger }): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', false);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.use(traceRequests(options.log, options.readTimeoutMs));
+  app.use(admission(options));
+  app.use(requireHost);
+  app.use('/v1', requireKey, decodablePath, v1(context));
+  app.use(() => {
+    throw routeNotFound();
+  });
+  app.use(answerRefusal(options.log));
+  return app;
+}
+
+/** Node would answer this itself, without our envelope, if it were told to check. */
+function requireHost(request: Request, _response: Response, next: NextFunction): void {
+  if (request.httpVersion === '1.1' && !request.headers.host) {
+    throw new Refusal(400, 'bad_request', 'An HTTP/1.1 request needs a Host header.');
+  }
+  next();
+}
+
+/** A path segment that can't be decoded becomes one that is no id, so that it is answered as any other unknown id is. */
+function decodablePath(request: Request, _response: Response, next: NextFunction): void {
+  const [path = '', query] = request.url.split(/\?(.*)/s, 2);
+  if (path.includes('%')) {
+    const decodable = path.split('/').map((segment) => (isDecodable(segment) ? segment : '%20'));
+    request.url = decodable.join('/') + (query === undefined ? '' : `?${query}`);
+  }
+  next();
+}
+
+function isDecodable(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The one place where an error becomes an answer. The cause goes to the log, under the id that the client reads. */
+function answerRefusal(log: Logger) {
+  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
+    const refusal = toRefusal(thrown);
+    const { id } = stateOf(response);
+    if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
+    else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const body = envelope(refusal, id);
+    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': 'application/json; charset=utf-8' });
+    response.set('Content-Length', String(Buffer.byteLength(body)));
+    if (request.method === 'HEAD') response.end();
+    else response.end(body);
+  };
+}

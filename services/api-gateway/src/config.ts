@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { hostPort, milliseconds, readEnvironment, type Environment } from '@crs/kit/config';
+import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
+import { parseNetworks, type Network } from './http/address.ts';
+
+export interface ApiGatewayConfig {
+  listen: string;
+  authAddress: string;
+  callsAddress: string;
+  rateLimitAddress: string;
+  /** Gateways that share the limits; matters only while the rate-limit service is away. */
+  replicas: number;
+  /** Proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: Network[];
+  /** For requests without a usable key, per client address. */
+  addressLimit: Rule;
+  readTimeoutMs: number;
+}
+
+const rule = z.string().transform((text, context) => {
+  const parsed = parseRule(text);
+  if (parsed) return parsed;
+  context.addIssue('must be REQUESTS/SECONDS');
+  return z.NEVER;
+});
+
+const networks = z.string().transform((text, context) => {
+  const parsed = parseNetworks(text);
+  if (parsed) return parsed;
+  context.addIssue('must be addresses or networks (10.0.0.0/8), separated by commas');
+  return z.NEVER;
+});
+
+const schema = z.object({
+  CRS_LISTEN: hostPort.default('0.0.0.0:8080'),
+  CRS_AUTH_ADDRESS: hostPort,
+  CRS_CALLS_ADDRESS: hostPort,
+  CRS_RATE_LIMIT_ADDRESS: hostPort,
+  CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
+  CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_ADDRESS_RATE_LIMIT: rule.default({ requests: 60, periodSeconds: 60 }),
+  CRS_READ_TIMEOUT_MS: milliseconds.default(5_000),
+});
+
+export function readConfig(environment: Environment): ApiGatewayConfig {
+  const values = readEnvironment(schema, environment);
+  return {
+    listen: values.CRS_LISTEN,
+    authAddress: values.CRS_AUTH_ADDRESS,
+    callsAddress: values.CRS_CALLS_ADDRESS,
+    rateLimitAddress: values.CRS_RATE_LIMIT_ADDRESS,
+    replicas: values.CRS_REPLICAS,
+    trustedProxies: values.CRS_TRUSTED_PROXIES,
+    addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
+    readTimeoutMs: values.CRS_READ_TIMEOUT_MS,
+  };
+}

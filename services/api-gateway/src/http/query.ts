@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { invalid } from '@crs/kit/errors';
+import { parseInstant, unstorable } from '@crs/kit/text';
+
+/**
+ * The query of a request by a schema of strings. Anything that isn't wanted is refused by name, never passed over or clamped.
+ * @throws ServiceError invalid_argument
+ */
+export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.infer<S> {
+  const start = url.indexOf('?');
+  const given: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
+    if (!Object.hasOwn(schema.shape, name)) {
+      throw invalid(name.toWellFormed().slice(0, 100), `is no parameter of this path, which takes ${Object.keys(schema.shape).join(', ') || 'none'}`);
+    }
+    if (Object.hasOwn(given, name)) throw invalid(name, 'must be given once');
+    if (value === '') throw invalid(name, 'must not be empty; leave it out instead');
+    const problem = unstorable(value);
+    if (problem) throw invalid(name, problem);
+    given[name] = value;
+  }
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  throw invalid(issue.path.join('.'), issue.message);
+}
+
+/** A whole number in decimal digits without leading zeros. */
+export function wholeNumber(min: number, max: number) {
+  const problem = `must be a whole number from ${min} to ${max}, in digits`;
+  return z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, problem)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, problem);
+}
+
+/** `true` or `false`. */
+export const flag = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+
+/** An RFC 3339 date-time with offset; lower and exclusive upper bounds round up to the millisecond. */
+export function instant(rounding: 'up' | 'down') {
+  return z.string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z').transform((text, context) => {
+    const date = parseInstant(text, rounding);
+    if (date) return date;
+    context.addIssue(
+      / \d\d:\d\d$/.test(text)
+        ? 'must be an RFC 3339 date-time; a "+" in a URL means a space, so write the offset as %2B01:00 or use Z'
+        : 'must be an RFC 3339 date-time with "Z" or an offset, such as 2026-01-31T00:00:00Z, in the years 0001 to 9999',
+    );
+    return z.NEVER;
+  });
+}

@@ -1,0 +1,74 @@
+import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelemetry/api';
+import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { NextFunction, Request, Response } from 'express';
+import type { Logger } from '@crs/kit/log';
+import type { CallOptions } from '@crs/kit/grpc-client';
+import { deadlineExceeded } from '@crs/kit/errors';
+import { meter, SpanKind, SpanStatusCode, tracer } from '@crs/kit/telemetry';
+
+/** What is known of a request on its way through the gateway. */
+export interface RequestState {
+  /** The trace id: what the client quotes, and what finds its logs and spans. */
+  id: string;
+  span: Span;
+  /** Epoch milliseconds. */
+  deadline: number;
+  /** Aborted when the client is gone. */
+  signal: AbortSignal;
+  /** Set where the request carries a usable key. */
+  credential?: AuthenticateKeyResponse;
+  /** Path template of the route that matched. */
+  route?: string;
+}
+
+const states = new WeakMap<Response, RequestState>();
+
+export function stateOf(response: Response): RequestState {
+  const state = states.get(response);
+  if (!state) throw new Error('the request has no state yet');
+  return state;
+}
+
+/** The organization's view of a call to a service. */
+export function callOf(response: Response): CallOptions {
+  const { credential, deadline, signal } = stateOf(response);
+  return { token: credential?.callerToken, deadline, signal };
+}
+
+/**
+ * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
+ * must not choose our ids or our sampling. Measures and logs the request when it ends.
+ */
+export function traceRequests(log: Logger, timeoutMs: number) {
+  const spans = tracer('api-gateway');
+  const duration = meter('api-gateway').createHistogram('http.server.request.duration', { unit: 's', description: 'Time to answer a request.' });
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const started = performance.now();
+    const outside = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, request.headers));
+    const links = outside ? [{ context: outside }] : [];
+    const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: true, links }, ROOT_CONTEXT);
+    const gone = new AbortController();
+    const state: RequestState = { id: span.spanContext().traceId, span, deadline: Date.now() + timeoutMs, signal: gone.signal };
+    states.set(response, state);
+    response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort(deadlineExceeded());
+      const seconds = (performance.now() - started) / 1000;
+      const attributes = {
+        'http.request.method': KNOWN_METHODS.has(request.method) ? request.method : '_OTHER',
+        'http.route': state.route ?? 'none',
+        'http.response.status_code': response.statusCode,
+      };
+      duration.record(seconds, attributes);
+      span.updateName(`${attributes['http.request.method']} ${attributes['http.route']}`);
+      span.setAttributes(attributes);
+      if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+      log.info({ method: request.method, route: attributes['http.route'], status: response.statusCode, seconds, trace_id: state.id }, 'request');
+    });
+    context.with(trace.setSpan(ROOT_CONTEXT, span), next);
+  };
+}
+
+/** Others would let strangers make up time series. */
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);

@@ -1,0 +1,5 @@
+import { runMain } from '@crs/kit/main';
+import { readConfig } from './config.ts';
+import { createApiGateway } from './service.ts';
+
+await runMain('api-gateway', (environment, log) => createApiGateway(readConfig(environment), { log }));

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import { splitHostPort } from '@crs/kit/config';
+import { client } from '@crs/kit/grpc-client';
+import { Closer, type Service } from '@crs/kit/lifecycle';
+import type { Logger } from '@crs/kit/log';
+import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { createApp } from './app.ts';
+import type { ApiGatewayConfig } from './config.ts';
+import { Credentials } from './http/credentials.ts';
+import { answerParserErrors } from './http/parser-errors.ts';
+
+/** REST `/v1`: who asks, how often, and the translation to gRPC. It owns nothing. */
+export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logger }): Service<{ http: string }> {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const shared = { timeoutMs: config.readTimeoutMs, retry: true };
+      const auth = client(AuthServiceService, { ...shared, name: 'auth', address: config.authAddress });
+      closer.defer('auth client', () => auth.close());
+      const calls = client(CallsServiceService, { ...shared, name: 'calls', address: config.callsAddress });
+      closer.defer('calls client', () => calls.close());
+      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
+      closer.defer('rate-limit client', () => limiter.close());
+      const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
+      const app = createApp({ calls }, { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, log });
+
+      const server = createServer({ requireHostHeader: false, keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+      // Answered as any other request; Node's own answer would lack our headers.
+      server.on('checkExpectation', app);
+      answerParserErrors(server, limits);
+      const { host, port } = splitHostPort(config.listen);
+      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+      closer.defer('http listener', () => {
+        const force = setTimeout(() => server.closeAllConnections(), 8_000);
+        return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
+      });
+      const bound = server.address();
+      return { http: `${host}:${typeof bound === 'object' && bound ? bound.port : port}` };
+    },
+    stop: () => closer.close(),
+  };
+}

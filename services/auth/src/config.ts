@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { hostPort, postgresUrl, readEnvironment, secret, type Environment } from '@crs/kit/config';
+
+export interface AuthConfig {
+  /** Listener for gateways and services. */
+  listen: string;
+  /** Listener for operators. */
+  adminListen: string;
+  databaseUrl: string;
+  maxConnections: number;
+  /** Seals private keys in the database. The same on every replica, at least 32 characters. */
+  secret: string;
+}
+
+const schema = z.object({
+  CRS_LISTEN: hostPort.default('0.0.0.0:50051'),
+  CRS_ADMIN_LISTEN: hostPort.default('0.0.0.0:50052'),
+  DATABASE_URL: postgresUrl,
+  CRS_DATABASE_CONNECTIONS: z.coerce.number().int().min(1).max(100).default(8),
+  CRS_SECRET: secret,
+});
+
+export function readConfig(environment: Environment): AuthConfig {
+  const values = readEnvironment(schema, environment);
+  return {
+    listen: values.CRS_LISTEN,
+    adminListen: values.CRS_ADMIN_LISTEN,
+    databaseUrl: values.DATABASE_URL,
+    maxConnections: values.CRS_DATABASE_CONNECTIONS,
+    secret: values.CRS_SECRET,
+  };
+}

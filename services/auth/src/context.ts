@@ -1,0 +1,10 @@
+import type { Database } from '@crs/kit/database';
+import type { Logger } from '@crs/kit/log';
+import type { Signer } from './domain/signer.ts';
+
+/** What handlers work with. */
+export interface Context {
+  db: Database;
+  log: Logger;
+  signer: Signer;
+}

@@ -1,0 +1,29 @@
+import type { Query } from '@crs/kit/database';
+import { invalid } from '@crs/kit/errors';
+import { parseUuid } from '@crs/kit/text';
+import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { findProjects, type Role } from '../store/projects.ts';
+import { findUser } from '../store/users.ts';
+import { noSuchProject, noSuchUser } from './not-found.ts';
+
+export interface Membership {
+  projectId: string;
+  userId: string;
+  role: Role;
+}
+
+/** The role that a request names. @throws ServiceError where a part of it can't be or isn't there */
+export async function findMembership(
+  query: Query,
+  organization: string,
+  request: { projectId: string; email: string; role: ProjectRole },
+): Promise<Membership> {
+  const projectId = parseUuid(request.projectId);
+  if (!projectId) throw invalid('project', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
+  const role = request.role === ProjectRole.PROJECT_ROLE_LEAD ? 'lead' : request.role === ProjectRole.PROJECT_ROLE_MEMBER ? 'member' : undefined;
+  if (!role) throw invalid('role', 'must be lead or member');
+  const user = await findUser(query, organization, request.email);
+  if (!user) throw noSuchUser();
+  if ((await findProjects(query, organization, [projectId])).length === 0) throw noSuchProject();
+  return { projectId, userId: user.userId, role };
+}

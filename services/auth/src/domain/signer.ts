@@ -1,0 +1,84 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { importPKCS8, type CryptoKey } from 'jose';
+import type { Database, Scope } from '@crs/kit/database';
+import { unavailable } from '@crs/kit/errors';
+import { signIdentity, type Identity } from '@crs/kit/identity';
+import type { Logger } from '@crs/kit/log';
+import { deleteCallerKeys, insertCallerKey, listCallerKeys, lockCallerKeys } from '../store/caller-keys.ts';
+import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
+import { Seal } from './seal.ts';
+
+interface LoadedKey extends KeyTimes {
+  publicJwk: string;
+  privateKey: CryptoKey;
+}
+
+const RELOAD_EVERY_MS = 60_000;
+
+/** Signs caller and operator tokens with keys that all replicas share through the database, and rotates them. */
+export class Signer {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #seal: Seal;
+  #keys: LoadedKey[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(db: Database, secret: string, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+    this.#seal = new Seal(secret, 'caller-keys');
+  }
+
+  /** Loads the keys and keeps them fresh. A database that is not there yet is waited for in the background. */
+  async start(): Promise<void> {
+    const reload = () => this.#reload().catch((error) => this.#log.warn({ err: error }, 'caller keys could not be loaded'));
+    await reload();
+    this.#timer = setInterval(reload, RELOAD_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async sign(identity: Identity, seconds: number): Promise<string> {
+    if (this.#keys.length === 0) await this.#reload();
+    const key = currentKey(this.#keys, new Date());
+    if (!key) throw unavailable('No key to sign with yet.');
+    return signIdentity(identity, key.keyId, key.privateKey, seconds);
+  }
+
+  /** Public keys as JSON Web Keys, by key id, newest first. */
+  async publicKeys(): Promise<Map<string, string>> {
+    if (this.#keys.length === 0) await this.#reload();
+    return new Map(this.#keys.map((key) => [key.keyId, key.publicJwk]));
+  }
+
+  async #reload(): Promise<void> {
+    const scope: Scope = { organization: '', deadline: Date.now() + 5_000 };
+    const rows = await this.#db.transact(scope, async (query) => {
+      await lockCallerKeys(query);
+      const plan = planRotation(await listCallerKeys(query), new Date());
+      if (plan.createFrom) await insertCallerKey(query, this.#create(plan.createFrom));
+      if (plan.drop.length > 0) await deleteCallerKeys(query, plan.drop);
+      return listCallerKeys(query);
+    });
+    this.#keys = await Promise.all(
+      rows.map(async ({ keyId, signFrom, publicJwk, privateKeySealed }) => {
+        const pem = this.#seal.open(privateKeySealed).toString();
+        return { keyId, signFrom, publicJwk, privateKey: await importPKCS8(pem, 'EdDSA') };
+      }),
+    );
+  }
+
+  #create(signFrom: Date) {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return {
+      keyId: `ck_${crypto.randomUUID()}`,
+      signFrom,
+      publicJwk: JSON.stringify(publicKey.export({ format: 'jwk' })),
+      privateKeySealed: this.#seal.seal(Buffer.from(pem)),
+    };
+  }
+}

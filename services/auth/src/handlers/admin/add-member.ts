@@ -1,0 +1,19 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { AddMemberRequest, AddMemberResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { findMembership } from '../../domain/membership.ts';
+import { audit } from '../../store/audit.ts';
+import { addRole } from '../../store/projects.ts';
+
+export function addMember({ db }: Context) {
+  return rpc(['operator'], async (request: AddMemberRequest, call): Promise<AddMemberResponse> => {
+    const scope = operatorScope(call);
+    await db.transact(scope, async (query) => {
+      const { projectId, userId, role } = await findMembership(query, scope.organization, request);
+      await addRole(query, scope.organization, projectId, userId, role);
+      await audit(query, call.identity, `member.add.${role}`, `${projectId} ${userId}`);
+    });
+    return {};
+  });
+}

@@ -1,0 +1,38 @@
+import { createApiKey, digestOf, randomBase62 } from '@crs/kit/api-key';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { CreateKeyRequest, CreateKeyResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toApiKey } from '../../domain/answers.ts';
+import { noSuchOrganization } from '../../domain/not-found.ts';
+import { requireText } from '../../domain/settings.ts';
+import { insertApiKey } from '../../store/api-keys.ts';
+import { audit } from '../../store/audit.ts';
+import { organizationExists } from '../../store/organizations.ts';
+
+/** Enough to recognize a key by, too little to be of use. */
+const PREFIX_LENGTH = 10;
+const MAX_SECONDS = 100 * 365 * 86_400;
+
+export function createKey({ db }: Context) {
+  return rpc(['operator'], async (request: CreateKeyRequest, call): Promise<CreateKeyResponse> => {
+    const scope = operatorScope(call);
+    const label = requireText('label', request.label, 0, 100);
+    if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
+    const secret = createApiKey();
+    return db.transact(scope, async (query) => {
+      if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
+      const key = await insertApiKey(query, scope.organization, {
+        keyId: `key_${randomBase62(16)}`,
+        digest: digestOf(secret),
+        prefix: secret.slice(0, PREFIX_LENGTH),
+        label,
+        readOnly: request.readOnly,
+        expiresInSeconds: request.expiresInSeconds,
+      });
+      await audit(query, call.identity, 'key.create', key.keyId);
+      return { apiKey: toApiKey(key), secret };
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import { invalid, ServiceError } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { CreateOrganizationRequest, CreateOrganizationResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { parseSettings, toOrganization } from '../../domain/settings.ts';
+import { audit } from '../../store/audit.ts';
+import { findOrganization, insertOrganization } from '../../store/organizations.ts';
+
+export function createOrganization({ db }: Context) {
+  return rpc(['operator'], async (request: CreateOrganizationRequest, call): Promise<CreateOrganizationResponse> => {
+    const scope = operatorScope(call);
+    const change = parseSettings(request.settings);
+    if (change.name === undefined) throw invalid('name', 'is required');
+    return db.transact(scope, async (query) => {
+      if (!(await insertOrganization(query, scope.organization, change))) {
+        throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, { field: 'organization' });
+      }
+      await audit(query, call.identity, 'organization.create', scope.organization);
+      return { organization: toOrganization((await findOrganization(query, scope.organization))!) };
+    });
+  });
+}

@@ -1,0 +1,13 @@
+import { rpc } from '@crs/kit/grpc-server';
+import type { ListOperatorsRequest, ListOperatorsResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toOperator } from '../../domain/answers.ts';
+import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { listOperators as list } from '../../store/operators.ts';
+
+export function listOperators({ db }: Context) {
+  return rpc(['operator'], async (_request: ListOperatorsRequest, call): Promise<ListOperatorsResponse> => {
+    const rows = await db.transact(aboveTenantsScope(call), list);
+    return { operators: rows.map(toOperator) };
+  });
+}

@@ -1,0 +1,20 @@
+import { notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { RemoveMemberRequest, RemoveMemberResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { findMembership } from '../../domain/membership.ts';
+import { audit } from '../../store/audit.ts';
+import { removeRole } from '../../store/projects.ts';
+
+export function removeMember({ db }: Context) {
+  return rpc(['operator'], async (request: RemoveMemberRequest, call): Promise<RemoveMemberResponse> => {
+    const scope = operatorScope(call);
+    await db.transact(scope, async (query) => {
+      const { projectId, userId, role } = await findMembership(query, scope.organization, request);
+      if (!(await removeRole(query, scope.organization, projectId, userId, role))) throw notFound(`The user is no ${role} of this project.`);
+      await audit(query, call.identity, `member.remove.${role}`, `${projectId} ${userId}`);
+    });
+    return {};
+  });
+}

@@ -1,0 +1,20 @@
+import { notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { RevokeKeyRequest, RevokeKeyResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toApiKey } from '../../domain/answers.ts';
+import { revokeApiKey } from '../../store/api-keys.ts';
+import { audit } from '../../store/audit.ts';
+
+export function revokeKey({ db }: Context) {
+  return rpc(['operator'], async (request: RevokeKeyRequest, call): Promise<RevokeKeyResponse> => {
+    const scope = operatorScope(call);
+    return db.transact(scope, async (query) => {
+      const key = await revokeApiKey(query, scope.organization, request.keyId);
+      if (!key) throw notFound('There is no key with this id in this organization. "key list" shows those that exist.');
+      await audit(query, call.identity, 'key.revoke', key.keyId);
+      return { apiKey: toApiKey(key) };
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { SetUserDisabledRequest, SetUserDisabledResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toUser } from '../../domain/answers.ts';
+import { noSuchUser } from '../../domain/not-found.ts';
+import { audit } from '../../store/audit.ts';
+import { setUserDisabled as set } from '../../store/users.ts';
+
+export function setUserDisabled({ db }: Context) {
+  return rpc(['operator'], async (request: SetUserDisabledRequest, call): Promise<SetUserDisabledResponse> => {
+    const scope = operatorScope(call);
+    return db.transact(scope, async (query) => {
+      const user = await set(query, scope.organization, request.email, request.disabled);
+      if (!user) throw noSuchUser();
+      await audit(query, call.identity, request.disabled ? 'user.disable' : 'user.enable', user.email);
+      return { user: toUser(user) };
+    });
+  });
+}

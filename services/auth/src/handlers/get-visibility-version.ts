@@ -1,0 +1,15 @@
+import { scopeOf } from '@crs/kit/database';
+import { rpc } from '@crs/kit/grpc-server';
+import type { GetVisibilityVersionRequest, GetVisibilityVersionResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { visibilityVersion } from '../store/projects.ts';
+import { userGone } from './get-visible-projects.ts';
+
+export function getVisibilityVersion({ db }: Context) {
+  return rpc(['user'], async (_request: GetVisibilityVersionRequest, call): Promise<GetVisibilityVersionResponse> => {
+    const { organization, userId } = call.identity;
+    const [row] = await db.read<{ version: string }>(scopeOf(call), visibilityVersion(organization, userId));
+    if (!row) throw userGone();
+    return { version: Number(row.version) };
+  });
+}

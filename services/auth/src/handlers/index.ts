@@ -1,0 +1,69 @@
+import { bind } from '@crs/kit/grpc-server';
+import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import type { Context } from '../context.ts';
+import { addMember } from './admin/add-member.ts';
+import { createKey } from './admin/create-key.ts';
+import { createOperator } from './admin/create-operator.ts';
+import { createOrganization } from './admin/create-organization.ts';
+import { createUser } from './admin/create-user.ts';
+import { importRecords } from './admin/import-records.ts';
+import { issueOperatorToken } from './admin/issue-operator-token.ts';
+import { listAudit } from './admin/list-audit.ts';
+import { listKeys } from './admin/list-keys.ts';
+import { listOperators } from './admin/list-operators.ts';
+import { listOrganizations } from './admin/list-organizations.ts';
+import { listUsers } from './admin/list-users.ts';
+import { removeMember } from './admin/remove-member.ts';
+import { revokeKey } from './admin/revoke-key.ts';
+import { revokeOperator } from './admin/revoke-operator.ts';
+import { setUserDisabled } from './admin/set-user-disabled.ts';
+import { updateOrganization } from './admin/update-organization.ts';
+import { authenticateKey } from './authenticate-key.ts';
+import { getVisibilityVersion } from './get-visibility-version.ts';
+import { getVisibleProjects } from './get-visible-projects.ts';
+import { listCallerKeys } from './list-caller-keys.ts';
+import { recordAudit } from './record-audit.ts';
+import { resolveProfiles } from './resolve-profiles.ts';
+import { resolveReferences } from './resolve-references.ts';
+
+/** What gateways and services ask. */
+export function internalServices(context: Context) {
+  return [
+    bind(AuthServiceService, {
+      authenticateKey: authenticateKey(context),
+      listCallerKeys: listCallerKeys(context),
+      getVisibleProjects: getVisibleProjects(context),
+      getVisibilityVersion: getVisibilityVersion(context),
+      resolveProfiles: resolveProfiles(context),
+      resolveReferences: resolveReferences(context),
+      recordAudit: recordAudit(context),
+    }),
+  ];
+}
+
+/** What operators do. */
+export function adminServices(context: Context) {
+  return [
+    bind(AuthAdminServiceService, {
+      issueOperatorToken: issueOperatorToken(context),
+      createOrganization: createOrganization(context),
+      updateOrganization: updateOrganization(context),
+      listOrganizations: listOrganizations(context),
+      createUser: createUser(context),
+      listUsers: listUsers(context),
+      setUserDisabled: setUserDisabled(context),
+      addMember: addMember(context),
+      removeMember: removeMember(context),
+      createKey: createKey(context),
+      listKeys: listKeys(context),
+      revokeKey: revokeKey(context),
+      createOperator: createOperator(context),
+      listOperators: listOperators(context),
+      revokeOperator: revokeOperator(context),
+      listAudit: listAudit(context),
+    }),
+    bind(ImportServiceService, { importRecords: importRecords(context) }),
+  ];
+}

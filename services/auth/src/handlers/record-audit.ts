@@ -1,0 +1,15 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { RecordAuditRequest, RecordAuditResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { requireText } from '../domain/settings.ts';
+import { audit } from '../store/audit.ts';
+
+export function recordAudit({ db }: Context) {
+  return rpc(['operator'], async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
+    const action = requireText('action', request.action, 1, 100);
+    const target = requireText('target', request.target, 0, 500);
+    await db.transact(operatorScope(call), (query) => audit(query, call.identity, action, target));
+    return {};
+  });
+}

@@ -1,0 +1,33 @@
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import { fold } from '@crs/kit/text';
+import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { organizationExists } from '../store/organizations.ts';
+import { findProjects } from '../store/projects.ts';
+import { findUsersByEmail } from '../store/users.ts';
+
+const MAX_REFERENCES = 10_000;
+
+export function resolveReferences({ db }: Context) {
+  return rpc(['operator'], async (request: ResolveReferencesRequest, call): Promise<ResolveReferencesResponse> => {
+    if (request.emails.length > MAX_REFERENCES) throw invalid('emails', `must be at most ${MAX_REFERENCES}`);
+    if (request.projectIds.length > MAX_REFERENCES) throw invalid('project_ids', `must be at most ${MAX_REFERENCES}`);
+    const scope = operatorScope(call);
+    const folded = request.emails.map(fold);
+    return db.transact(scope, async (query) => {
+      const [exists, users, projectIds] = await Promise.all([
+        organizationExists(query, scope.organization),
+        findUsersByEmail(query, scope.organization, folded),
+        findProjects(query, scope.organization, request.projectIds),
+      ]);
+      const byEmail = new Map(users.map((user) => [user.emailFolded, user.userId]));
+      const found = request.emails.flatMap((email, index) => {
+        const userId = byEmail.get(folded[index]!);
+        return userId ? [{ email, userId }] : [];
+      });
+      return { users: found, projectIds, organizationExists: exists };
+    });
+  });
+}

@@ -1,0 +1,8 @@
+import { digestOf } from '@crs/kit/api-key';
+import { runMigrations } from '@crs/kit/migrate';
+import { migrations } from '../migrations/index.ts';
+import { ensureOperator } from './store/bootstrap.ts';
+
+const adminUrl = await runMigrations('auth', migrations, process.env);
+const credential = process.env['CRS_BOOTSTRAP_OPERATOR_CREDENTIAL'];
+if (credential) await ensureOperator(adminUrl, 'bootstrap', digestOf(credential));

@@ -1,0 +1,40 @@
+import { Database } from '@crs/kit/database';
+import { serve } from '@crs/kit/grpc-server';
+import { createVerifier } from '@crs/kit/identity';
+import { Closer, type Service } from '@crs/kit/lifecycle';
+import type { Logger } from '@crs/kit/log';
+import type { AuthConfig } from './config.ts';
+import type { Context } from './context.ts';
+import { Signer } from './domain/signer.ts';
+import { adminServices, internalServices } from './handlers/index.ts';
+
+/** An import batch is at most 16 MiB. */
+const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
+
+/** Who is calling and what they may see: the internal listener `grpc`, and `admin` for operators. */
+export function createAuthService(config: AuthConfig, { log }: { log: Logger }): Service<{ grpc: string; admin: string }> {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const db = new Database({ name: 'auth', url: config.databaseUrl, maxConnections: config.maxConnections, log, pipeline: true });
+      closer.defer('database', () => db.close());
+      const signer = new Signer(db, config.secret, log);
+      await signer.start();
+      closer.defer('signer', () => signer.stop());
+      const context: Context = { db, log, signer };
+      const verify = createVerifier(() => signer.publicKeys());
+      const shared = { name: 'auth', verify, log };
+      const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });
+      closer.defer('internal listener', internal.stop);
+      const admin = await serve({
+        ...shared,
+        address: config.adminListen,
+        services: adminServices(context),
+        maxMessageBytes: MAX_ADMIN_MESSAGE_BYTES,
+      });
+      closer.defer('admin listener', admin.stop);
+      return { grpc: internal.address, admin: admin.address };
+    },
+    stop: () => closer.close(),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Query } from '@crs/kit/database';
+import type { OperatorIdentity } from '@crs/kit/identity';
+
+/** The organization of entries that stand above tenants, and the scope that may read all of them. */
+export const ABOVE_TENANTS = '*';
+
+export interface AuditRow {
+  at: Date;
+  actor: string;
+  action: string;
+  organization: string;
+  target: string;
+}
+
+/** Notes what an operator did, in the transaction in which it is done. The target is an id, an e-mail or a count; never a secret. */
+export async function audit(query: Query, operator: OperatorIdentity, action: string, target: string): Promise<void> {
+  await query({
+    name: 'insert_audit',
+    text: 'insert into auth.audit (organization, actor, action, target) values ($1, $2, $3, $4)',
+    values: [operator.organization ?? ABOVE_TENANTS, operator.name, action, target],
+  });
+}
+
+/** Newest first: of one organization, or of everything for the scope above tenants. */
+export function listAudit(query: Query, organization: string, limit: number): Promise<AuditRow[]> {
+  return query<AuditRow>({
+    name: 'list_audit',
+    text: `select at, actor, action, organization, target from auth.audit
+      where organization = $1 or $1 = '${ABOVE_TENANTS}' order by audit_id desc limit $2`,
+    values: [organization, limit],
+  });
+}

@@ -1,0 +1,108 @@
+import type { Knex } from 'knex';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/migrate';
+
+/**
+ * Calls with all that hangs on them. The organization comes first in every key; ids and order are by code point (`collate "C"`), so
+ * that no answer depends on the database's locale. `*_folded` columns are written by the service and compared as they are.
+ */
+export const createCalls: Migration = {
+  name: '20261120T234000-create-calls',
+
+  async up(db: Knex) {
+    await db.raw(`
+      create table calls.calls (
+        organization text collate "C" not null,
+        call_id text collate "C" not null,
+        project_id uuid,
+        call_type text not null check (call_type in ('interview', 'meeting')),
+        call_status text check (call_status in
+          ('scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate')),
+        anonymity_status text check (anonymity_status in ('not_requested', 'started', 'complete', 'errored')),
+        conducted_by uuid,
+        created_at timestamptz(3) not null,
+        updated_at timestamptz(3) not null,
+        date timestamptz(3),
+        recency timestamptz(3) not null generated always as (coalesce(date, created_at)) stored,
+        duration_minutes double precision check (duration_minutes >= 0),
+        cost double precision check (cost >= 0),
+        rating double precision check (rating between 1 and 5),
+        segment text,
+        source text,
+        country text,
+        job_title text,
+        employer text,
+        segment_folded text collate "C",
+        source_folded text collate "C",
+        country_folded text collate "C",
+        job_title_folded text collate "C",
+        employer_folded text collate "C",
+        name text,
+        anonymized_name text,
+        bio text,
+        language text,
+        summary text,
+        ktas text,
+        kta_approval_status text check (kta_approval_status in ('pending', 'approved')),
+        participants jsonb not null,
+        qa_blocks jsonb not null,
+        has_verbatim boolean not null,
+        shown_hash bytea not null,
+        record_hash bytea not null,
+        primary key (organization, call_id)
+      );
+      comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
+      comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
+      -- The organization's list, and within one day of it.
+      create index calls_created on calls.calls (organization, created_at desc, call_id desc);
+      -- Pollers: what changed since.
+      create index calls_updated on calls.calls (organization, updated_at, created_at);
+      -- A user's list (keyset over recency within a project) and the calls that a user conducted.
+      create index calls_project_recency on calls.calls (organization, project_id, recency desc, call_id desc);
+      create index calls_conductor_recency on calls.calls (organization, conducted_by, recency desc, call_id desc) where conducted_by is not null;
+
+      create table calls.transcripts (
+        organization text collate "C" not null,
+        call_id text collate "C" not null,
+        kind text not null check (kind in ('verbatim', 'redacted')),
+        text text not null,
+        segments jsonb not null,
+        primary key (organization, call_id, kind),
+        foreign key (organization, call_id) references calls.calls on delete cascade
+      );
+
+      create table calls.notes (
+        organization text collate "C" not null,
+        call_id text collate "C" not null,
+        user_id uuid not null,
+        text text not null,
+        primary key (organization, call_id, user_id),
+        foreign key (organization, call_id) references calls.calls on delete cascade
+      );
+      create index notes_by_user on calls.notes (organization, user_id);
+
+      -- How many calls an organization created on a UTC day, kept in the transaction that writes the calls: totals and deep pages
+      -- cost the days, not the calls.
+      create table calls.call_days (
+        organization text collate "C" not null,
+        day date not null,
+        calls integer not null check (calls >= 0),
+        primary key (organization, day)
+      );
+
+      -- The secret under which names are anonymized; never rotates, or every anonymized name would change.
+      create table calls.name_secrets (
+        organization text collate "C" primary key,
+        secret bytea not null
+      );
+    `);
+    for (const table of ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets']) await protectByTenant(db, 'calls', table);
+    await db.raw(`
+      grant select, insert, update, delete on calls.calls, calls.transcripts, calls.notes, calls.call_days to ${roleOf('calls')};
+      grant select, insert, delete on calls.name_secrets to ${roleOf('calls')};
+    `);
+  },
+
+  async down(db: Knex) {
+    await db.raw('drop table calls.name_secrets, calls.call_days, calls.notes, calls.transcripts, calls.calls');
+  },
+};

@@ -1,0 +1,238 @@
+import { parseLine } from '@crs/kit/import-record';
+import { describe, expect, test } from 'vitest';
+import { callLine } from './call-record.ts';
+
+const UUID = '11111111-2222-4333-8444-55555555555a';
+const REQUIRED = { type: 'call', organization: 'acme', id: 'call_1' };
+const parse = (line: object) => parseLine(callLine, Buffer.from(JSON.stringify(line)));
+const EMPTY = {
+  deleted: false,
+  organization: 'acme',
+  callId: 'call_1',
+  projectId: null,
+  callType: 'interview',
+  conductedBy: null,
+  callStatus: null,
+  anonymityStatus: null,
+  cost: null,
+  createdAt: null,
+  date: null,
+  durationMinutes: null,
+  interviewee: { name: null, jobTitle: null, organization: null, country: null, bio: null },
+  anonymizedName: null,
+  participants: [],
+  keyTakeaways: null,
+  keyTakeawaysStatus: null,
+  notes: [],
+  qaBlocks: [],
+  rating: null,
+  segment: null,
+  source: null,
+  summary: null,
+  transcripts: [],
+  language: null,
+};
+
+/** The record of a call line with `fields` besides what is required. */
+function record(fields: object) {
+  const outcome = parse({ ...REQUIRED, ...fields });
+  if ('reason' in outcome) throw new Error(`${outcome.field}: ${outcome.reason}`);
+  return outcome.record;
+}
+
+const OPTIONAL = [
+  'project_id', 'call_type', 'conducted_by', 'call_status', 'anonymity_status', 'cost', 'created_at', 'date', 'duration_minutes', 'expert',
+  'anonymized_name', 'participants', 'ktas', 'kta_approval_status', 'notes', 'qa_blocks', 'rating', 'segment', 'source', 'summary',
+  'transcript', 'redacted_transcript', 'language', 'deleted',
+]; // prettier-ignore
+
+test('what is absent or null is null, empty or the default', () => {
+  expect(record({})).toEqual(EMPTY);
+  expect(record(Object.fromEntries(OPTIONAL.map((field) => [field, null])))).toEqual(EMPTY);
+  expect(record({ expert: {}, participants: [], notes: [], qa_blocks: [], deleted: false })).toEqual(EMPTY);
+});
+
+test('a whole record', () => {
+  const line = {
+    project_id: UUID.toUpperCase(),
+    call_type: 'meeting',
+    conducted_by: 'Ann@acme.example',
+    call_status: 'done',
+    anonymity_status: 'complete',
+    cost: 120.5,
+    created_at: '2025-01-01T00:00:00.1239Z',
+    date: '2025-01-01T02:00:00+02:00',
+    duration_minutes: 54.5,
+    expert: { name: 'Eva', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: '' },
+    anonymized_name: 'Expert 7',
+    participants: [{ name: 'Ann', role: 'host', email: 'Ann@acme.example' }, {}],
+    ktas: '- one',
+    kta_approval_status: 'approved',
+    notes: [
+      { email: 'ann@acme.example', text: 'mine' },
+      { email: 'bob@acme.example', text: '' },
+    ],
+    qa_blocks: [{ id: UUID.toUpperCase(), question: 'Why?', answer: 'Because.', section: 'One' }],
+    rating: 4.5,
+    segment: 'Customers',
+    source: '',
+    summary: 'A *summary*.',
+    transcript: [{ speaker: 'Eva', start_seconds: 0, text: 'Hi.' }, { text: '' }],
+    redacted_transcript: 'Hi.',
+    language: 'en',
+  };
+  expect(record(line)).toEqual({
+    deleted: false,
+    organization: 'acme',
+    callId: 'call_1',
+    projectId: UUID,
+    callType: 'meeting',
+    conductedBy: 'Ann@acme.example',
+    callStatus: 'done',
+    anonymityStatus: 'complete',
+    cost: 120.5,
+    createdAt: new Date('2025-01-01T00:00:00.123Z'),
+    date: new Date('2025-01-01T00:00:00Z'),
+    durationMinutes: 54.5,
+    interviewee: { name: 'Eva', jobTitle: 'CFO', organization: 'Initech', country: 'Chile', bio: '' },
+    anonymizedName: 'Expert 7',
+    participants: [
+      { name: 'Ann', role: 'host', email: 'Ann@acme.example' },
+      { name: null, role: null, email: null },
+    ],
+    keyTakeaways: '- one',
+    keyTakeawaysStatus: 'approved',
+    notes: line.notes,
+    qaBlocks: [{ id: UUID, question: 'Why?', answer: 'Because.', section: 'One' }],
+    rating: 4.5,
+    segment: 'Customers',
+    source: '',
+    summary: 'A *summary*.',
+    transcripts: [
+      {
+        kind: 'verbatim',
+        text: 'Eva: Hi.\n',
+        segments: [
+          { speaker: 'Eva', startSeconds: 0, text: 'Hi.' },
+          { speaker: null, startSeconds: null, text: '' },
+        ],
+      },
+      { kind: 'redacted', text: 'Hi.', segments: [] },
+    ],
+    language: 'en',
+  });
+});
+
+test('a deletion', () => {
+  expect(parse({ ...REQUIRED, deleted: true })).toEqual({ record: { deleted: true, organization: 'acme', callId: 'call_1' } });
+});
+
+test.each<[string, object]>([
+  ['call_type', { call_type: 'meeting' }],
+  ...['scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate'].map(
+    (value): [string, object] => [`call_status ${value}`, { call_status: value }],
+  ),
+  ...['not_requested', 'started', 'complete', 'errored'].map((value): [string, object] => [value, { anonymity_status: value }]),
+  ...['pending', 'approved'].map((value): [string, object] => [value, { kta_approval_status: value }]),
+  ['lowest rating', { rating: 1 }],
+  ['highest rating', { rating: 5 }],
+  ['no cost, no time', { cost: 0, duration_minutes: 0 }],
+  ['long texts', { segment: 'x'.repeat(100_000), language: '' }],
+  ['a note without text', { notes: [{ email: 'ann@acme.example' }] }],
+  [
+    'notes of two users',
+    {
+      notes: [
+        { email: 'ann@acme.example', text: '' },
+        { email: 'bob@acme.example', text: '' },
+      ],
+    },
+  ],
+])('takes %s', (_, fields) => {
+  expect(record(fields)).toMatchObject({ callId: 'call_1' });
+});
+
+describe('refuses', () => {
+  test.each<[string, object, string]>([
+    ['type', { type: undefined }, 'is required'],
+    ['type', { type: 'project' }, 'must be call'],
+    ['organization', { organization: null }, 'must be text'],
+    ['organization', { organization: 'ACME' }, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"'],
+    ['id', { id: undefined }, 'is required'],
+    ['id', { id: 'a/b' }, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"'],
+    ['deleted', { deleted: 'yes' }, 'must be true or false'],
+    ['summary', { deleted: true, summary: '' }, 'is not a known property'],
+    ['name', { name: 'x' }, 'is not a known property'],
+    ['expert.title', { expert: { title: 'x' } }, 'is not a known property'],
+    ['expert', { expert: 'Eva' }, 'must be an object'],
+    ['expert.name', { expert: { name: 'a\0' } }, 'must not contain the NUL character'],
+    ['project_id', { project_id: 'p1' }, 'must be a UUID'],
+    ['call_type', { call_type: 'Meeting' }, 'must be one of interview, meeting'],
+    ['conducted_by', { conducted_by: 'ann' }, 'must be an e-mail address of 3 to 254 characters'],
+    ['anonymity_status', { anonymity_status: 'done' }, 'must be one of not_requested, started, complete, errored'],
+    ['kta_approval_status', { kta_approval_status: '' }, 'must be one of pending, approved'],
+    ['cost', { cost: -0.01 }, 'must be at least 0'],
+    ['cost', { cost: '1' }, 'must be a number'],
+    ['duration_minutes', { duration_minutes: -1 }, 'must be at least 0'],
+    ['rating', { rating: 0.99 }, 'must be at least 1'],
+    ['rating', { rating: 5.01 }, 'must be at most 5'],
+    ['created_at', { created_at: '2025-01-01' }, 'must be an RFC 3339 date-time with Z or an offset'],
+    ['date', { date: '2025-02-30T00:00:00Z' }, 'must be an RFC 3339 date-time with Z or an offset'],
+    ['participants', { participants: {} }, 'must be a list'],
+    ['participants[0]', { participants: [null] }, 'must be an object'],
+    ['participants[1].email', { participants: [{}, { email: 'x' }] }, 'must be an e-mail address of 3 to 254 characters'],
+    ['notes[0].email', { notes: [{ text: 'x' }] }, 'is required'],
+    [
+      'notes[1].email',
+      { notes: [{ email: 'ann@acme.example' }, { email: 'ANN@acme.example' }] },
+      'must not repeat: a user has one note',
+    ],
+    ['qa_blocks[0].id', { qa_blocks: [{ id: 'x' }] }, 'must be a UUID'],
+    ['qa_blocks[1].id', { qa_blocks: [{ id: UUID }, { id: UUID.toUpperCase() }] }, 'must not repeat within the call'],
+    ['qa_blocks[0].answer', { qa_blocks: [{ answer: '\ud800' }] }, 'must not contain a lone surrogate'],
+    ['transcript', { transcript: 5 }, 'must be text or a list of segments'],
+    ['transcript', { transcript: 'a\0' }, 'must not contain the NUL character'],
+    ['transcript[0].text', { transcript: [{ speaker: 'Eva' }] }, 'is required'],
+    ['transcript[0].text', { transcript: [{ text: '\udc00' }] }, 'must not contain a lone surrogate'],
+    ['transcript[1].start_seconds', { transcript: [{ text: '' }, { text: '', start_seconds: -1 }] }, 'must be at least 0'],
+    ['redacted_transcript[0].start', { redacted_transcript: [{ text: '', start: 1 }] }, 'is not a known property'],
+  ])('%s of %j', (field, fields, reason) => {
+    expect(parse({ ...REQUIRED, ...fields })).toEqual({ field, reason });
+  });
+
+  test('each value outside the sets of states', () => {
+    const outcome = parse({ ...REQUIRED, call_status: 'finished' });
+    expect(outcome).toMatchObject({
+      field: 'call_status',
+      reason: expect.stringContaining('must be one of scheduled, reached_out,'),
+    });
+  });
+});
+
+describe('an id that is left out', () => {
+  const ids = (fields: object) => {
+    const call = record({ qa_blocks: [{}, {}], ...fields });
+    return call.deleted ? [] : call.qaBlocks.map(({ id }) => id);
+  };
+
+  test('is a UUID that never changes', () => {
+    expect(ids({})).toEqual(['dbea5c57-87df-8543-b922-1316dbf4d703', 'a359fb76-80e1-8b72-bdd6-f14e12cd89ba']);
+    for (const id of ids({})) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test('is another in each call, organization and place', () => {
+    const all = [...ids({}), ...ids({ id: 'call_2' }), ...ids({ organization: 'other' })];
+    expect(new Set(all).size).toBe(6);
+  });
+
+  test('is derived beside given ones, and may not meet them', () => {
+    expect(ids({ qa_blocks: [{ id: UUID }, {}] })).toEqual([UUID, ids({})[1]]);
+    expect(parse({ ...REQUIRED, qa_blocks: [{ id: ids({})[1] }, {}] })).toMatchObject({ field: 'qa_blocks[1].id' });
+  });
+});
+
+test('an empty list of segments is no transcript, an empty text is one', () => {
+  expect(record({ transcript: [], redacted_transcript: '' })).toMatchObject({
+    transcripts: [{ kind: 'redacted', text: '', segments: [] }],
+  });
+});

@@ -1,0 +1,98 @@
+import { ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import { fold } from '@crs/kit/text';
+import { describe, expect, test } from 'vitest';
+import { OPEN_VIEW, sampleCall, sampleInterviewee, SECRET } from './_sample.ts';
+import type { Call } from './call.ts';
+import { gateOf } from './fields.ts';
+import { renderCall, type View } from './render.ts';
+
+const ANONYMIZING: View = { ...OPEN_VIEW, anonymizeWith: SECRET };
+const NOT_ENABLED: View = { ...OPEN_VIEW, gate: gateOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')) };
+
+const json = (value: unknown) => JSON.stringify(value);
+const render = (call: Call, view: View) => JSON.parse(json(renderCall(call, view)));
+
+describe("the interviewee's name", () => {
+  test('stands as recorded where it is enabled and not anonymized', () => {
+    const text = json(renderCall(sampleCall({ anonymizedName: 'Expert 7' }), OPEN_VIEW));
+    expect(text).toContain('EVA MUSTER: Good morning.');
+    expect(text).not.toContain('Expert 7');
+  });
+
+  test.each<[string, string | null, View, string | undefined, string]>([
+    ['anonymized', 'Expert 7', ANONYMIZING, 'Expert 7', 'Expert 7'],
+    ['not enabled', 'Expert 7', NOT_ENABLED, undefined, 'Expert 7'],
+    ['not enabled, without an alias', null, NOT_ENABLED, undefined, 'Interviewee'],
+  ])('where it is %s, the same stands in every place', (_, anonymizedName, view, shown, elsewhere) => {
+    const call = render(sampleCall({ anonymizedName }), view);
+    expect(call.interviewee.name).toBe(shown);
+    expect(call.participants.map(({ name }: { name: unknown }) => name)).toEqual(['Ann', elsewhere, null]);
+    expect(call.transcripts[0].text).toBe(
+      `Ann: Hello.\n${elsewhere}: Good morning.\n${elsewhere}: to go on.\n${elsewhere}: off the record.`,
+    );
+    expect(call.transcripts[0].segments.map(({ speaker }: { speaker: unknown }) => speaker)).toEqual(['Ann', elsewhere, null]);
+    expect(call.transcripts[1].text).toBe(`Ann: Hello.\n${elsewhere}: Good morning.`);
+  });
+
+  const names = [
+    'Eva Muster',
+    'Zoë İpek',
+    'Zoe\u0308',
+    'Dr: Eva',
+    'E.v+a (M$)|[1]\\',
+    '  Eva  ',
+    'ΟΔΥΣΣΕΥΣ',
+    '李',
+    'ǅ \u{10400}',
+  ];
+  const views: [string, View][] = [
+    ['not enabled', NOT_ENABLED],
+    ['anonymized', ANONYMIZING],
+    ['not enabled and anonymized', { ...NOT_ENABLED, anonymizeWith: SECRET }],
+  ];
+  const cases = names.flatMap((name) => views.map(([how, view]): [string, string, View] => [name, how, view]));
+
+  test.each(cases)('%j, %s, leaves no trace', (name, _how, view) => {
+    const spellings = [name, name.normalize('NFD'), name.normalize('NFC'), name.toUpperCase(), name.toLowerCase(), ` ${name}\t`];
+    const same = spellings.filter((spelling) => fold(spelling.trim()) === fold(name.trim()));
+    const segments = same.flatMap((it) => [
+      { speaker: it, startSeconds: 1, text: `said\n${it}: more\r\n${it}:\u2028${it} : end` },
+      { speaker: `${it}:`, startSeconds: 1, text: `${it}: twice` },
+      { speaker: null, startSeconds: 1, text: `${it}: as text` },
+    ]);
+    const text = segments.map((segment) => segment.text).join('\n');
+    const call = sampleCall({
+      interviewee: sampleInterviewee({ name }),
+      participants: same.map((it) => ({ name: it, role: null, email: null })),
+      transcripts: [
+        { kind: 'verbatim', text: '', segments },
+        { kind: 'redacted', text, segments: [] },
+      ],
+    });
+    const seen = renderCall(call, view);
+    const everything = strings(seen).map(fold).join('\n');
+    expect(everything).toContain(fold('as text'));
+    expect(everything).not.toContain(fold(name.trim()));
+    expect(fold(json(seen))).not.toContain(fold(json(name.trim()).slice(1, -1)));
+  });
+
+  test('is not looked for in what is said', () => {
+    const answers = ['Eva Muster: left.', 'I am Eva Muster.'];
+    const qaBlocks = answers.map((answer) => ({ id: '', question: null, answer, section: null }));
+    const call = render(sampleCall({ qaBlocks, summary: 'Eva Muster: CFO' }), ANONYMIZING);
+    expect(call.summary).toBe('Eva Muster: CFO');
+    expect(call.transcripts[2].text).toBe('A: Eva Muster: left.\n\nA: I am Eva Muster.');
+  });
+
+  test('rendering changes nothing in the call', () => {
+    const call = sampleCall();
+    renderCall(call, ANONYMIZING);
+    expect(call).toEqual(sampleCall());
+  });
+});
+
+/** All strings in a value. */
+function strings(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
+}

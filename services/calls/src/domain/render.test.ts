@@ -1,0 +1,218 @@
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/allowed-fields';
+import { describe, expect, test } from 'vitest';
+import { OPEN_VIEW, sampleCall } from './_sample.ts';
+import type { Call, CallSummary } from './call.ts';
+import { gateOf } from './fields.ts';
+import { renderCall, renderListItem, type View } from './render.ts';
+
+const json = (value: unknown) => JSON.stringify(value);
+const viewOf = (...fields: readonly AllowedField[]): View => ({ ...OPEN_VIEW, gate: gateOf(fields) });
+const without = (...fields: readonly AllowedField[]) => viewOf(...ALLOWED_FIELDS.filter((field) => !fields.includes(field)));
+const render = (call: Call, view: View) => JSON.parse(json(renderCall(call, view)));
+const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
+
+describe('a list item', () => {
+  const row: CallSummary = { ...sampleCall(), hasVerbatim: true };
+  const start =
+    '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
+    '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';
+
+  test('has these keys in this order', () => {
+    expect(json(renderListItem(row, OPEN_VIEW.gate))).toBe(
+      `${start},"segment":"Customers","source":"Network","has_transcript":true}`,
+    );
+  });
+
+  test('leaves out what is not enabled', () => {
+    expect(json(renderListItem(row, gateOf([])))).toBe(`${start},"has_transcript":false}`);
+  });
+
+  test('shows as null what is empty', () => {
+    const empty = { ...row, durationMinutes: null, date: null, callStatus: null, projectId: null, segment: null, source: null };
+    expect(renderListItem({ ...empty, hasVerbatim: false }, OPEN_VIEW.gate)).toEqual({
+      call_id: 'call_1',
+      duration_minutes: null,
+      created_at: '2025-01-31T09:08:07.006Z',
+      updated_at: '2025-02-02T00:00:00.000Z',
+      date: null,
+      call_type: 'interview',
+      call_status: null,
+      project_id: null,
+      segment: null,
+      source: null,
+      has_transcript: false,
+    });
+  });
+
+  test.each<[AllowedField[], boolean, boolean]>([
+    [['transcripts.verbatim'], true, true],
+    [['transcripts.redacted'], true, true],
+    [['transcripts.verbatim'], false, false],
+    [['transcripts.clean', 'qa_blocks'], true, false],
+  ])('with %j and hasVerbatim %s, has_transcript is %s', (fields, hasVerbatim, shown) => {
+    expect(renderListItem({ ...row, hasVerbatim }, gateOf(fields)).has_transcript).toBe(shown);
+  });
+});
+
+describe('the call detail', () => {
+  test('has these keys in this order', () => {
+    expect(json(renderCall(sampleCall(), OPEN_VIEW))).toBe(
+      json({
+        call_id: 'call_1',
+        project_id: '11111111-2222-4333-8444-555555555555',
+        call_type: 'interview',
+        call_status: 'done',
+        anonymity_status: 'complete',
+        date: '2025-02-01T10:00:00.000Z',
+        created_at: '2025-01-31T09:08:07.006Z',
+        updated_at: '2025-02-02T00:00:00.000Z',
+        duration_minutes: 54.5,
+        segment: 'Customers',
+        source: 'Network',
+        rating: 4,
+        cost: 120.5,
+        interviewee: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
+        participants: [
+          { name: 'Ann', role: 'host', email: 'ann@acme.example' },
+          { name: ' eva muster ', role: 'expert', email: 'em@initech.example' },
+          { name: null, role: null, email: null },
+        ],
+        summary: 'A *summary*.',
+        key_takeaways: '- one',
+        key_takeaways_status: 'pending',
+        qa_blocks: [{ id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: null }],
+        transcripts: [
+          {
+            kind: 'verbatim',
+            language: 'en',
+            text: 'Ann: Hello.\nEVA MUSTER: Good morning.\nEva Muster: to go on.\neva muster: off the record.',
+            segments: [
+              { speaker: 'Ann', start_seconds: 0, text: 'Hello.' },
+              { speaker: 'EVA MUSTER', start_seconds: 2.5, text: 'Good morning.\nEva Muster: to go on.' },
+              { speaker: null, start_seconds: null, text: 'eva muster: off the record.' },
+            ],
+          },
+          { kind: 'redacted', language: 'en', text: 'Ann: Hello.\nEva Muster: Good morning.', segments: [] },
+          { kind: 'clean', language: 'en', text: 'Q: Why?\nA: Because.', segments: [] },
+        ],
+      }),
+    );
+  });
+
+  test('with nothing recorded has null, empty lists and an interviewee', () => {
+    const empty = sampleCall({
+      projectId: null,
+      callStatus: null,
+      anonymityStatus: null,
+      date: null,
+      durationMinutes: null,
+      segment: null,
+      source: null,
+      rating: null,
+      cost: null,
+      interviewee: { name: null, jobTitle: null, organization: null, country: null, bio: null },
+      participants: [],
+      summary: null,
+      keyTakeaways: null,
+      keyTakeawaysStatus: null,
+      qaBlocks: [],
+      language: null,
+      transcripts: [],
+    });
+    const { call_id, call_type, created_at, updated_at, interviewee, participants, qa_blocks, transcripts, ...rest } = render(
+      empty,
+      OPEN_VIEW,
+    );
+    expect([call_id, call_type, created_at, updated_at]).not.toContain(null);
+    expect(interviewee).toEqual({ name: null, job_title: null, organization: null, country: null, bio: null });
+    expect([participants, qa_blocks, transcripts]).toEqual([[], [], []]);
+    expect(new Set(Object.values(rest))).toEqual(new Set([null]));
+    expect(Object.keys(rest)).toHaveLength(12);
+  });
+
+  test('with nothing enabled has the rest', () => {
+    expect(render(sampleCall(), viewOf())).toEqual({
+      call_id: 'call_1',
+      project_id: '11111111-2222-4333-8444-555555555555',
+      call_type: 'interview',
+      call_status: 'done',
+      anonymity_status: 'complete',
+      date: '2025-02-01T10:00:00.000Z',
+      created_at: '2025-01-31T09:08:07.006Z',
+      updated_at: '2025-02-02T00:00:00.000Z',
+      duration_minutes: 54.5,
+      interviewee: {},
+      transcripts: [],
+    });
+  });
+
+  test.each<[AllowedField, ...string[]]>([
+    ['interviewee.name', 'interviewee.name'],
+    ['interviewee.job_title', 'interviewee.job_title'],
+    ['interviewee.organization', 'interviewee.organization'],
+    ['interviewee.country', 'interviewee.country'],
+    ['interviewee.bio', 'interviewee.bio'],
+    ['participants', 'participants', 'participants[].name', 'participants[].role', 'participants[].email'],
+    ['participants.email', 'participants[].email'],
+    ['summary', 'summary'],
+    ['key_takeaways', 'key_takeaways', 'key_takeaways_status'],
+    ['qa_blocks', 'qa_blocks', 'qa_blocks[].id', 'qa_blocks[].question', 'qa_blocks[].answer', 'qa_blocks[].section', 'clean'],
+    ['rating', 'rating'],
+    ['cost', 'cost'],
+    ['segment', 'segment'],
+    ['source', 'source'],
+    ['transcripts.verbatim', 'verbatim'],
+    ['transcripts.redacted', 'redacted'],
+    ['transcripts.clean', 'clean'],
+  ])('without %s, exactly %j are absent', (field, ...absent) => {
+    const paths = (view: View) => {
+      const { transcripts, ...rest } = render(sampleCall(), view);
+      return [...pathsOf(rest), ...transcripts.map(({ kind }: { kind: string }) => kind)];
+    };
+    expect(paths(OPEN_VIEW).filter((path) => !paths(without(field)).includes(path))).toEqual(absent);
+  });
+});
+
+/** The paths of all keys, those of list items once. */
+function pathsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(pathsOf))].map((path) => `[].${path}`);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    key,
+    ...pathsOf(inner).map((path) => (path.startsWith('[]') ? key + path : `${key}.${path}`)),
+  ]);
+}
+
+describe('transcript entries', () => {
+  test.each<[View['include'], string[]]>([
+    [{ verbatim: true, redacted: true, clean: true }, ['verbatim', 'redacted', 'clean']],
+    [{ verbatim: false, redacted: true, clean: true }, ['redacted', 'clean']],
+    [{ verbatim: true, redacted: false, clean: true }, ['verbatim', 'clean']],
+    [{ verbatim: true, redacted: true, clean: false }, ['verbatim', 'redacted']],
+    [{ verbatim: false, redacted: false, clean: false }, []],
+  ])('are those asked for: %j', (include, shown) => {
+    expect(kinds(sampleCall(), { ...OPEN_VIEW, include })).toEqual(shown);
+  });
+
+  test('asking opens nothing that is not enabled', () => {
+    expect(kinds(sampleCall(), without('transcripts.verbatim', 'transcripts.redacted'))).toEqual(['clean']);
+    expect(kinds(sampleCall(), without('qa_blocks'))).toEqual(['verbatim', 'redacted']);
+  });
+
+  test.each([null, 'not_requested', 'started', 'errored'] as const)(
+    'redacted is none while redaction is %s',
+    (anonymityStatus) => {
+      expect(kinds(sampleCall({ anonymityStatus }), OPEN_VIEW)).toEqual(['verbatim', 'clean']);
+    },
+  );
+
+  test('what is not recorded is none', () => {
+    expect(kinds(sampleCall({ transcripts: [] }), OPEN_VIEW)).toEqual(['clean']);
+    expect(kinds(sampleCall({ qaBlocks: [] }), OPEN_VIEW)).toEqual(['verbatim', 'redacted']);
+  });
+
+  test('an empty text is one', () => {
+    const transcripts: Call['transcripts'] = [{ kind: 'verbatim', text: '', segments: [] }];
+    expect(kinds(sampleCall({ transcripts, qaBlocks: [] }), OPEN_VIEW)).toEqual(['verbatim']);
+  });
+});

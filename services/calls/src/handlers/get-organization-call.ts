@@ -1,0 +1,25 @@
+import { scopeOf } from '@crs/kit/database';
+import { notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { CALL_ID } from '@crs/kit/text';
+import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
+import type { Context } from '../context.ts';
+import type { Transcript } from '../domain/call.ts';
+import { gateOf } from '../domain/fields.ts';
+import { renderCall, type View } from '../domain/render.ts';
+import { getCall, toCall, type CallRow } from '../store/get-call.ts';
+
+export function getOrganizationCall({ db, nameSecrets }: Context) {
+  return rpc(['organization'], async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
+    const scope = scopeOf(call);
+    const gate = gateOf(call.identity.allowedFields);
+    const include = { verbatim: !request.withoutVerbatim, redacted: !request.withoutRedacted, clean: !request.withoutClean };
+    const kinds: Transcript['kind'][] = [];
+    if (gate.verbatim && include.verbatim) kinds.push('verbatim');
+    if (gate.redacted && include.redacted) kinds.push('redacted');
+    const [row] = CALL_ID.test(request.callId) ? await db.read<CallRow>(scope, getCall(scope.organization, request.callId, kinds)) : [];
+    if (!row) throw notFound('There is no call with this id.');
+    const view: View = { gate, include, anonymizeWith: call.identity.anonymize ? await nameSecrets.of(scope) : undefined };
+    return { callJson: Buffer.from(JSON.stringify(renderCall(toCall(row), view))) };
+  });
+}

@@ -1,0 +1,135 @@
+import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type { Copy, Query } from '@crs/kit/database';
+import type { Context } from '../context.ts';
+import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
+import {
+  deleteCalls,
+  findStored,
+  hashesOf,
+  lockImports,
+  moveDays,
+  writeCalls,
+  type CallWrite,
+  type ResolvedCall,
+  type StoredCall,
+} from '../store/import-calls.ts';
+
+type Resolved = Line<CallDeletion | ResolvedCall>;
+
+export function importRecords({ importDb, auth }: Context) {
+  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+    const scope = operatorScope(call);
+    const { lines, errors } = readBatch(request, callLine, scope.organization);
+    const { known, unknown } = await resolve(lines, (question) => auth.resolveReferences(question, call));
+    if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
+    const counts = await importDb.transact(scope, (query, copy) => store(query, copy, scope.organization, known));
+    return { ...counts, errors: byLine([...errors, ...unknown]) };
+  });
+}
+
+type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
+  users: { email: string; userId: string }[];
+  projectIds: string[];
+  organizationExists: boolean;
+}>;
+
+/** Turns e-mails into user ids; a line that names what isn't there is refused. */
+async function resolve(lines: Line<CallRecord | CallDeletion>[], ask: Ask): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
+  const records = lines.flatMap(({ record }) => (record.deleted ? [] : record));
+  const emails = [...new Set(records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]))];
+  const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
+  const answer = await ask({ emails, projectIds });
+  const users = new Map(answer.users.map(({ email, userId }) => [email, userId]));
+  const projects = new Set(answer.projectIds);
+
+  const known: Resolved[] = [];
+  const unknown: ImportError[] = [];
+  for (const { number, record } of lines) {
+    if (!answer.organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
+    else if (record.deleted) known.push({ number, record });
+    else {
+      const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
+      const problem =
+        record.projectId !== null && !projects.has(record.projectId)
+          ? { field: 'project_id', reason: 'must be a project of this organization' }
+          : record.conductedBy !== null && !users.has(record.conductedBy)
+            ? { field: 'conducted_by', reason: 'must be the e-mail of a user of this organization' }
+            : noteAt >= 0
+              ? { field: `notes[${noteAt}].email`, reason: 'must be the e-mail of a user of this organization' }
+              : undefined;
+      if (problem) unknown.push(refused(number, problem));
+      else {
+        const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
+        const notes = record.notes.map(({ email, text }) => ({ userId: users.get(email)!, text }));
+        known.push({ number, record: { record, conductedBy, notes } });
+      }
+    }
+  }
+  return { known, unknown };
+}
+
+/** Where a call of the batch ends up, line by line. */
+interface Fate {
+  stored: StoredCall | undefined;
+  /** The call as the lines so far leave it; undefined: not there. */
+  now: StoredCall | undefined;
+  write: CallWrite | undefined;
+}
+
+async function store(query: Query, copy: Copy, organization: string, lines: Resolved[]): Promise<{ accepted: number; unchanged: number }> {
+  const time = await lockImports(query, organization);
+  const idOf = (record: Resolved['record']) => ('deleted' in record ? record.callId : record.record.callId);
+  const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => idOf(record)))]);
+  const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
+  let accepted = 0;
+  for (const { record } of lines) {
+    const fate = fates.get(idOf(record)) ?? { stored: undefined, now: undefined, write: undefined };
+    fates.set(idOf(record), fate);
+    if ('deleted' in record ? remove(fate) : put(fate, record, time)) accepted++;
+  }
+  await apply(query, copy, organization, [...fates]);
+  return { accepted, unchanged: lines.length - accepted };
+}
+
+/** @returns whether that changed anything */
+function remove(fate: Fate): boolean {
+  const wasThere = fate.now !== undefined;
+  fate.now = fate.write = undefined;
+  return wasThere;
+}
+
+/** @returns whether that changed anything */
+function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
+  const { now } = fate;
+  const createdAt = call.record.createdAt ?? now?.createdAt ?? time;
+  const { recordHash, shownHash } = hashesOf(call, createdAt);
+  if (now?.recordHash.equals(recordHash) && now.shownHash.equals(shownHash)) return false;
+  const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
+  fate.now = { callId: call.record.callId, createdAt, updatedAt, recordHash, shownHash };
+  fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
+  return true;
+}
+
+async function apply(query: Query, copy: Copy, organization: string, fates: [string, Fate][]): Promise<void> {
+  const days = new Map<string, number>();
+  const move = (call: StoredCall | undefined, by: number) => {
+    if (!call) return;
+    const day = call.createdAt.toISOString().slice(0, 10);
+    days.set(day, (days.get(day) ?? 0) + by);
+  };
+  for (const [, { stored, now }] of fates) {
+    move(stored, -1);
+    move(now, +1);
+  }
+  const gone = fates.filter(([, { stored, now }]) => stored && !now).map(([id]) => id);
+  const written = fates.flatMap(([, fate]) => (fate.write ? { write: fate.write, replaces: fate.stored !== undefined } : []));
+  if (gone.length > 0) await deleteCalls(query, organization, gone);
+  if (written.length > 0) {
+    const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.record.callId);
+    await writeCalls(query, copy, organization, written.map(({ write }) => write), replaced);
+  }
+  await moveDays(query, organization, days);
+}

@@ -1,0 +1,22 @@
+import { bind } from '@crs/kit/grpc-server';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import type { Context } from '../context.ts';
+import { getOrganizationCall } from './get-organization-call.ts';
+import { importRecords } from './import-records.ts';
+import { listOrganizationCalls } from './list-organization-calls.ts';
+
+/** What the gateways ask. */
+export function internalServices(context: Context) {
+  return [
+    bind(CallsServiceService, {
+      listOrganizationCalls: listOrganizationCalls(context),
+      getOrganizationCall: getOrganizationCall(context),
+    }),
+  ];
+}
+
+/** What operators do. */
+export function adminServices(context: Context) {
+  return [bind(ImportServiceService, { importRecords: importRecords(context) })];
+}

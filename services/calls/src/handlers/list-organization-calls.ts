@@ -1,0 +1,34 @@
+import { scopeOf } from '@crs/kit/database';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
+import type { Context } from '../context.ts';
+import { gateOf } from '../domain/fields.ts';
+import { renderListItem } from '../domain/render.ts';
+import { listCalls, listChangedCalls, toCallSummary, type ListRow } from '../store/list-calls.ts';
+
+const MAX_PER_PAGE = 200;
+
+export function listOrganizationCalls({ db }: Context) {
+  return rpc(['organization'], async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
+    const { range, page, updatedSince } = parse(request);
+    const scope = scopeOf(call);
+    const statement = updatedSince
+      ? listChangedCalls(scope.organization, range, updatedSince, page)
+      : listCalls(scope.organization, range, page);
+    const rows = await db.read<ListRow>(scope, statement);
+    const gate = gateOf(call.identity.allowedFields);
+    // Past the end there is one row, which holds the total alone.
+    const items = rows.filter((row) => row.call_id !== null).map((row) => renderListItem(toCallSummary(row), gate));
+    return { itemsJson: Buffer.from(JSON.stringify(items)), totalItems: rows[0]!.total };
+  });
+}
+
+function parse({ start, end, updatedSince, page, perPage }: ListOrganizationCallsRequest) {
+  if (!start) throw invalid('start', 'is required');
+  if (!end) throw invalid('end', 'is required');
+  if (start >= end) throw invalid('start', 'must be before end');
+  if (page < 1) throw invalid('page', 'must be at least 1');
+  if (perPage < 1 || perPage > MAX_PER_PAGE) throw invalid('per_page', `must be 1 to ${MAX_PER_PAGE}`);
+  return { range: { start, end }, page: { offset: (page - 1) * perPage, limit: perPage }, updatedSince };
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import type { Cell } from '@crs/kit/copy';
+import type { Copy, Query } from '@crs/kit/database';
+import { fold } from '@crs/kit/text';
+import type { CallRecord } from '../domain/call-record.ts';
+
+/** A record whose references are ids. */
+export interface ResolvedCall {
+  record: CallRecord;
+  conductedBy: string | null;
+  notes: { userId: string; text: string }[];
+}
+
+/** What is stored of a call that an import touches. */
+export interface StoredCall {
+  callId: string;
+  createdAt: Date;
+  updatedAt: Date;
+  recordHash: Buffer;
+  shownHash: Buffer;
+}
+
+/** A call to be written, with the times that it gets. */
+export interface CallWrite extends ResolvedCall {
+  createdAt: Date;
+  updatedAt: Date;
+  recordHash: Buffer;
+  shownHash: Buffer;
+}
+
+/**
+ * One import of an organization writes at a time: what is read before writing then holds, and the rollup's rows can't deadlock.
+ * Held until the transaction ends. @returns the transaction's time
+ */
+export async function lockImports(query: Query, organization: string): Promise<Date> {
+  const [row] = await query<{ now: Date }>({
+    name: 'lock_imports',
+    text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0)), now()::timestamptz(3) as now`,
+    values: [organization],
+  });
+  return row!.now;
+}
+
+export function findStored(query: Query, organization: string, callIds: string[]): Promise<StoredCall[]> {
+  return query<StoredCall>({
+    name: 'find_stored_calls',
+    text: `select call_id as "callId", created_at as "createdAt", updated_at as "updatedAt", record_hash as "recordHash", shown_hash as "shownHash"
+      from calls.calls where organization = $1 and call_id = any($2)`,
+    values: [organization, callIds],
+  });
+}
+
+/** Of the record as a whole, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
+export function hashesOf({ record, conductedBy, notes }: ResolvedCall, createdAt: Date | null): { recordHash: Buffer; shownHash: Buffer } {
+  const { conductedBy: _email, notes: _notes, createdAt: _created, ...shown } = record;
+  const shownText = JSON.stringify({ ...shown, createdAt });
+  const whole = JSON.stringify([shownText, conductedBy, notes, record.createdAt]);
+  return { shownHash: sha256(shownText), recordHash: sha256(whole) };
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+const COLUMNS = [
+  'call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'conducted_by', 'created_at', 'updated_at', 'date',
+  'duration_minutes', 'cost', 'rating', 'segment', 'source', 'country', 'job_title', 'employer', 'segment_folded', 'source_folded',
+  'country_folded', 'job_title_folded', 'employer_folded', 'name', 'anonymized_name', 'bio', 'language', 'summary', 'ktas',
+  'kta_approval_status', 'participants', 'qa_blocks', 'has_verbatim', 'shown_hash', 'record_hash',
+] as const; // prettier-ignore
+
+const STAGED = { calls: COLUMNS, transcripts: ['call_id', 'kind', 'text', 'segments'], notes: ['call_id', 'user_id', 'text'] } as const;
+
+function cellsOf({ record, conductedBy, createdAt, updatedAt, shownHash, recordHash }: CallWrite): Cell[] {
+  const { interviewee } = record;
+  const values: Record<(typeof COLUMNS)[number], Cell> = {
+    call_id: record.callId,
+    project_id: record.projectId,
+    call_type: record.callType,
+    call_status: record.callStatus,
+    anonymity_status: record.anonymityStatus,
+    conducted_by: conductedBy,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    date: record.date,
+    duration_minutes: record.durationMinutes,
+    cost: record.cost,
+    rating: record.rating,
+    segment: record.segment,
+    source: record.source,
+    country: interviewee.country,
+    job_title: interviewee.jobTitle,
+    employer: interviewee.organization,
+    segment_folded: foldOrNull(record.segment),
+    source_folded: foldOrNull(record.source),
+    country_folded: foldOrNull(interviewee.country),
+    job_title_folded: foldOrNull(interviewee.jobTitle),
+    employer_folded: foldOrNull(interviewee.organization),
+    name: interviewee.name,
+    anonymized_name: record.anonymizedName,
+    bio: interviewee.bio,
+    language: record.language,
+    summary: record.summary,
+    ktas: record.keyTakeaways,
+    kta_approval_status: record.keyTakeawaysStatus,
+    participants: record.participants,
+    qa_blocks: record.qaBlocks,
+    has_verbatim: record.transcripts.some(({ kind }) => kind === 'verbatim'),
+    shown_hash: shownHash,
+    record_hash: recordHash,
+  };
+  return COLUMNS.map((column) => values[column]);
+}
+
+function foldOrNull(text: string | null): string | null {
+  return text === null ? null : fold(text);
+}
+
+/** Deletes calls with all that hangs on them. */
+export async function deleteCalls(query: Query, organization: string, callIds: string[]): Promise<void> {
+  await query({
+    name: 'delete_calls',
+    text: 'delete from calls.calls where organization = $1 and call_id = any($2)',
+    values: [organization, callIds],
+  });
+}
+
+/** Writes whole calls; lists of calls that were there are replaced. Under row-level security COPY reaches temporary tables only. */
+export async function writeCalls(query: Query, copy: Copy, organization: string, writes: CallWrite[], replaced: string[]): Promise<void> {
+  for (const [table, columns] of Object.entries(STAGED)) {
+    await query({
+      name: `stage_${table}`,
+      text: `create temporary table if not exists staged_${table} on commit delete rows as select ${columns.join(', ')} from calls.${table} with no data`,
+    });
+  }
+  const list = COLUMNS.join(', ');
+  await copy('staged_calls', STAGED.calls, writes.map(cellsOf));
+  await query({
+    name: 'upsert_calls',
+    text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls
+      on conflict (organization, call_id) do update set ${COLUMNS.slice(1).map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    values: [organization],
+  });
+  if (replaced.length > 0) {
+    for (const table of ['transcripts', 'notes']) {
+      await query({
+        name: `clear_${table}`,
+        text: `delete from calls.${table} where organization = $1 and call_id = any($2)`,
+        values: [organization, replaced],
+      });
+    }
+  }
+  const transcripts = writes.flatMap(({ record }) => record.transcripts.map(({ kind, text, segments }) => [record.callId, kind, text, segments]));
+  await copy('staged_transcripts', STAGED.transcripts, transcripts);
+  await query({
+    name: 'insert_transcripts',
+    text: `insert into calls.transcripts (organization, call_id, kind, text, segments)
+      select $1, call_id, kind, text, segments from staged_transcripts`,
+    values: [organization],
+  });
+  const notes = writes.flatMap(({ record, notes: texts }) => texts.map(({ userId, text }) => [record.callId, userId, text]));
+  await copy('staged_notes', STAGED.notes, notes);
+  await query({
+    name: 'insert_notes',
+    text: 'insert into calls.notes (organization, call_id, user_id, text) select $1, call_id, user_id, text from staged_notes',
+    values: [organization],
+  });
+}
+
+/** Moves the rollup by these differences, by UTC day (`YYYY-MM-DD`). */
+export async function moveDays(query: Query, organization: string, differences: Map<string, number>): Promise<void> {
+  const moved = [...differences].filter(([, difference]) => difference !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (moved.length === 0) return;
+  const values = [organization, moved.map(([day]) => day), moved.map(([, difference]) => difference)];
+  await query({
+    name: 'open_call_days',
+    text: `insert into calls.call_days (organization, day, calls) select $1, unnest($2::date[]), 0 on conflict do nothing`,
+    values: values.slice(0, 2),
+  });
+  await query({
+    name: 'move_call_days',
+    text: `update calls.call_days d set calls = d.calls + moved.difference
+      from unnest($2::date[], $3::int[]) as moved (day, difference) where d.organization = $1 and d.day = moved.day`,
+    values,
+  });
+}

@@ -1,0 +1,134 @@
+import type { Statement } from '@crs/kit/database';
+import type { CallSummary } from '../domain/call.ts';
+
+/**
+ * A page of an organization's calls with the exact total, of one moment.
+ *
+ * Totals and deep pages come from the per-day rollup: the range is cut into whole UTC days, which are summed, and a part of a day at
+ * either end, which is counted. A page far in starts at the day in which it begins. So a page costs the number of days, and at
+ * most one day's calls, wherever it is.
+ */
+export interface Range {
+  start: Date;
+  /** Exclusive. */
+  end: Date;
+}
+
+export interface Page {
+  offset: number;
+  limit: number;
+}
+
+const COLUMNS = ['call_id', 'duration_minutes', 'created_at', 'updated_at', 'date', 'call_type', 'call_status', 'project_id', 'segment', 'source', 'has_verbatim'];
+
+/** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */
+const COUNTS = `
+  newer as (select count(*)::int as calls from calls.calls where organization = $1 and created_at >= $6 and created_at < $3),
+  older as (select count(*)::int as calls from calls.calls where organization = $1 and created_at >= $2 and created_at < $7)`;
+const DAYS = `from calls.call_days where organization = $1 and day >= $4::date and day < $5::date`;
+
+const FIRST_PAGE = `
+  with ${COUNTS},
+  total as (select (select calls from newer) + (select calls from older) + coalesce((select sum(calls) ${DAYS}), 0)::int as calls)
+  select total.calls as total, page.* from total left join (
+    select ${COLUMNS.join(', ')} from calls.calls where organization = $1 and created_at >= $2 and created_at < $3
+    order by created_at desc, call_id desc limit $8
+  ) page on true
+  order by page.created_at desc, page.call_id desc`;
+
+const LATER_PAGE = `
+  with ${COUNTS},
+  days as (select day, calls, sum(calls) over (order by day desc)::int as upto ${DAYS} and calls > 0),
+  sums as (
+    select (select calls from newer) as newer, coalesce((select max(upto) from days), 0) as whole, (select calls from older) as older
+  ),
+  -- The page begins \`skip\` calls before \`bound\`.
+  page_start as (
+    select
+      case when $9::bigint < newer then $3 when $9::bigint < newer + whole then (first_day.day + 1)::timestamp at time zone 'UTC' else $7 end as bound,
+      case when $9::bigint < newer then $9::bigint when $9::bigint < newer + whole then $9::bigint - newer - (first_day.upto - first_day.calls) else $9::bigint - newer - whole end as skip
+    from sums left join lateral (select * from days where newer + days.upto > $9::bigint order by days.day desc limit 1) first_day on true
+  ),
+  keys as (
+    select created_at, call_id from calls.calls
+    where organization = $1 and created_at >= $2 and created_at < (select bound from page_start)
+    order by created_at desc, call_id desc offset (select skip from page_start) limit $8
+  )
+  select newer + whole + older as total, page.* from sums left join (
+    select ${COLUMNS.map((column) => `c.${column}`).join(', ')} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
+  ) page on true
+  order by page.created_at desc, page.call_id desc`;
+
+const CHANGED_PAGE = `
+  with changed as (
+    select created_at, call_id from calls.calls where organization = $1 and created_at >= $2 and created_at < $3 and updated_at >= $4
+  ),
+  keys as (select * from changed order by created_at desc, call_id desc offset $5 limit $6)
+  select total.calls as total, page.* from (select count(*)::int as calls from changed) total left join (
+    select ${COLUMNS.map((column) => `c.${column}`).join(', ')} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
+  ) page on true
+  order by page.created_at desc, page.call_id desc`;
+
+const DAY_MS = 86_400_000;
+
+export function listCalls(organization: string, { start, end }: Range, { offset, limit }: Page): Statement {
+  const firstWhole = Math.ceil(start.getTime() / DAY_MS) * DAY_MS;
+  const afterLast = Math.floor(end.getTime() / DAY_MS) * DAY_MS;
+  // A range inside one day has no whole days and one part.
+  const parted = afterLast >= firstWhole;
+  const values = [
+    organization,
+    start,
+    end,
+    dayText(firstWhole),
+    dayText(afterLast),
+    parted ? new Date(afterLast) : start,
+    parted ? new Date(firstWhole) : start,
+    limit,
+  ];
+  return offset === 0
+    ? { name: 'list_calls_first_page', text: FIRST_PAGE, values }
+    : { name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset] };
+}
+
+/** As PostgreSQL reads it; JavaScript writes the day after 9999-12-31 with a sign. */
+function dayText(time: number): string {
+  return new Date(time).toISOString().replace(/T.*/, '').replace(/^\+0/, '');
+}
+
+/** Only calls whose detail changed since then: counted, as pollers ask for few. */
+export function listChangedCalls(organization: string, { start, end }: Range, since: Date, { offset, limit }: Page): Statement {
+  return { name: 'list_changed_calls', text: CHANGED_PAGE, values: [organization, start, end, since, offset, limit] };
+}
+
+export interface ListRow {
+  total: number;
+  /** Null in the one row of an empty page. */
+  call_id: string | null;
+  duration_minutes: number | null;
+  created_at: Date;
+  updated_at: Date;
+  date: Date | null;
+  call_type: CallSummary['callType'];
+  call_status: CallSummary['callStatus'];
+  project_id: string | null;
+  segment: string | null;
+  source: string | null;
+  has_verbatim: boolean;
+}
+
+export function toCallSummary(row: ListRow): CallSummary {
+  return {
+    callId: row.call_id!,
+    durationMinutes: row.duration_minutes,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    date: row.date,
+    callType: row.call_type,
+    callStatus: row.call_status,
+    projectId: row.project_id,
+    segment: row.segment,
+    source: row.source,
+    hasVerbatim: row.has_verbatim,
+  };
+}

@@ -1,0 +1,62 @@
+import { ORGANIZATION_ID } from '@crs/kit/text';
+import { InvalidArgumentError } from 'commander';
+
+/*
+ * Parsers of what is typed on the command line. Each throws InvalidArgumentError, which ends the program with exit code 2;
+ * what only a service can know (an unknown field name, a taken id) is refused there, with exit code 1.
+ */
+
+export function organizationId(text: string): string {
+  if (ORGANIZATION_ID.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 40 of a-z, 0-9 and "-", not starting with "-".');
+}
+
+export function onOff(text: string): boolean {
+  if (text === 'on') return true;
+  if (text === 'off') return false;
+  throw new InvalidArgumentError('It must be on or off.');
+}
+
+/** Which gated fields are enabled: `default` (as it is today and will be), `none`, or a list of dotted paths. */
+export function allowedFields(text: string): { default: boolean; fields: string[] } {
+  if (text === 'default') return { default: true, fields: [] };
+  if (text === 'none') return { default: false, fields: [] };
+  const fields = text.split(',').map((field) => field.trim());
+  if (fields.every((field) => /^[a-z_]+(\.[a-z_]+)?$/.test(field) && field !== 'default' && field !== 'none')) {
+    return { default: false, fields: [...new Set(fields)] };
+  }
+  throw new InvalidArgumentError(
+    'It must be default, none, or field names with commas between them, like summary,interviewee.name.',
+  );
+}
+
+/** `600/60`: 600 requests in each 60 seconds. */
+export function rateLimit(text: string): { requests: number; periodSeconds: number } {
+  const [requests, periodSeconds, ...rest] = text.split('/').map(count);
+  if (requests && periodSeconds && rest.length === 0) return { requests, periodSeconds };
+  throw new InvalidArgumentError('It must be REQUESTS/SECONDS, like 600/60.');
+}
+
+const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const CENTURY = 36_525 * SECONDS.d;
+
+/** `30s`, `15m`, `12h` or `90d` in seconds: at least 1 second, at most 100 years. */
+export function duration(text: string): number {
+  const [, amount = '', unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const seconds = (count(amount) ?? 0) * SECONDS[(unit ?? 's') as keyof typeof SECONDS];
+  if (seconds >= 1 && seconds <= CENTURY) return seconds;
+  throw new InvalidArgumentError('It must be a number of s, m, h or d, like 90d, and at most 100 years.');
+}
+
+/** How many entries to show, 1..1000. */
+export function limit(text: string): number {
+  const entries = count(text);
+  if (entries && entries <= 1_000) return entries;
+  throw new InvalidArgumentError('It must be a whole number from 1 to 1000.');
+}
+
+/** A whole number from 1 that fits a proto uint32. */
+function count(text: string): number | undefined {
+  const value = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= 0xffff_ffff ? value : undefined;
+}

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { command, connected, type Connect } from '../command.ts';
+import type { Connection } from '../connection.ts';
+import { describe, Failure } from '../failure.ts';
+import { printable, show, type OutputOptions } from '../output.ts';
+import type { Send } from '../import/run.ts';
+import type { Refusal } from '../import/route.ts';
+
+const MAX_ERRORS = 1_000;
+
+/** `crs import`: loads records. */
+export function importCommand(program: Command, connect: Connect): void {
+  command(program, 'import', 'load records from a file of JSON lines; exit code 1 when a line was refused')
+    .argument('<file>', 'file with one record a line, or - for standard input')
+    .addHelpText(
+      'after',
+      `
+A record may refer to earlier lines and to what is stored. Good lines are stored, bad ones are named and left out. Running the
+same file again changes nothing, so it is also what to do after an interruption.
+
+Examples:
+  crs import records.ndjson
+  zcat records.ndjson.gz | crs import -
+  crs import records.ndjson --json | jq '.errors[] | "\\(.line): \\(.field) \\(.reason)"'`,
+    )
+    .action((file: string, options: OutputOptions) => importFile(file, options, connect));
+}
+
+async function importFile(file: string, options: OutputOptions, connect: Connect): Promise<void> {
+  const [{ run, ImportStopped }, { retrying }, { display }, { openSource }] = await Promise.all([
+    import('../import/run.ts'),
+    import('../import/retry.ts'),
+    import('../import/progress.ts'),
+    import('../import/source.ts'),
+  ]);
+  const { chunks, totalBytes } = await openSource(file);
+  await connected(connect, async (connection) => {
+    const errors: Refusal[] = [];
+    const view = await display(totalBytes);
+    const refused = (refusal: Refusal) => {
+      if (errors.length === MAX_ERRORS) return;
+      errors.push(refusal);
+      if (!options.json) view.print(sentence(refusal));
+    };
+    try {
+      const {
+        lines,
+        accepted,
+        unchanged,
+        refused: count,
+      } = await run(chunks, retrying(sender(connection)), {
+        progress: view.update,
+        refused,
+      });
+      view.stop();
+      if (count > errors.length && !options.json) view.print(`... and ${count - errors.length} more.`);
+      show(
+        options,
+        { lines, accepted, unchanged, refused: count, errors },
+        () => `${lines} lines: ${accepted} accepted, ${unchanged} unchanged, ${count} refused.`,
+      );
+      if (count > 0) process.exitCode = 1;
+    } catch (error) {
+      view.stop();
+      throw error instanceof ImportStopped ? stopped(error.doneThrough, error.cause) : error;
+    }
+  });
+}
+
+function sender({ importers, operator }: Connection): Send {
+  return async ({ service, organization, lines }) => importers[service].importRecords({ lines }, await operator(organization));
+}
+
+function sentence({ line, field, reason }: Refusal): string {
+  return printable(field === null ? `line ${line}: ${reason}` : `line ${line}: ${field}: ${reason}`);
+}
+
+function stopped(doneThrough: number, cause: unknown): Failure {
+  const { code, message } = describe(cause);
+  const done = doneThrough === 0 ? 'before its first lines were stored' : `after line ${doneThrough}`;
+  const again = 'Run the same file again when that is mended: what is stored already counts as unchanged.';
+  return new Failure(code, `The import stopped ${done}: ${message} ${again}`, cause);
+}

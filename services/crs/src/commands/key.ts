@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
+import { duration } from '../arguments.ts';
+import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { details, instant, show, table } from '../output.ts';
+
+/** `crs key`: API keys of an organization. */
+export function keyCommands(program: Command, connect: Connect): void {
+  const key = program.command('key').description('API keys of an organization');
+
+  tenantCommand(key, 'create', 'create an API key, shown this once')
+    .option('--label <label>', 'what it is for, at most 100 characters', '')
+    .option('--expires-in <duration>', 'when it stops working: a number of s, m, h or d; without, never', duration)
+    .option('--read-only', 'refuse everything that writes')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  crs key create --org acme --label crm --expires-in 90d\n  crs key create --org acme --read-only --json',
+    )
+    .action((options: TenantOptions & { label: string; expiresIn?: number; readOnly?: true }) =>
+      connected(connect, async ({ auth, operator }) => {
+        const request = { label: options.label, expiresInSeconds: options.expiresIn ?? 0, readOnly: options.readOnly ?? false };
+        const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
+        const { keyId, label, readOnly, expiresAt } = apiKey!;
+        const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: instant(expiresAt) };
+        show(options, value, () =>
+          [
+            details([
+              ['key', secret],
+              ['key id', keyId],
+              ['label', label],
+              ['read-only', readOnly],
+              ['expires', instant(expiresAt) ?? 'never'],
+            ]),
+            '',
+            'This is the only time that the key is shown: keep it in a safe place now.',
+          ].join('\n'),
+        );
+      }),
+    );
+
+  tenantCommand(key, 'list', 'list API keys, newest first, revoked ones included').action((options: TenantOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { apiKeys } = await auth.listKeys({}, await operator(options.org));
+      show(options, { data: apiKeys.map(toJson) }, () =>
+        table(
+          ['key id', 'prefix', 'label', 'read-only', 'created', 'expires', 'revoked', 'last used'],
+          apiKeys.map((each) => [
+            each.keyId,
+            each.prefix,
+            each.label,
+            each.readOnly,
+            instant(each.createdAt),
+            instant(each.expiresAt) ?? 'never',
+            instant(each.revokedAt),
+            instant(each.lastUsedAt),
+          ]),
+        ),
+      );
+    }),
+  );
+
+  tenantCommand(key, 'revoke', 'revoke an API key for good, everywhere at once')
+    .argument('<key-id>', 'id of the key')
+    .action((keyId: string, options: TenantOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { apiKey } = await auth.revokeKey({ keyId }, await operator(options.org));
+        show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${instant(apiKey!.revokedAt)}.`);
+      }),
+    );
+}
+
+function toJson(key: ApiKey) {
+  return {
+    key_id: key.keyId,
+    prefix: key.prefix,
+    label: key.label,
+    read_only: key.readOnly,
+    created_at: instant(key.createdAt),
+    expires_at: instant(key.expiresAt),
+    revoked_at: instant(key.revokedAt),
+    last_used_at: instant(key.lastUsedAt),
+  };
+}

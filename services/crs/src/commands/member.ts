@@ -1,0 +1,29 @@
+import { Option, type Command } from 'commander';
+import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { show } from '../output.ts';
+
+const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as const;
+
+type MemberOptions = TenantOptions & { project: string; user: string; role: keyof typeof ROLES };
+
+/** `crs member`: who sees a project. */
+export function memberCommands(program: Command, connect: Connect): void {
+  const member = program.command('member').description('who leads and who sees a project');
+
+  for (const [verb, method, summary, said] of [
+    ['add', 'addMember', 'give a user a role in a project', 'is now'],
+    ['remove', 'removeMember', "take a user's role in a project away; it is gone everywhere at once", 'is no longer'],
+  ] as const) {
+    tenantCommand(member, verb, summary)
+      .requiredOption('--project <id>', 'id of the project')
+      .requiredOption('--user <email>', 'e-mail of the user')
+      .addOption(new Option('--role <role>', 'the role').choices(Object.keys(ROLES)).makeOptionMandatory())
+      .action((options: MemberOptions) =>
+        connected(connect, async ({ auth, operator }) => {
+          const { project, user, role } = options;
+          await auth[method]({ projectId: project, email: user, role: ROLES[role] }, await operator(options.org));
+          show(options, { project_id: project, email: user, role }, () => `${user} ${said} ${role} of ${project}.`);
+        }),
+      );
+  }
+}

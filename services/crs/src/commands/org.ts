@@ -1,0 +1,139 @@
+import { Option, type Command } from 'commander';
+import type { Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
+import { allowedFields, onOff, organizationId, rateLimit } from '../arguments.ts';
+import { command, connected, type Connect } from '../command.ts';
+import { details, instant, show, table, type OutputOptions } from '../output.ts';
+
+/** `crs org`: organizations and their settings. */
+export function orgCommands(program: Command, connect: Connect): void {
+  const org = program.command('org').description('organizations and their settings');
+
+  withSettings(command(org, 'create', 'create an organization'))
+    .argument('<id>', 'id of the new organization, never changed later', organizationId)
+    .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
+    .action((id: string, options: SettingOptions & OutputOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { organization } = await auth.createOrganization({ settings: settingsOf(options) }, await operator(id));
+        showOrganization(options, organization!);
+      }),
+    );
+
+  const update = withSettings(command(org, 'update', 'change settings of an organization; what is not named stays'))
+    .argument('<id>', 'id of the organization', organizationId)
+    .option('--name <name>', 'name to show, 1 to 200 characters')
+    .action((id: string, options: SettingOptions & OutputOptions) => {
+      const settings = settingsOf(options);
+      if (Object.values(settings).every((value) => value === undefined))
+        update.error('error: name at least one setting to change');
+      return connected(connect, async ({ auth, operator }) => {
+        const { organization } = await auth.updateOrganization({ settings }, await operator(id));
+        showOrganization(options, organization!);
+      });
+    });
+
+  command(org, 'list', 'list all organizations').action((options: OutputOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { organizations } = await auth.listOrganizations({}, await operator());
+      show(options, { data: organizations.map(toJson) }, () =>
+        table(
+          ['organization', 'name', 'write surface', 'anonymize', 'allowed fields', 'rate limit', 'tool rate limit'],
+          organizations.map((each) => [
+            each.organizationId,
+            each.name,
+            onOrOff(each.writeSurface),
+            onOrOff(each.anonymizeInterviewees),
+            fieldsSummary(each),
+            limitText(each.rateLimit),
+            limitText(each.toolRateLimit),
+          ]),
+        ),
+      );
+    }),
+  );
+}
+
+interface SettingOptions {
+  name?: string;
+  writeSurface?: boolean;
+  anonymize?: boolean;
+  allowedFields?: OrganizationSettings['allowedFields'];
+  rateLimit?: RateLimit;
+  toolRateLimit?: RateLimit;
+}
+
+function withSettings(target: Command): Command {
+  return target
+    .addOption(new Option('--write-surface <on|off>', 'whether it may create projects over REST').argParser(onOff))
+    .addOption(new Option('--anonymize <on|off>', 'whether interviewees are shown under another name').argParser(onOff))
+    .addOption(
+      new Option('--allowed-fields <fields>', 'gated fields that it sees: a,b or default or none').argParser(allowedFields),
+    )
+    .addOption(new Option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60').argParser(rateLimit))
+    .addOption(
+      new Option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60").argParser(rateLimit),
+    );
+}
+
+function settingsOf(options: SettingOptions): OrganizationSettings {
+  return {
+    name: options.name,
+    writeSurface: options.writeSurface,
+    anonymizeInterviewees: options.anonymize,
+    allowedFields: options.allowedFields,
+    rateLimit: options.rateLimit,
+    toolRateLimit: options.toolRateLimit,
+  };
+}
+
+function showOrganization(options: OutputOptions, organization: Organization): void {
+  show(options, toJson(organization), () =>
+    details([
+      ['organization', organization.organizationId],
+      ['name', organization.name],
+      ['write surface', onOrOff(organization.writeSurface)],
+      ['anonymize', onOrOff(organization.anonymizeInterviewees)],
+      ['allowed fields', fieldsText(organization)],
+      ['rate limit', limitText(organization.rateLimit)],
+      ['tool rate limit', limitText(organization.toolRateLimit)],
+      ['created', instant(organization.createdAt)],
+    ]),
+  );
+}
+
+function toJson(organization: Organization) {
+  return {
+    organization_id: organization.organizationId,
+    name: organization.name,
+    write_surface: organization.writeSurface,
+    anonymize_interviewees: organization.anonymizeInterviewees,
+    allowed_fields: organization.allowedFields?.fields ?? [],
+    allowed_fields_default: organization.allowedFields?.default ?? true,
+    rate_limit: limitJson(organization.rateLimit),
+    tool_rate_limit: limitJson(organization.toolRateLimit),
+    created_at: instant(organization.createdAt),
+  };
+}
+
+function limitJson(limit: RateLimit | undefined) {
+  return limit ? { requests: limit.requests, period_seconds: limit.periodSeconds } : null;
+}
+
+function limitText(limit: RateLimit | undefined): string | null {
+  return limit ? `${limit.requests}/${limit.periodSeconds}` : null;
+}
+
+function fieldsText({ allowedFields: allowed }: Organization): string {
+  if (!allowed || allowed.default) return 'default';
+  return allowed.fields.join(',') || 'none';
+}
+
+/** Short enough for a column. */
+function fieldsSummary(organization: Organization): string {
+  const text = fieldsText(organization);
+  return text.length <= 30 ? text : `${organization.allowedFields!.fields.length} fields`;
+}
+
+function onOrOff(value: boolean): string {
+  return value ? 'on' : 'off';
+}

@@ -1,0 +1,85 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import type { User } from '@crs/proto/crs/auth/v1/admin';
+import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { Failure } from '../failure.ts';
+import { details, instant, show, table } from '../output.ts';
+
+/** `crs user`: people of an organization. */
+export function userCommands(program: Command, connect: Connect): void {
+  const user = program.command('user').description('people of an organization');
+
+  tenantCommand(user, 'create', 'create a user')
+    .requiredOption('--email <email>', 'e-mail, unique within the organization')
+    .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
+    .option('--password-stdin', 'read a password (one line, 8 to 200 characters) from standard input; without, there is none')
+    .action(async (options: TenantOptions & { email: string; name: string; passwordStdin?: true }) => {
+      const password = options.passwordStdin ? await readPassword() : '';
+      return connected(connect, async ({ auth, operator }) => {
+        const { email, name } = options;
+        const { user: created } = await auth.createUser({ email, name, password }, await operator(options.org));
+        showUser(options, created!);
+      });
+    });
+
+  tenantCommand(user, 'list', 'list the users of an organization').action((options: TenantOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { users } = await auth.listUsers({}, await operator(options.org));
+      show(options, { data: users.map(toJson) }, () =>
+        table(
+          ['e-mail', 'name', 'disabled', 'password', 'created'],
+          users.map((each) => [each.email, each.name, each.disabled, each.hasPassword, instant(each.createdAt)]),
+        ),
+      );
+    }),
+  );
+
+  for (const [verb, disabled, summary] of [
+    ['enable', false, 'let a disabled user in again'],
+    ['disable', true, "keep a user out at once; the user's records stay"],
+  ] as const) {
+    tenantCommand(user, verb, summary)
+      .requiredOption('--user <email>', 'e-mail of the user')
+      .action((options: TenantOptions & { user: string }) =>
+        connected(connect, async ({ auth, operator }) => {
+          const { user: changed } = await auth.setUserDisabled({ email: options.user, disabled }, await operator(options.org));
+          showUser(options, changed!);
+        }),
+      );
+  }
+}
+
+async function readPassword(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line !== '') return line;
+    break;
+  }
+  throw new Failure(
+    'invalid_argument',
+    'There is no password on standard input: send it as one line, or leave --password-stdin out.',
+  );
+}
+
+function showUser(options: TenantOptions, user: User): void {
+  show(options, toJson(user), () =>
+    details([
+      ['user', user.userId],
+      ['e-mail', user.email],
+      ['name', user.name],
+      ['disabled', user.disabled],
+      ['password', user.hasPassword],
+      ['created', instant(user.createdAt)],
+    ]),
+  );
+}
+
+function toJson(user: User) {
+  return {
+    user_id: user.userId,
+    email: user.email,
+    name: user.name,
+    disabled: user.disabled,
+    has_password: user.hasPassword,
+    created_at: instant(user.createdAt),
+  };
+}

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hostPort, readEnvironment, type Environment } from '@crs/kit/config';
+import { z } from 'zod';
+import { Failure } from './failure.ts';
+
+/** Services with an admin listener. */
+export const SERVICES = ['auth', 'calls'] as const;
+export type Service = (typeof SERVICES)[number];
+
+export interface Config {
+  /** `host:port` of each service's admin listener. */
+  addresses: Record<Service, string>;
+  /** The operator credential, `cro_...`. */
+  credential: string;
+}
+
+const settings = z.object({
+  CRS_AUTH_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_CALLS_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_OPERATOR_FILE: z.string().optional(),
+  CRS_OPERATOR_CREDENTIAL: z.string().optional(),
+  CRS_DATA_DIR: z.string().default('.local'),
+});
+
+const credentialFile = z.object({ credential: z.string().min(1) });
+const addressFile = z.object({ auth: hostPort, calls: hostPort });
+
+/**
+ * Where the services are and who we are: each setting from the environment, or else from what `npm start` left in its data
+ * directory (`admin.json` with the addresses, `operator.json` with the credential).
+ * @throws Failure that says what is missing and what to do
+ */
+export async function loadConfig(environment: Environment): Promise<Config> {
+  const env = readSettings(environment);
+  const { CRS_AUTH_ADMIN_ADDRESS: auth, CRS_CALLS_ADMIN_ADDRESS: calls } = env;
+  const local = auth && calls ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
+  const addresses = { auth: auth ?? local?.auth, calls: calls ?? local?.calls };
+  const credential = await loadCredential(env);
+
+  const missing = SERVICES.filter((service) => !addresses[service]).map(
+    (service) => `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
+  );
+  if (!credential) missing.push('CRS_OPERATOR_FILE');
+  if (missing.length > 0) {
+    throw new Failure(
+      'not_configured',
+      `No local installation was found in ${env.CRS_DATA_DIR}: start one with \`npm start\` (CRS_DATA_DIR names another directory), ` +
+        `or set ${missing.join(', ')} to reach one elsewhere.`,
+    );
+  }
+  return { addresses: addresses as Config['addresses'], credential: credential! };
+}
+
+function readSettings(environment: Environment): z.infer<typeof settings> {
+  try {
+    return readEnvironment(settings, environment);
+  } catch (error) {
+    throw new Failure('not_configured', (error as Error).message.replaceAll(/\n\s*/g, ' '));
+  }
+}
+
+async function loadCredential(env: z.infer<typeof settings>): Promise<string | undefined> {
+  if (env.CRS_OPERATOR_CREDENTIAL) return env.CRS_OPERATOR_CREDENTIAL;
+  const file = await readJson(env.CRS_OPERATOR_FILE ?? join(env.CRS_DATA_DIR, 'operator.json'), credentialFile);
+  if (!file && env.CRS_OPERATOR_FILE)
+    throw new Failure('not_configured', `CRS_OPERATOR_FILE: ${env.CRS_OPERATOR_FILE} does not exist.`);
+  return file?.credential;
+}
+
+/** A file's content, or undefined where there is no such file. */
+async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.infer<S> | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new Failure('not_configured', `${path} can't be read (${code}).`, error);
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    // No cause: it could quote the credential.
+    throw new Failure('not_configured', `${path} does not hold what it should; \`npm start\` writes it anew.`);
+  }
+}

@@ -1,0 +1,63 @@
+/** Longest line, without its end. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+
+/** One line of a file. */
+export interface Line {
+  /** From 1; every line counts, blank ones too. */
+  number: number;
+  /** Without line end and byte order mark; undefined where the line is longer than {@link MAX_LINE_BYTES}. */
+  bytes: Buffer | undefined;
+  /** Bytes of the file up to here, the line's end included. */
+  end: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** What a line may hold before its end and its byte order mark are cut off. */
+const MAX_HELD_BYTES = BYTE_ORDER_MARK.length + MAX_LINE_BYTES + 1;
+
+/**
+ * Cuts a stream of bytes into lines, which end with LF or CR LF; the last one needs no end. Bytes are never decoded here, so
+ * no character is cut. No more than one line of the longest allowed length is held; of a longer one, nothing is.
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  let number = 0;
+  let end = 0;
+  let held: Buffer[] = [];
+  let length = 0;
+
+  const hold = (part: Buffer) => {
+    length += part.length;
+    if (length <= MAX_HELD_BYTES) held.push(part);
+    else held = [];
+  };
+  const take = (): Line => {
+    number++;
+    const bytes = length <= MAX_HELD_BYTES ? trim(held.length === 1 ? held[0]! : Buffer.concat(held), number === 1) : undefined;
+    held = [];
+    length = 0;
+    return { number, bytes: bytes && bytes.length <= MAX_LINE_BYTES ? bytes : undefined, end };
+  };
+
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, start)) {
+      hold(chunk.subarray(start, at));
+      end += at + 1 - start;
+      start = at + 1;
+      yield take();
+    }
+    if (start < chunk.length) {
+      hold(chunk.subarray(start));
+      end += chunk.length - start;
+    }
+  }
+  if (length > 0) yield take();
+}
+
+function trim(line: Buffer, first: boolean): Buffer {
+  const start = first && line.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  return line.subarray(start, line.at(-1) === CR ? -1 : undefined);
+}

@@ -1,0 +1,34 @@
+import { open } from 'node:fs/promises';
+import { Failure } from '../failure.ts';
+
+/** Where the bytes of an import come from. */
+export interface Source {
+  chunks: AsyncIterable<Buffer>;
+  /** Undefined where it is not known beforehand. */
+  totalBytes: number | undefined;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+const PROBLEMS: Record<string, string> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by you',
+  EISDIR: 'is a directory',
+};
+
+/** Opens a file, or standard input for `-`. */
+export async function openSource(path: string): Promise<Source> {
+  if (path === '-') return { chunks: process.stdin, totalBytes: undefined };
+  try {
+    const file = await open(path);
+    const stat = await file.stat();
+    if (stat.isDirectory()) {
+      await file.close();
+      throw Object.assign(new Error(), { code: 'EISDIR' });
+    }
+    return { chunks: file.createReadStream({ highWaterMark: CHUNK_BYTES }), totalBytes: stat.isFile() ? stat.size : undefined };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new Failure('file', `${path} ${PROBLEMS[code] ?? `can't be read (${code})`}.`, error);
+  }
+}

@@ -1,0 +1,48 @@
+import { CommanderError, Command } from 'commander';
+import type { Connect } from './command.ts';
+import { auditCommand } from './commands/audit.ts';
+import { importCommand } from './commands/import.ts';
+import { keyCommands } from './commands/key.ts';
+import { memberCommands } from './commands/member.ts';
+import { operatorCommands } from './commands/operator.ts';
+import { orgCommands } from './commands/org.ts';
+import { statusCommand } from './commands/status.ts';
+import { userCommands } from './commands/user.ts';
+import { describe } from './failure.ts';
+import { showError } from './output.ts';
+
+const connect: Connect = async () => {
+  const [{ loadConfig }, { connect: open }] = await Promise.all([import('./config.ts'), import('./connection.ts')]);
+  return open(await loadConfig(process.env));
+};
+
+const program = new Command('crs')
+  .description('Manages organizations of a call-research installation and loads their records.')
+  .exitOverride()
+  .showHelpAfterError('(--help shows how it is used)');
+for (const register of [
+  orgCommands,
+  userCommands,
+  memberCommands,
+  keyCommands,
+  operatorCommands,
+  auditCommand,
+  statusCommand,
+  importCommand,
+]) {
+  register(program, connect);
+}
+
+// A reader that has seen enough (`crs org list | head -1`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Commander has said what is wrong already.
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  } else {
+    showError(process.argv.includes('--json'), describe(error));
+    process.exitCode = 1;
+  }
+}

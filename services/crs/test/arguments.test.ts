@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { allowedFields, duration, limit, onOff, organizationId, rateLimit } from '../src/arguments.ts';
+
+describe('duration', () => {
+  test.each([
+    ['1s', 1],
+    ['15m', 900],
+    ['12h', 43_200],
+    ['90d', 7_776_000],
+    ['36525d', 3_155_760_000],
+  ])('%s is %i seconds', (text, seconds) => expect(duration(text)).toBe(seconds));
+
+  test.each(['', '90', 'd', '0d', '01d', '-1d', '1.5h', '1 d', '1D', '1y', '36526d', '99999999999s', '1d1h'])(
+    'refuses %j',
+    (text) => expect(() => duration(text)).toThrow('like 90d'),
+  );
+});
+
+describe('rate limit', () => {
+  test('is requests per seconds', () => expect(rateLimit('600/60')).toEqual({ requests: 600, periodSeconds: 60 }));
+
+  test.each(['', '600', '600/', '/60', '0/60', '600/0', '600/60/1', '6e2/60', ' 600/60', '4294967296/60'])('refuses %j', (text) =>
+    expect(() => rateLimit(text)).toThrow('like 600/60'),
+  );
+});
+
+describe('allowed fields', () => {
+  test.each([
+    ['default', { default: true, fields: [] }],
+    ['none', { default: false, fields: [] }],
+    ['summary', { default: false, fields: ['summary'] }],
+    ['summary, interviewee.name,summary', { default: false, fields: ['summary', 'interviewee.name'] }],
+  ])('%j', (text, expected) => expect(allowedFields(text)).toEqual(expected));
+
+  test.each(['', ',', 'summary,', 'default,summary', 'none,none', 'Summary'])('refuses %j', (text) =>
+    expect(() => allowedFields(text)).toThrow('commas between'),
+  );
+});
+
+test('on and off are the only switches', () => {
+  expect(onOff('on')).toBe(true);
+  expect(onOff('off')).toBe(false);
+  expect(() => onOff('true')).toThrow('on or off');
+});
+
+test('an organization id is checked before anything is asked', () => {
+  expect(organizationId('acme-2')).toBe('acme-2');
+  for (const bad of ['', 'Acme', '-acme', 'a'.repeat(41), 'acme\n']) expect(() => organizationId(bad)).toThrow('1 to 40');
+});
+
+test('a limit is a whole number up to 1000', () => {
+  expect(limit('1000')).toBe(1000);
+  for (const bad of ['0', '1001', '1.0', 'x']) expect(() => limit(bad)).toThrow('1 to 1000');
+});

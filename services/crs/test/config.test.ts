@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../src/config.ts';
+
+let dir: string;
+beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'crs-config-'))));
+afterEach(() => rm(dir, { recursive: true }));
+
+const write = (name: string, content: unknown) =>
+  writeFile(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
+const LOCAL = { auth: '127.0.0.1:1001', calls: '127.0.0.1:1002' };
+
+async function writeLocal() {
+  await write('admin.json', LOCAL);
+  await write('operator.json', { name: 'local', credential: 'cro_local' });
+}
+
+test('finds what `npm start` left', async () => {
+  await writeLocal();
+  expect(await loadConfig({ CRS_DATA_DIR: dir })).toEqual({ addresses: LOCAL, credential: 'cro_local' });
+});
+
+test('the environment comes first, setting by setting', async () => {
+  await writeLocal();
+  const config = await loadConfig({
+    CRS_DATA_DIR: dir,
+    CRS_CALLS_ADMIN_ADDRESS: 'calls:9',
+    CRS_OPERATOR_CREDENTIAL: 'cro_other',
+  });
+  expect(config).toEqual({ addresses: { auth: LOCAL.auth, calls: 'calls:9' }, credential: 'cro_other' });
+});
+
+test('needs no directory where the environment has everything', async () => {
+  await write('secret.json', { name: 'ci', credential: 'cro_ci', created_at: '2026-01-01T00:00:00.000Z' });
+  const config = await loadConfig({
+    CRS_DATA_DIR: join(dir, 'none'),
+    CRS_AUTH_ADMIN_ADDRESS: 'auth:1',
+    CRS_CALLS_ADMIN_ADDRESS: 'calls:1',
+    CRS_OPERATOR_FILE: join(dir, 'secret.json'),
+  });
+  expect(config).toEqual({ addresses: { auth: 'auth:1', calls: 'calls:1' }, credential: 'cro_ci' });
+});
+
+describe('says what to do', () => {
+  test('when nothing is there', async () => {
+    const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error.message);
+    expect(failure).toContain('npm start');
+    expect(failure).toContain('CRS_AUTH_ADMIN_ADDRESS, CRS_CALLS_ADMIN_ADDRESS, CRS_OPERATOR_FILE');
+  });
+
+  test('when something is missing, and only about that', async () => {
+    const failure = await loadConfig({
+      CRS_DATA_DIR: dir,
+      CRS_AUTH_ADMIN_ADDRESS: 'a:1',
+      CRS_OPERATOR_CREDENTIAL: 'cro_x',
+    }).catch((error: Error) => error.message);
+    expect(failure).toContain('set CRS_CALLS_ADMIN_ADDRESS to');
+  });
+
+  test.each([
+    ['a bad address', { CRS_AUTH_ADMIN_ADDRESS: 'nowhere' }, 'CRS_AUTH_ADMIN_ADDRESS: must be host:port'],
+    ['a credential file that is not there', { CRS_OPERATOR_FILE: '/nowhere.json' }, '/nowhere.json does not exist'],
+  ])('about %s', async (_, environment, message) => {
+    await writeLocal();
+    await expect(loadConfig({ CRS_DATA_DIR: dir, ...environment })).rejects.toThrow(message);
+  });
+
+  test('about a damaged file, without its content', async () => {
+    await writeLocal();
+    await write('operator.json', '{"credential":"cro_secret');
+    const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error);
+    expect(failure).toMatchObject({ message: expect.stringContaining('operator.json does not hold') });
+    expect(inspect(failure)).not.toContain('cro_secret');
+  });
+});

@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+
+// Each test starts the program once or twice, on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+const dir = mkdtempSync(join(tmpdir(), 'crs-main-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+/** Nobody listens there. */
+const AWAY = { CRS_AUTH_ADMIN_ADDRESS: '127.0.0.1:1', CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1', CRS_OPERATOR_CREDENTIAL: 'cro_x' };
+
+function crs(args: string[], environment: Record<string, string> = {}, input = '') {
+  const env = { PATH: process.env['PATH'], CRS_DATA_DIR: dir, ...environment };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { env, input, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+describe('help', () => {
+  test.each([
+    [['--help'], 'Commands:'],
+    [['help', 'org'], 'org [options]'],
+    [['org', '--help'], 'update'],
+    [['org', 'create', '--help'], '--tool-rate-limit'],
+    [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
+    [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
+  ])('%j', (args, part) => {
+    const { status, stdout, stderr } = crs(args);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain(part);
+  });
+});
+
+describe('usage errors end with 2', () => {
+  test.each([
+    [[], 'Usage: crs'],
+    [['org'], 'Usage: crs org'],
+    [['frob'], "unknown command 'frob'"],
+    [['org', 'list', '--frob'], "unknown option '--frob'"],
+    [['org', 'list', 'more'], 'too many arguments'],
+    [['org', 'create', 'Acme', '--name', 'x'], '1 to 40 of a-z'],
+    [['org', 'create', 'acme'], '--name'],
+    [['org', 'update', 'acme'], 'at least one setting'],
+    [['org', 'update', 'acme', '--write-surface', 'yes'], 'on or off'],
+    [['key', 'create'], '--org'],
+    [['key', 'create', '--org', ''], '1 to 40 of a-z'],
+    [['key', 'create', '--org', 'acme', '--expires-in', '90'], 'like 90d'],
+    [['member', 'add', '--org', 'acme', '--project', 'p', '--user', 'a@b', '--role', 'boss'], 'lead, member'],
+    [['import'], 'file'],
+  ])('%j', (args, part) => {
+    const { status, stdout, stderr } = crs(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(part);
+  });
+});
+
+describe('what can not be done ends with 1', () => {
+  test('no installation', () => {
+    const { status, stdout, stderr } = crs(['org', 'list']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: No local installation .*npm start.*\n$/);
+  });
+
+  test('nobody answers, for people and for programs', () => {
+    const forPeople = crs(['org', 'list'], AWAY);
+    expect(forPeople).toMatchObject({ status: 1, stdout: '' });
+    expect(forPeople.stderr).toMatch(/^error: The auth service is not available\. .*`crs status`.*\n$/);
+
+    const forPrograms = crs(['org', 'list', '--json'], AWAY);
+    expect(forPrograms).toMatchObject({ status: 1, stdout: '' });
+    expect(JSON.parse(forPrograms.stderr)).toMatchObject({ error: { code: 'unavailable' } });
+  });
+
+  test('status tells which services are away', () => {
+    const { status, stdout } = crs(['status', '--json'], AWAY);
+    expect(status).toBe(1);
+    const away = { address: '127.0.0.1:1', up: false, latency_ms: null, problem: expect.stringContaining('not available') };
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      data: [
+        { service: 'auth', ...away },
+        { service: 'calls', ...away },
+      ],
+    });
+  });
+
+  test.each([
+    ['a missing file', 'nowhere.ndjson', 'nowhere.ndjson does not exist.'],
+    ['a directory', '/', '/ is a directory.'],
+  ])('import of %s', (_, file, message) => {
+    expect(crs(['import', file], AWAY)).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
+  });
+
+  test('a password that is not there', () => {
+    const { status, stderr } = crs(
+      ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'],
+      AWAY,
+      '\n',
+    );
+    expect(status).toBe(1);
+    expect(stderr).toContain('no password on standard input');
+  });
+});
+
+describe('an import whose lines never reach a service', () => {
+  const lines = '\uFEFF\r\nno JSON\r\n{"type":"entity","organization":"acme"}';
+  const errors = [
+    { line: 2, field: null, reason: 'must be valid JSON' },
+    { line: 3, field: 'type', reason: 'is not stored by this version' },
+  ];
+
+  test('prints one summary for programs', () => {
+    const file = join(dir, 'bad.ndjson');
+    writeFileSync(file, lines);
+    const { status, stdout, stderr } = crs(['import', file, '--json'], AWAY);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({ lines: 3, accepted: 0, unchanged: 0, refused: 2, errors });
+  });
+
+  test('names lines for people, read from standard input', () => {
+    expect(crs(['import', '-'], AWAY, lines)).toEqual({
+      status: 1,
+      stdout: '3 lines: 0 accepted, 0 unchanged, 2 refused.\n',
+      stderr: 'line 2: must be valid JSON\nline 3: type: is not stored by this version\n',
+    });
+  });
+
+  test('lists 1,000 errors and counts the rest', () => {
+    const many = 'x\n'.repeat(1_002);
+    const forPrograms = JSON.parse(crs(['import', '-', '--json'], AWAY, many).stdout) as { refused: number; errors: object[] };
+    expect([forPrograms.refused, forPrograms.errors.length]).toEqual([1_002, 1_000]);
+    expect(crs(['import', '-'], AWAY, many).stderr).toMatch(/line 1000: must be valid JSON\n\.\.\. and 2 more\.\n$/);
+  });
+
+  test('an empty file is fine', () => {
+    const { status, stdout } = crs(['import', '-', '--json'], AWAY);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ lines: 0, accepted: 0, unchanged: 0, refused: 0, errors: [] });
+  });
+});

@@ -1,0 +1,65 @@
+import type { Send } from '../src/import/run.ts';
+
+interface TestRecord {
+  type: string;
+  id?: string;
+  email?: string;
+  deleted?: true;
+  members?: string[];
+  project?: string;
+  user?: string;
+}
+
+/** Services in memory that check references as the real ones do: by what is stored when a batch arrives. */
+export function memoryImporters(): { send: Send; state(): string[] } {
+  const organizations = new Map<string, Map<string, string>>();
+
+  /** What became of a record: `accepted`, `unchanged`, or the field that it was refused for. */
+  const store = (organization: string, record: TestRecord): string => {
+    if (record.type === 'organization') {
+      if (organizations.has(organization)) return 'unchanged';
+      organizations.set(organization, new Map());
+      return 'accepted';
+    }
+    const records = organizations.get(organization);
+    if (!records) return 'organization';
+    const key = `${record.type} ${record.email ?? record.id}`;
+    if (record.deleted) return records.delete(key) ? 'accepted' : 'unchanged';
+    for (const member of record.members ?? []) if (!records.has(`user ${member}`)) return 'members';
+    if (record.project !== undefined && !records.has(`project ${record.project}`)) return 'project';
+    if (record.user !== undefined && !records.has(`user ${record.user}`)) return 'user';
+    const content = JSON.stringify(record);
+    if (records.get(key) === content) return 'unchanged';
+    records.set(key, content);
+    return 'accepted';
+  };
+
+  /** Users and projects are auth's; here, calls forgets them by forgetting what refers to them. */
+  const forget = (organization: string, { type, id, email }: TestRecord): 'accepted' | 'unchanged' => {
+    const records = organizations.get(organization) ?? new Map<string, string>();
+    const referring = [...records].filter(([key, content]) => {
+      const record = JSON.parse(content) as TestRecord;
+      return key.startsWith('call ') && (type === 'user' ? record.user === email : record.project === id);
+    });
+    for (const [key] of referring) records.delete(key);
+    return referring.length > 0 ? 'accepted' : 'unchanged';
+  };
+
+  return {
+    send: async ({ service, organization, lines }) => {
+      await Promise.resolve();
+      const answer = { accepted: 0, unchanged: 0, errors: [] as { line: number; field: string; reason: string }[] };
+      for (const { number, json } of lines) {
+        const record = JSON.parse(json.toString()) as TestRecord;
+        const result = service === 'calls' && record.type !== 'call' ? forget(organization, record) : store(organization, record);
+        if (result === 'accepted' || result === 'unchanged') answer[result]++;
+        else answer.errors.push({ line: number, field: result, reason: 'must exist' });
+      }
+      return answer;
+    },
+    state: () =>
+      [...organizations]
+        .flatMap(([organization, records]) => [...records].map((record) => [organization, ...record].join(' ')))
+        .toSorted(),
+  };
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { Refusal } from '../src/import/route.ts';
+import { call, importLines, org, project, recorder, user } from './import-lines.ts';
+import { memoryImporters } from './memory-importers.ts';
+
+test('a type that comes again waits for what stands before it', async () => {
+  const { sent, send } = recorder();
+  await importLines([user('a', '1'), call('a', '1'), user('a', '2'), call('a', '2')], send);
+  expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2], [3], [4]]);
+});
+
+test('deletions of a type travel together, away from what stands around them', async () => {
+  const { sent, send } = recorder();
+  const gone = { deleted: true };
+  await importLines([call('a', '1'), call('a', '1', {}, gone), call('a', '2', {}, gone), call('a', '1')], send);
+  expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2, 3], [4]]);
+});
+
+test('a deletion that several services must know of reaches them one after the other', async () => {
+  const { sent, send } = recorder();
+  const { summary } = await importLines(
+    [user('a', '1'), user('a', '1', { deleted: true }), project('a', 'p', [], { deleted: true })],
+    send,
+  );
+  expect(sent).toEqual([
+    ['auth', 'a', [1]],
+    ['calls', 'a', [2]],
+    ['auth', 'a', [2]],
+    ['calls', 'a', [3]],
+    ['auth', 'a', [3]],
+  ]);
+  expect(summary).toMatchObject({ accepted: 3, unchanged: 0, refused: 0 });
+});
+
+test('the first service that refuses a deletion ends it', async () => {
+  const asked: string[] = [];
+  const { summary } = await importLines([user('a', '1', { deleted: true })], async ({ service }) => {
+    asked.push(service);
+    return { accepted: 0, unchanged: 0, errors: [{ line: 1, field: 'email', reason: 'is required' }] };
+  });
+  expect(asked).toEqual(['calls']);
+  expect(summary).toMatchObject({ accepted: 0, unchanged: 0, refused: 1 });
+});
+
+test('any file ends as if its lines had been sent one by one', async () => {
+  const random = seeded(42);
+  const pick = (count: number) => String(Math.floor(random() * count));
+  const organizations = ['a', 'b', 'c'];
+  const makers = [
+    (o: string) => org(o),
+    (o: string) => user(o, pick(5)),
+    (o: string) => user(o, pick(5), { deleted: true }),
+    (o: string) => project(o, pick(5), [pick(5)]),
+    (o: string) => project(o, pick(5), [], { deleted: true }),
+    (o: string) => call(o, pick(20), { project: pick(5), user: pick(5) }),
+    (o: string) => call(o, pick(20), { project: pick(5) }),
+    (o: string) => call(o, pick(20), {}, { deleted: true }),
+    () => 'no JSON',
+    () => '',
+  ];
+  for (let round = 0; round < 60; round++) {
+    // Runs of one type as well as a mixture.
+    const lines = Array.from({ length: 60 }, () => makers[Math.floor(random() * makers.length)]!).flatMap((make) =>
+      Array.from({ length: 1 + Math.floor(random() * 4) }, () => make(organizations[Number(pick(3))]!)),
+    );
+    const batched = memoryImporters();
+    const { summary, refused } = await importLines(lines, batched.send);
+
+    const single = memoryImporters();
+    const counts = { accepted: 0, unchanged: 0 };
+    const expected: Refusal[] = [];
+    for (const [i, line] of lines.entries()) {
+      const blank: string[] = Array.from({ length: i }, () => '');
+      const one = await importLines([...blank, line], single.send);
+      counts.accepted += one.summary.accepted;
+      counts.unchanged += one.summary.unchanged;
+      expected.push(...one.refused);
+    }
+    expect(refused).toEqual(expected);
+    expect(summary).toMatchObject({ ...counts, lines: lines.length - (lines.at(-1) === '' ? 1 : 0), refused: expected.length });
+    expect(batched.state()).toEqual(single.state());
+  }
+});
+
+/** The same numbers in each run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

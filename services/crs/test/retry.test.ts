@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { ServiceError, type ErrorKind } from '@crs/kit/errors';
+import { retrying } from '../src/import/retry.ts';
+
+const BATCH = { service: 'calls', organization: 'acme', lines: [] } as const;
+const DONE = { accepted: 0, unchanged: 0, errors: [] };
+
+/** A service that fails `times` times; time passes only by waiting for it. */
+function failing(kind: ErrorKind, times: number, callMs = 0) {
+  let now = 0;
+  let calls = 0;
+  const send = retrying(
+    async () => {
+      now += callMs;
+      if (++calls <= times) throw new ServiceError(kind, kind);
+      return DONE;
+    },
+    { now: () => now, sleep: async (ms) => (now += ms) },
+  );
+  return { send: () => send({ ...BATCH, lines: [] }), calls: () => calls, now: () => now };
+}
+
+test('a lost race is run again a few times', async () => {
+  const won = failing('aborted', 4);
+  expect(await won.send()).toEqual(DONE);
+  const lost = failing('aborted', Infinity);
+  await expect(lost.send()).rejects.toMatchObject({ kind: 'aborted' });
+  expect(lost.calls()).toBe(5);
+});
+
+test.each(['unavailable', 'deadline_exceeded'] as const)('%s is waited out for 30 seconds', async (kind) => {
+  const back = failing(kind, 10);
+  expect(await back.send()).toEqual(DONE);
+  const gone = failing(kind, Infinity);
+  await expect(gone.send()).rejects.toMatchObject({ kind });
+  expect(gone.now()).toBeGreaterThanOrEqual(30_000);
+  expect(gone.now()).toBeLessThan(33_000);
+});
+
+test('a timeout longer than that is tried once more', async () => {
+  const slow = failing('deadline_exceeded', 1, 35_000);
+  expect(await slow.send()).toEqual(DONE);
+});
+
+test.each(['invalid_argument', 'permission_denied', 'internal'] as const)('%s is final', async (kind) => {
+  const refused = failing(kind, 1);
+  await expect(refused.send()).rejects.toMatchObject({ kind });
+  expect(refused.calls()).toBe(1);
+});

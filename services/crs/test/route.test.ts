@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { route } from '../src/import/route.ts';
+
+const routeText = (text: string | Buffer) => route({ number: 7, bytes: Buffer.from(text), end: 0 });
+const refusal = (field: string | null, reason: RegExp | string) => ({
+  line: 7,
+  field,
+  reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+});
+
+describe('a line goes to the service that stores its type', () => {
+  test.each([
+    ['{"type":"organization","id":"acme"}', ['auth']],
+    ['{"type":"user","organization":"acme"}', ['auth']],
+    ['{"type":"project","organization":"acme"}', ['auth']],
+    ['{"type":"call","organization":"acme"}', ['calls']],
+    ['{"type":"call","organization":"acme","deleted":true}', ['calls']],
+  ])('%s', (text, services) => {
+    expect(routeText(text)).toMatchObject({ number: 7, organization: 'acme', services, bytes: Buffer.from(text) });
+  });
+
+  test('a deletion that others must know of goes to them first, and alone', () => {
+    const [first, second] = [1, 2].map((number) =>
+      route({ number, bytes: Buffer.from('{"type":"user","organization":"acme","deleted":true}'), end: 0 }),
+    );
+    expect(first).toMatchObject({ services: ['calls', 'auth'], group: 'line 1' });
+    expect(second).toMatchObject({ group: 'line 2' });
+  });
+
+  test('what is not quite a deletion is left for the service to refuse', () => {
+    expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({
+      services: ['calls'],
+      group: 'call',
+    });
+    expect(routeText('{"type":"organization","id":"acme","deleted":true}')).toMatchObject({ services: ['auth'] });
+  });
+});
+
+test.each(['', ' ', '\t \r'])('%j is blank', (text) => expect(routeText(text)).toBeUndefined());
+
+describe('refused without asking a service', () => {
+  test('a line that is too long', () => {
+    expect(route({ number: 7, bytes: undefined, end: 0 })).toEqual(refusal(null, 'must be at most 8 MiB long'));
+  });
+
+  test.each([
+    ['{"type":', null, 'must be valid JSON'],
+    ['\uFEFF{}', null, 'must be valid JSON'],
+    ['null', null, 'must be a JSON object'],
+    ['[]', null, 'must be a JSON object'],
+    ['"call"', null, 'must be a JSON object'],
+    ['{}', 'type', 'is required'],
+    ['{"type":null}', 'type', /^must be one of organization, user, /],
+    ['{"type":"toString","organization":"acme"}', 'type', /^must be one of /],
+    ['{"type":"entity","organization":"acme"}', 'type', 'is not stored by this version'],
+    ['{"type":"billing_office","organization":"acme"}', 'type', 'is not stored by this version'],
+    ['{"type":"call"}', 'organization', 'is required'],
+    ['{"type":"call","organization":null}', 'organization', /^must be 1 to 40 /],
+    ['{"type":"call","organization":"Acme"}', 'organization', /^must be 1 to 40 /],
+    ['{"type":"organization","organization":"acme"}', 'id', 'is required'],
+    ['{"type":"organization","id":7}', 'id', /^must be 1 to 40 /],
+  ])('%s', (text, field, reason) => expect(routeText(text)).toEqual(refusal(field, reason)));
+
+  test('bytes that are not UTF-8', () => {
+    const cut = Buffer.concat([Buffer.from('{"type":"'), Buffer.from('é').subarray(0, 1), Buffer.from('"}')]);
+    expect(routeText(cut)).toEqual(refusal(null, 'must be valid UTF-8'));
+  });
+
+  test('brackets without end', () => {
+    expect(routeText('['.repeat(1_000_000))).toEqual(refusal(null, 'must be valid JSON'));
+  });
+});
+
+test('a reason never repeats a value', () => {
+  for (const text of ['{"type":"s3cret"}', '{"type":"call","organization":"S3cret"}', '{"s3cret']) {
+    expect(JSON.stringify(routeText(text)).toLowerCase()).not.toContain('s3cret');
+  }
+});

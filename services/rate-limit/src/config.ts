@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { hostPort, milliseconds, readEnvironment, type Environment } from '@crs/kit/config';
+import type { LimitedKind } from '@crs/kit/rate-limit/limiter';
+import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+
+export interface RateLimitConfig {
+  /** `host:port` of the gRPC listener; port 0 takes a free one. */
+  listen: string;
+  /** Where the counters are. Absent: in this process, which must then be the only one. */
+  redisUrl?: string | undefined;
+  /** How long a charge waits for Redis. */
+  redisTimeoutMs: number;
+  /** Limits of descriptors that have a `kind` but bring no limit of their own. */
+  defaults: Record<LimitedKind, Rule>;
+}
+
+const schema = z.object({
+  CRS_LISTEN: hostPort,
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }).optional(),
+  CRS_REDIS_TIMEOUT_MS: milliseconds.default(50),
+  CRS_RATE_LIMIT_ORGANIZATION: ruleSetting.prefault('600/60'),
+  CRS_RATE_LIMIT_USER: ruleSetting.prefault('120/60'),
+  CRS_RATE_LIMIT_ADDRESS: ruleSetting.prefault('60/60'),
+});
+
+/** @throws Error that names each bad variable */
+export function readConfig(environment: Environment): RateLimitConfig {
+  const read = readEnvironment(schema, environment);
+  return {
+    listen: read.CRS_LISTEN,
+    redisUrl: read.REDIS_URL,
+    redisTimeoutMs: read.CRS_REDIS_TIMEOUT_MS,
+    defaults: {
+      organization: read.CRS_RATE_LIMIT_ORGANIZATION,
+      user: read.CRS_RATE_LIMIT_USER,
+      address: read.CRS_RATE_LIMIT_ADDRESS,
+    },
+  };
+}

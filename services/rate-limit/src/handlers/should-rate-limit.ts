@@ -1,0 +1,52 @@
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { decide, type Rule, type Verdict } from '@crs/kit/rate-limit/rule';
+import {
+  RateLimitResponse_Code as Code,
+  RateLimitResponse_RateLimit_Unit as Unit,
+  type RateLimitRequest,
+  type RateLimitResponse,
+  type RateLimitResponse_DescriptorStatus as DescriptorStatus,
+} from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import type { Context } from '../context.ts';
+import { readDescriptor, UNIT_SECONDS, type Charge } from '../domain/descriptor.ts';
+
+/** Charges every descriptor, also when another one is over its limit, and answers for each in order. */
+export function shouldRateLimit({ store, defaults }: Context) {
+  return rpc(['anyone'], async (request: RateLimitRequest): Promise<RateLimitResponse> => {
+    const charges = parse(request, defaults);
+    const amount = request.hitsAddend || 1;
+    const statuses = await Promise.all(
+      charges.map(async (charge) => {
+        if (!charge) return UNLIMITED;
+        const { key, rule } = charge;
+        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1000 })));
+      }),
+    );
+    const over = statuses.some(({ code }) => code === Code.OVER_LIMIT);
+    return { overallCode: over ? Code.OVER_LIMIT : Code.OK, statuses };
+  });
+}
+
+const UNLIMITED: DescriptorStatus = { code: Code.OK, currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined };
+
+/** Everything is read before anything is charged. */
+function parse({ domain, descriptors }: RateLimitRequest, defaults: Context['defaults']): (Charge | undefined)[] {
+  if (domain === '') throw invalid('domain', 'must not be empty');
+  if (descriptors.length === 0) throw invalid('descriptors', 'must not be empty');
+  return descriptors.map((descriptor, index) => readDescriptor(domain, descriptor, defaults, `descriptors[${index}]`));
+}
+
+function toStatus({ periodSeconds }: Rule, { allowed, limit, remaining, resetInMs }: Verdict): DescriptorStatus {
+  return {
+    code: allowed ? Code.OK : Code.OVER_LIMIT,
+    currentLimit: { requestsPerUnit: limit, unit: unitOf(periodSeconds), name: '' },
+    limitRemaining: remaining,
+    durationUntilReset: { seconds: Math.floor(resetInMs / 1000), nanos: (resetInMs % 1000) * 1_000_000 },
+  };
+}
+
+function unitOf(periodSeconds: number): Unit {
+  for (const [unit, seconds] of UNIT_SECONDS) if (seconds === periodSeconds) return unit;
+  return Unit.UNKNOWN;
+}

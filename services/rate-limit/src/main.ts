@@ -1,0 +1,5 @@
+import { runMain } from '@crs/kit/main';
+import { readConfig } from './config.ts';
+import { createRateLimitService } from './service.ts';
+
+await runMain('rate-limit', (environment, log) => createRateLimitService(readConfig(environment), { log }));

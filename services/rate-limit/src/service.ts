@@ -1,0 +1,41 @@
+import { ServiceError } from '@crs/kit/errors';
+import { bind, serve } from '@crs/kit/grpc-server';
+import { Closer, type Service } from '@crs/kit/lifecycle';
+import { createLogger, type Logger } from '@crs/kit/log';
+import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import type { RateLimitConfig } from './config.ts';
+import { shouldRateLimit } from './handlers/should-rate-limit.ts';
+import { RedisStore } from './store/redis-store.ts';
+
+const NAME = 'rate-limit';
+
+/** Counts requests for whoever asks by Envoy's rate limit protocol. It starts, and stays up, without Redis: calls then fail as unavailable. */
+export function createRateLimitService(config: RateLimitConfig, overrides: { log?: Logger } = {}): Service<{ grpc: string }> {
+  const log = overrides.log ?? createLogger(NAME);
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const store = await openStore(config, log, closer);
+      const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults: new Map(Object.entries(config.defaults)) }) };
+      const services = [bind(RateLimitServiceService, rpcs)];
+      const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log });
+      closer.defer('grpc', () => server.stop());
+      return { grpc: server.address };
+    },
+    stop: () => closer.close(),
+  };
+}
+
+async function openStore({ redisUrl, redisTimeoutMs }: RateLimitConfig, log: Logger, closer: Closer): Promise<CounterStore> {
+  if (redisUrl === undefined) return new MemoryStore();
+  const store = new RedisStore({ url: redisUrl, timeoutMs: redisTimeoutMs, log });
+  closer.defer('redis', () => store.close());
+  await store.open();
+  return store;
+}
+
+/** Stock clients carry no caller token, so none is looked at. */
+async function refuse(): Promise<never> {
+  throw new ServiceError('unauthenticated', 'This service takes no caller tokens.');
+}

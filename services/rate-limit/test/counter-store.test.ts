@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLogger } from '@crs/kit/log';
+import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
+import { startRedis } from '@crs/testing/redis';
+import { RedisStore } from '../src/store/redis-store.ts';
+
+const redis = await startRedis();
+if (!redis) console.log('NOT RUN: the counters in Redis, as there is no redis-server on the PATH');
+afterAll(() => redis?.stop());
+
+interface Subject {
+  store: CounterStore;
+  pass(ms: number): Promise<void>;
+  close?(): Promise<void>;
+}
+
+async function inMemory(): Promise<Subject> {
+  let now = 5_000;
+  return {
+    store: new MemoryStore(() => now),
+    pass: async (ms) => void (now += ms),
+  };
+}
+
+async function inRedis(): Promise<Subject> {
+  const store = new RedisStore({ url: redis!.url, timeoutMs: 5_000, log: createLogger('test', { level: 'silent' }) });
+  await store.open();
+  return { store, pass: (ms) => sleep(ms), close: () => store.close() };
+}
+
+describe.each([
+  { where: 'this process', open: inMemory, runs: true },
+  { where: 'Redis', open: inRedis, runs: redis !== undefined },
+])('counters in $where', ({ open, runs }) => {
+  describe.skipIf(!runs)('keep the contract', () => {
+    const windowMs = 60_000;
+    let subject: Subject;
+    let lastKey = 0;
+    const newKey = () => `key-${lastKey++}`;
+    beforeAll(async () => void (subject = await open()));
+    afterAll(() => subject.close?.());
+
+    it('the count includes the hit', async () => {
+      const key = newKey();
+      const counts = [];
+      for (let n = 0; n < 3; n++) counts.push((await subject.store.add({ key, amount: 1, windowMs })).count);
+      expect(counts).toEqual([1, 2, 3]);
+    });
+
+    it('a hit can weigh more than one', async () => {
+      const key = newKey();
+      await subject.store.add({ key, amount: 5, windowMs });
+      expect(await subject.store.add({ key, amount: 3, windowMs })).toMatchObject({ count: 8 });
+    });
+
+    it('keys are counted apart', async () => {
+      await subject.store.add({ key: newKey(), amount: 7, windowMs });
+      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toMatchObject({ count: 1 });
+    });
+
+    it('of hits at the same time each gets a count of its own', async () => {
+      const key = newKey();
+      const counts = await Promise.all(Array.from({ length: 200 }, () => subject.store.add({ key, amount: 1, windowMs })));
+      expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+    });
+
+    it('the first hit states the whole window', async () => {
+      expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toEqual({ count: 1, resetInMs: windowMs });
+    });
+
+    it('later hits do not move the end of the window', async () => {
+      const key = newKey();
+      await subject.store.add({ key, amount: 1, windowMs });
+      await subject.pass(100);
+      const { resetInMs } = await subject.store.add({ key, amount: 1, windowMs });
+      // A timer may end up to a millisecond early.
+      expect(resetInMs).toBeLessThanOrEqual(windowMs - 99);
+      expect(resetInMs).toBeGreaterThan(windowMs - 20_000);
+    });
+
+    it('a hit after the stated reset opens a new window', async () => {
+      const key = newKey();
+      await subject.store.add({ key, amount: 9, windowMs: 300 });
+      await subject.pass(50);
+      const { resetInMs } = await subject.store.add({ key, amount: 9, windowMs: 300 });
+      await subject.pass(resetInMs + 1);
+      expect(await subject.store.add({ key, amount: 1, windowMs: 300 })).toEqual({ count: 1, resetInMs: 300 });
+    });
+  });
+});

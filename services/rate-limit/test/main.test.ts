@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../src/config.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+function run(environment: Record<string, string>) {
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  return { child, exited: once(child, 'exit'), lines: createInterface(child.stderr) };
+}
+
+describe('the process', { timeout: 30_000 }, () => {
+  it('says where it listens, serves operators, and ends on SIGTERM', async () => {
+    const { child, exited, lines } = run({ CRS_LISTEN: '127.0.0.1:0', CRS_OPS_LISTEN: '127.0.0.1:0' });
+    let ops = '';
+    for await (const line of lines) {
+      const { addresses } = JSON.parse(line) as { addresses?: { grpc: string; ops: string } };
+      if (!addresses) continue;
+      expect(addresses.grpc).toMatch(/^127\.0\.0\.1:\d+$/);
+      ops = addresses.ops;
+      break;
+    }
+    child.stderr.resume();
+    expect((await fetch(`http://${ops}/readyz`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
+
+  it('does not start without an address, and says what is missing', async () => {
+    const { exited, lines } = run({ CRS_OPS_LISTEN: '127.0.0.1:0' });
+    const said = [];
+    for await (const line of lines) said.push(line);
+    expect(await exited).toEqual([1, null]);
+    expect(said.join('\n')).toContain('CRS_LISTEN: is required');
+  });
+});
+
+describe('its settings', () => {
+  it('have defaults for all but the address', () => {
+    expect(readConfig({ CRS_LISTEN: '0.0.0.0:8080' })).toEqual({
+      listen: '0.0.0.0:8080',
+      redisUrl: undefined,
+      redisTimeoutMs: 50,
+      defaults: {
+        organization: { requests: 600, periodSeconds: 60 },
+        user: { requests: 120, periodSeconds: 60 },
+        address: { requests: 60, periodSeconds: 60 },
+      },
+    });
+  });
+
+  it.each([
+    ['CRS_RATE_LIMIT_USER', '120'],
+    ['REDIS_URL', 'http://redis:6379'],
+    ['CRS_REDIS_TIMEOUT_MS', 'soon'],
+  ])('name %s when it is bad', (name, value) => {
+    expect(() => readConfig({ CRS_LISTEN: '0.0.0.0:8080', [name]: value })).toThrow(new RegExp(`${name}: (must|Invalid)`));
+  });
+});

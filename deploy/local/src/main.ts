@@ -49,7 +49,8 @@ function readOptions(): Options {
 }
 
 /** Everything `npm start` runs, as one service. */
-function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataDir: DataDir, log: Logger) {
+function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
+  const log = loggerOf('local');
   const closer = new Closer(log);
   return {
     async start() {
@@ -76,7 +77,7 @@ function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataD
       let ready = false;
       const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
       closer.defer('ops', () => ops.stop());
-      const { addresses, stop } = await startStack(config, log);
+      const { addresses, stop } = await startStack(config, loggerOf);
       closer.defer('services', stop);
       await dataDir.write('admin.json', { auth: addresses.authAdmin, calls: addresses.callsAdmin });
       if (!options.empty) say('Loading the demo organization (on first start) ...');
@@ -112,10 +113,11 @@ Try it:
 }
 
 /** The log of this run in a file, so that the terminal stays readable; the run before is kept beside it. */
-async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<Logger> {
+async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
   const file = dataDir.file('call-research.log');
   await rename(file, `${file}.1`).catch(() => {});
-  return createLogger('local', { level, destination: createWriteStream(file, { mode: 0o600 }) });
+  const destination = createWriteStream(file, { mode: 0o600 });
+  return (service) => createLogger(service, { level, destination });
 }
 
 try {
@@ -123,8 +125,8 @@ try {
   const env = readEnvironment(settings, process.env);
   const dataDir = new DataDir(resolve(env.CRS_DATA_DIR));
   await dataDir.open();
-  const log = await openLog(dataDir, env.CRS_LOG_LEVEL);
-  await runUntilSignal(createLocal(env, options, dataDir, log), log);
+  const loggerOf = await openLog(dataDir, env.CRS_LOG_LEVEL);
+  await runUntilSignal(createLocal(env, options, dataDir, loggerOf), loggerOf('local'));
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

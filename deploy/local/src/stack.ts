@@ -40,7 +40,11 @@ const LIMITS = {
 const MIGRATIONS = { auth: authMigrations, calls: callsMigrations };
 
 /** Brings every schema up to date and lets the services' roles in. */
-export async function prepareDatabase({ adminDatabaseUrl, secret, operatorCredential }: StackConfig): Promise<void> {
+export async function prepareDatabase({
+  adminDatabaseUrl,
+  secret,
+  operatorCredential,
+}: Pick<StackConfig, 'adminDatabaseUrl' | 'secret' | 'operatorCredential'>): Promise<void> {
   for (const [service, migrations] of Object.entries(MIGRATIONS)) {
     await migrate({ adminUrl: adminDatabaseUrl, service, migrations, password: derivePassword(secret, service) });
   }
@@ -48,9 +52,9 @@ export async function prepareDatabase({ adminDatabaseUrl, secret, operatorCreden
 }
 
 /** All services in one process, each as it would run alone, talking gRPC over loopback. */
-export async function startStack(config: StackConfig, log: Logger): Promise<Stack> {
-  const closer = new Closer(log);
-  const logFor = (service: string) => ({ log: log.child({ service }) });
+export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
+  const closer = new Closer(loggerOf('local'));
+  const logFor = (service: string) => ({ log: loggerOf(service) });
   const databaseOf = (service: string) => serviceUrl(config, service);
   async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
     closer.defer(name, () => service.stop());

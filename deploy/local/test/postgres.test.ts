@@ -14,6 +14,7 @@ import { startPostgres, type Postgres, type PostgresOptions } from '../src/postg
 vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 
 const log = createLogger('postgres.test', { level: 'silent' });
+process.umask(0o022);
 const root = await mkdtemp(join(tmpdir(), 'crs test '));
 await chmod(root, 0o711);
 /** The directory of the tests of later starts, one after the other. */

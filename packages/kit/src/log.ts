@@ -10,7 +10,6 @@ export type { Logger } from 'pino';
 export function createLogger(name: string, options: { level?: string; destination?: DestinationStream } = {}): Logger {
   return pino(
     {
-      name,
       level: options.level ?? 'info',
       base: { service: name },
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -34,24 +34,12 @@ export function memoryImporters(): { send: Send; state(): string[] } {
     return 'accepted';
   };
 
-  /** Users and projects are auth's; here, calls forgets them by forgetting what refers to them. */
-  const forget = (organization: string, { type, id, email }: TestRecord): 'accepted' | 'unchanged' => {
-    const records = organizations.get(organization) ?? new Map<string, string>();
-    const referring = [...records].filter(([key, content]) => {
-      const record = JSON.parse(content) as TestRecord;
-      return key.startsWith('call ') && (type === 'user' ? record.user === email : record.project === id);
-    });
-    for (const [key] of referring) records.delete(key);
-    return referring.length > 0 ? 'accepted' : 'unchanged';
-  };
-
   return {
-    send: async ({ service, organization, lines }) => {
+    send: async ({ organization, lines }) => {
       await Promise.resolve();
       const answer = { accepted: 0, unchanged: 0, errors: [] as { line: number; field: string; reason: string }[] };
       for (const { number, json } of lines) {
-        const record = JSON.parse(json.toString()) as TestRecord;
-        const result = service === 'calls' && record.type !== 'call' ? forget(organization, record) : store(organization, record);
+        const result = store(organization, JSON.parse(json.toString()) as TestRecord);
         if (result === 'accepted' || result === 'unchanged') answer[result]++;
         else answer.errors.push({ line: number, field: result, reason: 'must exist' });
       }

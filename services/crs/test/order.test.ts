@@ -16,32 +16,6 @@ test('deletions of a type travel together, away from what stands around them', a
   expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2, 3], [4]]);
 });
 
-test('a deletion that several services must know of reaches them one after the other', async () => {
-  const { sent, send } = recorder();
-  const { summary } = await importLines(
-    [user('a', '1'), user('a', '1', { deleted: true }), project('a', 'p', [], { deleted: true })],
-    send,
-  );
-  expect(sent).toEqual([
-    ['auth', 'a', [1]],
-    ['calls', 'a', [2]],
-    ['auth', 'a', [2]],
-    ['calls', 'a', [3]],
-    ['auth', 'a', [3]],
-  ]);
-  expect(summary).toMatchObject({ accepted: 3, unchanged: 0, refused: 0 });
-});
-
-test('the first service that refuses a deletion ends it', async () => {
-  const asked: string[] = [];
-  const { summary } = await importLines([user('a', '1', { deleted: true })], async ({ service }) => {
-    asked.push(service);
-    return { accepted: 0, unchanged: 0, errors: [{ line: 1, field: 'email', reason: 'is required' }] };
-  });
-  expect(asked).toEqual(['calls']);
-  expect(summary).toMatchObject({ accepted: 0, unchanged: 0, refused: 1 });
-});
-
 test('any file ends as if its lines had been sent one by one', async () => {
   const random = seeded(42);
   const pick = (count: number) => String(Math.floor(random() * count));
@@ -51,7 +25,6 @@ test('any file ends as if its lines had been sent one by one', async () => {
     (o: string) => user(o, pick(5)),
     (o: string) => user(o, pick(5), { deleted: true }),
     (o: string) => project(o, pick(5), [pick(5)]),
-    (o: string) => project(o, pick(5), [], { deleted: true }),
     (o: string) => call(o, pick(20), { project: pick(5), user: pick(5) }),
     (o: string) => call(o, pick(20), { project: pick(5) }),
     (o: string) => call(o, pick(20), {}, { deleted: true }),

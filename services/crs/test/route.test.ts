@@ -10,29 +10,17 @@ const refusal = (field: string | null, reason: RegExp | string) => ({
 
 describe('a line goes to the service that stores its type', () => {
   test.each([
-    ['{"type":"organization","id":"acme"}', ['auth']],
-    ['{"type":"user","organization":"acme"}', ['auth']],
-    ['{"type":"project","organization":"acme"}', ['auth']],
-    ['{"type":"call","organization":"acme"}', ['calls']],
-    ['{"type":"call","organization":"acme","deleted":true}', ['calls']],
-  ])('%s', (text, services) => {
-    expect(routeText(text)).toMatchObject({ number: 7, organization: 'acme', services, bytes: Buffer.from(text) });
-  });
-
-  test('a deletion that others must know of goes to them first, and alone', () => {
-    const [first, second] = [1, 2].map((number) =>
-      route({ number, bytes: Buffer.from('{"type":"user","organization":"acme","deleted":true}'), end: 0 }),
-    );
-    expect(first).toMatchObject({ services: ['calls', 'auth'], group: 'line 1' });
-    expect(second).toMatchObject({ group: 'line 2' });
+    ['{"type":"organization","id":"acme"}', 'auth', 'organization'],
+    ['{"type":"user","organization":"acme"}', 'auth', 'user'],
+    ['{"type":"project","organization":"acme","deleted":false}', 'auth', 'project'],
+    ['{"type":"call","organization":"acme"}', 'calls', 'call'],
+    ['{"type":"call","organization":"acme","deleted":true}', 'calls', 'deleted call'],
+  ])('%s', (text, service, group) => {
+    expect(routeText(text)).toEqual({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
   });
 
   test('what is not quite a deletion is left for the service to refuse', () => {
-    expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({
-      services: ['calls'],
-      group: 'call',
-    });
-    expect(routeText('{"type":"organization","id":"acme","deleted":true}')).toMatchObject({ services: ['auth'] });
+    expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });
   });
 });
 
@@ -54,6 +42,8 @@ describe('refused without asking a service', () => {
     ['{"type":"toString","organization":"acme"}', 'type', /^must be one of /],
     ['{"type":"entity","organization":"acme"}', 'type', 'is not stored by this version'],
     ['{"type":"billing_office","organization":"acme"}', 'type', 'is not stored by this version'],
+    ['{"type":"entity","organization":"acme","deleted":true}', 'type', 'is not stored by this version'],
+    ['{"type":"user","organization":"acme","deleted":true}', 'deleted', 'is not possible for this type in this version'],
     ['{"type":"call"}', 'organization', 'is required'],
     ['{"type":"call","organization":null}', 'organization', /^must be 1 to 40 /],
     ['{"type":"call","organization":"Acme"}', 'organization', /^must be 1 to 40 /],

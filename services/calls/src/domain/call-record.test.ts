@@ -138,7 +138,6 @@ test.each<[string, object]>([
   ['highest rating', { rating: 5 }],
   ['no cost, no time', { cost: 0, duration_minutes: 0 }],
   ['long texts', { segment: 'x'.repeat(100_000), language: '' }],
-  ['a note without text', { notes: [{ email: 'ann@acme.example' }] }],
   [
     'notes of two users',
     {
@@ -228,6 +227,12 @@ describe('an id that is left out', () => {
   test('is derived beside given ones, and may not meet them', () => {
     expect(ids({ qa_blocks: [{ id: UUID }, {}] })).toEqual([UUID, ids({})[1]]);
     expect(parse({ ...REQUIRED, qa_blocks: [{ id: ids({})[1] }, {}] })).toMatchObject({ field: 'qa_blocks[1].id' });
+  });
+});
+
+test('a note without text is none', () => {
+  expect(record({ notes: [{ email: 'ann@acme.example' }, { email: 'bob@acme.example', text: '' }] })).toMatchObject({
+    notes: [{ email: 'bob@acme.example', text: '' }],
   });
 });
 

@@ -51,6 +51,8 @@ export function userCommands(program: Command, connect: Connect): void {
 
 async function readPassword(): Promise<string> {
   for await (const line of createInterface({ input: process.stdin })) {
+    // Else the program would wait until the other end of a pipe is closed.
+    process.stdin.destroy();
     if (line !== '') return line;
     break;
   }

@@ -111,13 +111,13 @@ function isFull(window: Window): boolean {
 /** Sends a window and adds it to what is `done`. */
 async function deliver(window: Window, send: Send, done: Progress, observer: Observer): Promise<void> {
   const refusals = window.refusals;
-  for (const lines of batches(window.routed)) {
-    const { accepted, unchanged, errors } = await ask(lines, send);
+  for (const batch of batches(window.routed)) {
+    const { accepted, unchanged, errors } = await send(batch);
     done.accepted += accepted;
     done.unchanged += unchanged;
     for (const { line, field, reason } of errors) refusals.push({ line, field: field || null, reason });
     // Leaves out refused and blank lines; the end of the window sets it right.
-    done.bytes += lines.reduce((sum, { bytes }) => sum + bytes.length + 1, 0);
+    done.bytes += batch.lines.reduce((sum, { json }) => sum + json.length + 1, 0);
     observer.progress(done);
   }
   done.refused += refusals.length;
@@ -128,32 +128,20 @@ async function deliver(window: Window, send: Send, done: Progress, observer: Obs
 }
 
 /** Batches of one organization each, full wherever possible. */
-function* batches(routed: RoutedLine[]): Generator<RoutedLine[]> {
-  for (const lines of Map.groupBy(routed, ({ organization }) => organization).values()) {
-    let batch: RoutedLine[] = [];
-    let bytes = 0;
-    for (const line of lines) {
-      if (batch.length === MAX_BATCH_LINES || bytes + line.bytes.length > MAX_BATCH_BYTES) {
+function* batches(routed: RoutedLine[]): Generator<Batch> {
+  for (const [organization, lines] of Map.groupBy(routed, (line) => line.organization)) {
+    const { service } = lines[0]!;
+    let batch: Batch = { service, organization, lines: [] };
+    let size = 0;
+    for (const { number, bytes } of lines) {
+      if (batch.lines.length === MAX_BATCH_LINES || size + bytes.length > MAX_BATCH_BYTES) {
         yield batch;
-        batch = [];
-        bytes = 0;
+        batch = { service, organization, lines: [] };
+        size = 0;
       }
-      batch.push(line);
-      bytes += line.bytes.length;
+      batch.lines.push({ number, json: bytes });
+      size += bytes.length;
     }
     yield batch;
   }
-}
-
-/** Asks each service that has to take the lines. Several do only where there is one line: it changed if it did anywhere. */
-async function ask(routed: RoutedLine[], send: Send): Promise<ImportRecordsResponse> {
-  const { organization, services } = routed[0]!;
-  const lines = routed.map(({ number, bytes }) => ({ number, json: bytes }));
-  let accepted = 0;
-  for (const service of services) {
-    const answer = await send({ service, organization, lines });
-    accepted = Math.max(accepted, answer.accepted);
-    if (answer.errors.length > 0 || services.length === 1) return answer;
-  }
-  return { accepted, unchanged: lines.length - accepted, errors: [] };
 }

@@ -94,7 +94,7 @@ export class RedisStore implements CounterStore {
         attempted();
         for (;;) {
           await sleep(PING_EVERY_MS, undefined, { signal });
-          await connection.ping();
+          await within(PING_MS, connection.ping());
         }
       } catch (error) {
         if (!signal.aborted && !reported) this.#log.warn({ err: error }, 'Redis is not available');

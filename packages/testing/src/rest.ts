@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+
+export interface RestResponse {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body, where it is JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  json: any;
+}
+
+export interface RestRequest {
+  key?: string | undefined;
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+export type Rest = (path: string, request?: RestRequest) => Promise<RestResponse>;
+
+/** A client of a gateway that asserts of every answer what is promised of every answer: request id, limit headers, error envelope. */
+export function restClient(origin: string, defaults: RestRequest = {}): Rest {
+  return async (path, request = {}) => {
+    const { key, method = 'GET', headers, body } = { ...defaults, ...request };
+    const response = await fetch(`${origin}${path}`, {
+      method,
+      headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
+      ...(body !== undefined && { body }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
+    const answer = { status: response.status, headers: response.headers, text, json };
+    expectPromises(answer, method);
+    return answer;
+  };
+}
+
+/** What every answer of the REST API carries. */
+export function expectPromises({ status, headers, json }: RestResponse, method = 'GET'): void {
+  expect(headers.get('x-request-id'), 'X-Request-Id').toMatch(/^[0-9a-f]{32}$/);
+  expect(headers.get('x-ratelimit-limit'), 'X-RateLimit-Limit').toMatch(/^[1-9]\d*$/);
+  expect(headers.get('x-ratelimit-remaining'), 'X-RateLimit-Remaining').toMatch(/^\d+$/);
+  expect(headers.get('x-ratelimit-reset'), 'X-RateLimit-Reset').toMatch(/^\d{10}$/);
+  expect(headers.get('cache-control')).toBe('private, no-cache');
+  if (status === 429 || status === 503 || status === 504) expect(headers.get('retry-after'), 'Retry-After').toMatch(/^[1-9]\d*$/);
+  if (status >= 400 && method !== 'HEAD') {
+    expect(Object.keys(json)).toEqual(['error']);
+    expect(Object.keys(json.error)).toEqual(['code', 'message', 'request_id']);
+    expect(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']).toContain(json.error.code);
+    expect(json.error.request_id).toBe(headers.get('x-request-id'));
+  }
+}

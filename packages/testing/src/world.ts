@@ -1,0 +1,96 @@
+import { createConnection } from 'node:net';
+import { inject } from 'vitest';
+import { connect, type Connection } from '@crs/crs/connection';
+import { run } from '@crs/crs/import';
+import { createLogger } from '@crs/kit/log';
+import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
+import { createDatabase } from './postgres.ts';
+import { restClient, type Rest } from './rest.ts';
+import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
+
+/** The whole system, in this process, on a database of its own. */
+export interface World {
+  stack: Stack;
+  /** The database, as superuser: to look at rows, past every wall. */
+  databaseUrl: string;
+  /** What `crs` works with. */
+  operator: Connection;
+  rest: Rest;
+  /** Lines of the log so far. */
+  log: string[];
+  /** Imports records as `crs import` does. @throws where a line is refused, unless they are asked for */
+  load(records: object[]): Promise<void>;
+  /** The refused lines as `line: field: reason`, or the counts. */
+  tryLoad(lines: (object | string | Buffer)[]): Promise<{ accepted: number; unchanged: number; refused: string[] }>;
+  createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<World> {
+  const database = await createDatabase(inject('postgresUrl'), inject('template'));
+  const log: string[] = [];
+  const destination = { write: (line: string) => void log.push(line) };
+  const stack = await startStack(
+    {
+      adminDatabaseUrl: database.url,
+      secret: SECRET,
+      operatorCredential: OPERATOR_CREDENTIAL,
+      apiListen: '127.0.0.1:0',
+      // Suites ask more than a stranger may.
+      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      ...overrides,
+    },
+    (service) => createLogger(service, { level: 'debug', destination }),
+  );
+  const { addresses } = stack;
+  const operator = connect({ addresses: { auth: addresses.authAdmin, calls: addresses.callsAdmin }, credential: OPERATOR_CREDENTIAL });
+
+  const tryLoad: World['tryLoad'] = async (lines) => {
+    const refused: string[] = [];
+    const bytes = lines.map((line) =>
+      Buffer.isBuffer(line) ? Buffer.concat([line, Buffer.from('\n')]) : Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
+    );
+    const { accepted, unchanged } = await run(
+      (async function* () {
+        yield* bytes;
+      })(),
+      async ({ service, organization, lines: batch }) =>
+        operator.importers[service].importRecords({ lines: batch }, await operator.operator(organization)),
+      { progress: () => {}, refused: ({ line, field, reason }) => refused.push(`${line}: ${field}: ${reason}`) },
+    );
+    return { accepted, unchanged, refused };
+  };
+
+  return {
+    stack,
+    databaseUrl: database.url,
+    operator,
+    rest: restClient(`http://${addresses.api}`),
+    log,
+    tryLoad,
+    load: async (records) => {
+      const { refused } = await tryLoad(records);
+      if (refused.length > 0) throw new Error(`refused: ${refused.join('; ')}`);
+    },
+    createKey: async (organization, { readOnly = false, expiresInSeconds = 0 } = {}) => {
+      const { secret } = await operator.auth.createKey({ label: '', readOnly, expiresInSeconds }, await operator.operator(organization));
+      return secret;
+    },
+    close: async () => {
+      operator.close();
+      await stack.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** Sends bytes as they are and reads the answer to its end: for requests that no client would send. */
+export async function sendRaw(address: string, bytes: string | Buffer): Promise<string> {
+  const [host = '', port = ''] = address.split(':');
+  const socket = createConnection(Number(port), host);
+  socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')));
+  socket.write(bytes);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -8,7 +8,7 @@ import { postgresUrl, port, readEnvironment } from '@crs/kit/config';
 import { Closer, runUntilSignal } from '@crs/kit/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/log';
 import { startOps } from '@crs/kit/ops';
-import { startTelemetry } from '@crs/kit/telemetry';
+import { startTelemetry } from '@crs/kit/telemetry-sdk';
 import { DataDir, randomSecret } from './data-dir.ts';
 import { loadDemo, type Demo } from './demo.ts';
 import { startPostgres } from './postgres.ts';

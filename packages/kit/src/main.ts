@@ -3,7 +3,7 @@ import { hostPort, readEnvironment, type Environment } from './config.ts';
 import { Closer, runUntilSignal, type Service } from './lifecycle.ts';
 import { createLogger, type Logger } from './log.ts';
 import { startOps } from './ops.ts';
-import { startTelemetry } from './telemetry.ts';
+import { startTelemetry } from './telemetry-sdk.ts';
 
 /** What every process reads besides its service's own settings. */
 const settings = z.object({

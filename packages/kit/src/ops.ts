@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { splitHostPort } from './config.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { Telemetry } from './telemetry-sdk.ts';
 
 /**
  * The operators' HTTP listener of a process: `/livez` (the process turns its event loop), `/readyz` (it should get traffic) and

@@ -171,12 +171,15 @@ describe('without a usable answer', () => {
 
   it('a status that names no limit is no answer', async () => {
     const unlimited = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined } as const;
-    const service = await startService(async () => ({ overallCode: 'OK', statuses: [unlimited] }));
+    const service = await startService(async (request) => {
+      const { overallCode, statuses } = await echo(request);
+      return { overallCode, statuses: [unlimited, ...statuses.slice(1)] };
+    });
     const limiter = limiterOf(service.address);
-    const decisions = await Promise.all([limiter.check(check('a', 1)), limiter.check(check('b', 1))]);
+    const decisions = await Promise.all([limiter.check(check(1, 5)), limiter.check(check(2, 5))]);
     expect(decisions).toMatchObject([
-      { remaining: 0, source: 'fallback' },
-      { remaining: 0, source: 'fallback' },
+      { limit: 5, remaining: 4, source: 'fallback' },
+      { limit: 600, remaining: 2, source: 'service' },
     ]);
   });
 

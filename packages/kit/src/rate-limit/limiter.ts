@@ -42,6 +42,7 @@ interface Waiting {
 
 const DOMAIN = 'call-research';
 const MAX_DESCRIPTORS = 100;
+const WARN_EVERY_MS = 10_000;
 
 /**
  * Asks the rate-limit service. Checks that wait in the same turn of the event loop travel in one call, which belongs to the trace of
@@ -57,7 +58,7 @@ export class RateLimiter {
   readonly #fallback = new MemoryStore();
   readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', { description: 'Requests that were charged.' });
   #waiting: Waiting[] = [];
-  #away = false;
+  #warnAt = -Infinity;
 
   constructor({ address, replicas, timeoutMs = 250, log }: RateLimiterOptions) {
     this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, retry: false });
@@ -110,14 +111,19 @@ export class RateLimiter {
     }));
     try {
       const { statuses } = await this.#service.shouldRateLimit({ domain: DOMAIN, descriptors, hitsAddend: 1 });
-      if (this.#away) this.#log.info('the rate-limit service is back');
-      this.#away = false;
       return statuses.map(readStatus);
     } catch (error) {
-      if (!this.#away) this.#log.warn({ err: error }, 'the rate-limit service is away, counting in this process');
-      this.#away = true;
+      this.#warn(error);
       return undefined;
     }
+  }
+
+  /** Now and then, as every request meets the same failure. */
+  #warn(error: unknown): void {
+    const now = performance.now();
+    if (now < this.#warnAt) return;
+    this.#warnAt = now + WARN_EVERY_MS;
+    this.#log.warn({ err: error }, 'the rate-limit service gave no answer, counting in this process');
   }
 
   async #countHere({ kind, id, rule }: Check): Promise<Verdict> {

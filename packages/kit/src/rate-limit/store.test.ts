@@ -22,6 +22,16 @@ it('gives up the window that opened first when it is full', async () => {
   expect(await store.add(hit('a'))).toMatchObject({ count: 1 });
 });
 
+it('closes a window in the very millisecond that was stated', async () => {
+  let now = 0;
+  const store = new MemoryStore(() => now);
+  await store.add(hit('a'));
+  now = 999;
+  expect(await store.add(hit('a'))).toEqual({ count: 2, resetInMs: 1 });
+  now = 1_000;
+  expect(await store.add(hit('a'))).toEqual({ count: 1, resetInMs: 1_000 });
+});
+
 it('states whole milliseconds, after which the window is closed', async () => {
   let now = 0.25;
   const store = new MemoryStore(() => now);

@@ -1,0 +1,142 @@
+// What a list page costs, against a floor: a plain Express + pg process with a page query and count(*).
+//
+//   node bench/list-calls.ts --floor FLOOR.mjs [--rows 1000000] [--requests 3000] [--otlp]
+//
+// FLOOR.mjs knows `seed` and `serve`, and answers GET /calls?organization=... from a table of its own in the same database. Prints CPU
+// milliseconds a request of every process involved, and the ratios that are promised.
+import { execFile, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { connect } from '@crs/crs/connection';
+import pg from 'pg';
+import { measure, type Result } from './load.ts';
+import { freePorts, OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    floor: { type: 'string' },
+    rows: { type: 'string', default: '1000000' },
+    requests: { type: 'string', default: '3000' },
+    otlp: { type: 'boolean', default: false },
+  },
+});
+if (!options.floor) throw new Error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--otlp]');
+const HERE = dirname(fileURLToPath(import.meta.url));
+const ROWS = Number(options.rows);
+const REQUESTS = Number(options.requests);
+const CONCURRENCY = 16;
+const DAYS = 1_000;
+const NOW = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 1);
+const FROM = new Date(NOW.getTime() - DAYS * 86_400_000);
+
+/** Seeded past the import, which has a benchmark of its own; rows and spread as the floor's. */
+async function seed(databaseUrl: string, organization: string, rows: number): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `insert into calls.calls (organization, call_id, call_type, call_status, created_at, updated_at, date, duration_minutes, segment, source,
+        segment_folded, source_folded, cost, rating, name, job_title, employer, country, summary, participants, qa_blocks, has_verbatim,
+        shown_hash, record_hash)
+      select $1, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60,
+        'Segment ' || n % 7, 'Network ' || n % 5, 'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000,
+        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60, repeat('Summary of what was said in this call. ', 8), '[]', '[]', true,
+        sha256(n::text::bytea), sha256(n::text::bytea)
+      from generate_series(1, $2::int) n, lateral (select ($3::timestamptz - (n::float8 / $2 * $4) * interval '1 day')::timestamptz(3) as at) t`,
+    [organization, rows, NOW, DAYS],
+  );
+  await client.query(
+    `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls
+      where organization = $1 group by 1, 2`,
+    [organization],
+  );
+  await client.query('vacuum analyze calls.calls');
+  await client.query('vacuum analyze calls.call_days');
+  await client.end();
+}
+
+async function startFloor(system: System, organizations: [string, number][]): Promise<{ url: string; pid: number; stop(): void }> {
+  const shared = ['--modules', HERE, '--database', system.databaseUrl];
+  for (const [organization, rows] of organizations) {
+    const sizes = ['--organization', organization, '--rows', String(rows), '--days', String(DAYS), '--from', NOW.toISOString()];
+    await promisify(execFile)(process.execPath, [options.floor!, 'seed', ...shared, ...sizes]);
+  }
+  const [port] = await freePorts(1);
+  const child = spawn(process.execPath, [options.floor!, 'serve', ...shared, '--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const { url, pid } = JSON.parse(line) as { url: string; pid: number };
+  return { url, pid, stop: () => child.kill('SIGTERM') };
+}
+
+function print(name: string, { p50, p99, cpu, total }: Result): void {
+  const parts = [...cpu].map(([process, value]) => `${process} ${value.toFixed(3)}`).join('  ');
+  console.log(`${name.padEnd(34)} p50 ${p50.toFixed(1).padStart(7)} ms  p99 ${p99.toFixed(1).padStart(7)} ms  CPU ${total.toFixed(3)} ms/request  (${parts})`);
+}
+
+const sink = createServer((request, response) => request.resume().on('end', () => response.end()));
+await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+const sinkUrl = `http://127.0.0.1:${(sink.address() as { port: number }).port}`;
+const system = await startSystem(options.otlp ? { OTEL_EXPORTER_OTLP_ENDPOINT: sinkUrl } : {});
+try {
+  const operator = connect({ addresses: { auth: system.authAdmin, calls: system.callsAdmin }, credential: OPERATOR_CREDENTIAL });
+  const keys = new Map<string, string>();
+  for (const organization of ['small', 'big']) {
+    const settings = {
+      name: organization,
+      writeSurface: undefined,
+      anonymizeInterviewees: undefined,
+      allowedFields: undefined,
+      rateLimit: { requests: 1_000_000_000, periodSeconds: 60 },
+      toolRateLimit: undefined,
+    };
+    await operator.auth.createOrganization({ settings }, await operator.operator(organization));
+    const key = await operator.auth.createKey({ label: '', readOnly: true, expiresInSeconds: 0 }, await operator.operator(organization));
+    keys.set(organization, key.secret);
+  }
+  operator.close();
+  await seed(system.databaseUrl, 'small', 1_000);
+  await seed(system.databaseUrl, 'big', ROWS);
+  const floor = await startFloor(system, [['small', 1_000], ['big', ROWS]]);
+  const floorPids = new Map([['floor', floor.pid], ['postgres', system.pids.get('postgres')!]]);
+
+  const range = `start_date=${FROM.toISOString()}&end_date=${new Date(NOW.getTime() + 1).toISOString()}`;
+  const ours = (organization: string, page: number, requests: number) =>
+    measure(`${system.api}/v1/calls?${range}&page=${page}`, { authorization: `Bearer ${keys.get(organization)}` }, { requests, concurrency: CONCURRENCY }, system.pids);
+  const theirs = (organization: string, page: number, requests: number, concurrency = CONCURRENCY) =>
+    measure(`${floor.url}/calls?organization=${organization}&${range}&page=${page}`, {}, { requests, concurrency }, floorPids);
+
+  const last = Math.ceil(ROWS / 50);
+  await ours('small', 1, 1_000);
+  await ours('big', 1, 500);
+  await ours('big', last, 500);
+  await theirs('small', 1, 1_000);
+
+  const small: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const floorSmall = await theirs('small', 1, REQUESTS);
+    const oursSmall = await ours('small', 1, REQUESTS);
+    print('floor, 1,000 in range', floorSmall);
+    print('ours, 1,000 in range', oursSmall);
+    small.push(oursSmall.total / floorSmall.total);
+  }
+  const first = await ours('big', 1, REQUESTS);
+  const deep = await ours('big', last, REQUESTS);
+  const floorDeep = await theirs('big', last, 40, 2);
+  print(`ours, page 1 of ${last}`, first);
+  print(`ours, page ${last} of ${last}`, deep);
+  print(`floor, page ${last} of ${last}`, floorDeep);
+  floor.stop();
+
+  console.log(`\nCPU of a page of 1,000 calls, whole system to floor: ${median(small).toFixed(2)} (at most 4; rounds ${small.map((r) => r.toFixed(2)).join(', ')})`);
+  console.log(`last page to page 1, of ${ROWS} calls: CPU ${(deep.total / first.total).toFixed(2)}, p50 ${(deep.p50 / first.p50).toFixed(2)} (at most 2)`);
+  console.log(`CPU of the last page, whole system to floor: ${(deep.total / floorDeep.total).toFixed(4)} (at most 0.05)`);
+} finally {
+  await system.stop();
+  sink.close();
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

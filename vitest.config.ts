@@ -8,7 +8,10 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'once', include: ['**/{src,test}/**/*.test.ts'], exclude: ['**/node_modules/**', ...inBothLocales] } },
+      {
+        extends: true,
+        test: { name: 'once', include: ['**/{src,test}/**/*.test.ts'], exclude: ['**/node_modules/**', ...inBothLocales] },
+      },
       ...['C', 'icu'].map((name) => ({
         extends: true as const,
         test: { name, include: inBothLocales, globalSetup: 'packages/testing/src/setup.ts' },

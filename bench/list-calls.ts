@@ -57,14 +57,19 @@ async function seed(databaseUrl: string, organization: string, rows: number): Pr
   await client.end();
 }
 
-async function startFloor(system: System, organizations: [string, number][]): Promise<{ url: string; pid: number; stop(): void }> {
+async function startFloor(
+  system: System,
+  organizations: [string, number][],
+): Promise<{ url: string; pid: number; stop(): void }> {
   const shared = ['--modules', HERE, '--database', system.databaseUrl];
   for (const [organization, rows] of organizations) {
     const sizes = ['--organization', organization, '--rows', String(rows), '--days', String(DAYS), '--from', NOW.toISOString()];
     await promisify(execFile)(process.execPath, [options.floor!, 'seed', ...shared, ...sizes]);
   }
   const [port] = await freePorts(1);
-  const child = spawn(process.execPath, [options.floor!, 'serve', ...shared, '--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [options.floor!, 'serve', ...shared, '--port', String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
   const { url, pid } = JSON.parse(line) as { url: string; pid: number };
   return { url, pid, stop: () => child.kill('SIGTERM') };
@@ -72,7 +77,9 @@ async function startFloor(system: System, organizations: [string, number][]): Pr
 
 function print(name: string, { p50, p99, cpu, total }: Result): void {
   const parts = [...cpu].map(([process, value]) => `${process} ${value.toFixed(3)}`).join('  ');
-  console.log(`${name.padEnd(34)} p50 ${p50.toFixed(1).padStart(7)} ms  p99 ${p99.toFixed(1).padStart(7)} ms  CPU ${total.toFixed(3)} ms/request  (${parts})`);
+  console.log(
+    `${name.padEnd(34)} p50 ${p50.toFixed(1).padStart(7)} ms  p99 ${p99.toFixed(1).padStart(7)} ms  CPU ${total.toFixed(3)} ms/request  (${parts})`,
+  );
 }
 
 const sink = createServer((request, response) => request.resume().on('end', () => response.end()));
@@ -92,18 +99,32 @@ try {
       toolRateLimit: undefined,
     };
     await operator.auth.createOrganization({ settings }, await operator.operator(organization));
-    const key = await operator.auth.createKey({ label: '', readOnly: true, expiresInSeconds: 0 }, await operator.operator(organization));
+    const key = await operator.auth.createKey(
+      { label: '', readOnly: true, expiresInSeconds: 0 },
+      await operator.operator(organization),
+    );
     keys.set(organization, key.secret);
   }
   operator.close();
   await seed(system.databaseUrl, 'small', 1_000);
   await seed(system.databaseUrl, 'big', ROWS);
-  const floor = await startFloor(system, [['small', 1_000], ['big', ROWS]]);
-  const floorPids = new Map([['floor', floor.pid], ['postgres', system.pids.get('postgres')!]]);
+  const floor = await startFloor(system, [
+    ['small', 1_000],
+    ['big', ROWS],
+  ]);
+  const floorPids = new Map([
+    ['floor', floor.pid],
+    ['postgres', system.pids.get('postgres')!],
+  ]);
 
   const range = `start_date=${FROM.toISOString()}&end_date=${new Date(NOW.getTime() + 1).toISOString()}`;
   const ours = (organization: string, page: number, requests: number) =>
-    measure(`${system.api}/v1/calls?${range}&page=${page}`, { authorization: `Bearer ${keys.get(organization)}` }, { requests, concurrency: CONCURRENCY }, system.pids);
+    measure(
+      `${system.api}/v1/calls?${range}&page=${page}`,
+      { authorization: `Bearer ${keys.get(organization)}` },
+      { requests, concurrency: CONCURRENCY },
+      system.pids,
+    );
   const theirs = (organization: string, page: number, requests: number, concurrency = CONCURRENCY) =>
     measure(`${floor.url}/calls?organization=${organization}&${range}&page=${page}`, {}, { requests, concurrency }, floorPids);
 
@@ -129,8 +150,12 @@ try {
   print(`floor, page ${last} of ${last}`, floorDeep);
   floor.stop();
 
-  console.log(`\nCPU of a page of 1,000 calls, whole system to floor: ${median(small).toFixed(2)} (at most 4; rounds ${small.map((r) => r.toFixed(2)).join(', ')})`);
-  console.log(`last page to page 1, of ${ROWS} calls: CPU ${(deep.total / first.total).toFixed(2)}, p50 ${(deep.p50 / first.p50).toFixed(2)} (at most 2)`);
+  console.log(
+    `\nCPU of a page of 1,000 calls, whole system to floor: ${median(small).toFixed(2)} (at most 4; rounds ${small.map((r) => r.toFixed(2)).join(', ')})`,
+  );
+  console.log(
+    `last page to page 1, of ${ROWS} calls: CPU ${(deep.total / first.total).toFixed(2)}, p50 ${(deep.p50 / first.p50).toFixed(2)} (at most 2)`,
+  );
   console.log(`CPU of the last page, whole system to floor: ${(deep.total / floorDeep.total).toFixed(4)} (at most 0.05)`);
 } finally {
   await system.stop();

@@ -53,7 +53,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     children.push(child);
     pids.set(service, child.pid!);
     const ready = Promise.withResolvers<void>();
-    createInterface({ input: child.stderr! }).on('line', (line) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
       if (line.includes('"ready"')) ready.resolve();
       if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`${line}\n`);
     });
@@ -62,7 +62,12 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
   }
   await start('rate-limit', { CRS_LISTEN: at(0), ...(redis && { REDIS_URL: redis.url }) });
   await start('auth', { CRS_LISTEN: at(1), CRS_ADMIN_LISTEN: at(2), DATABASE_URL: databaseUrl('auth'), CRS_SECRET: SECRET });
-  await start('calls', { CRS_LISTEN: at(3), CRS_ADMIN_LISTEN: at(4), DATABASE_URL: databaseUrl('calls'), CRS_AUTH_ADDRESS: at(1) });
+  await start('calls', {
+    CRS_LISTEN: at(3),
+    CRS_ADMIN_LISTEN: at(4),
+    DATABASE_URL: databaseUrl('calls'),
+    CRS_AUTH_ADDRESS: at(1),
+  });
   await start('api-gateway', {
     CRS_LISTEN: at(5),
     CRS_AUTH_ADDRESS: at(1),
@@ -118,7 +123,10 @@ export async function cpuSeconds(pids: Map<string, number>): Promise<Map<string,
   for (const [name, pid] of pids) {
     const own = await readStat(pid);
     const children = await Promise.all((parents.get(pid) ?? []).map(readStat));
-    used.set(name, [own, ...children].reduce((sum, stat) => sum + (stat?.cpu ?? 0), 0));
+    used.set(
+      name,
+      [own, ...children].reduce((sum, stat) => sum + (stat?.cpu ?? 0), 0),
+    );
   }
   return used;
 }

@@ -49,7 +49,7 @@ function readOptions(): Options {
 }
 
 /** Everything `npm start` runs, as one service. */
-function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
+function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
   const log = loggerOf('local');
   const closer = new Closer(log);
   return {
@@ -57,7 +57,10 @@ function createLocal({ CRS_DATA_DIR, ...env }: Settings, options: Options, dataD
       const telemetry = startTelemetry('call-research', process.env);
       closer.defer('telemetry', () => telemetry.stop());
       const secret = await dataDir.readOrCreate('secret.json', () => ({ secret: randomSecret() }));
-      const operator = await dataDir.readOrCreate('operator.json', () => ({ name: 'local', credential: createOperatorCredential() }));
+      const operator = await dataDir.readOrCreate('operator.json', () => ({
+        name: 'local',
+        credential: createOperatorCredential(),
+      }));
       let adminDatabaseUrl = env.DATABASE_URL;
       if (!adminDatabaseUrl) {
         say('Starting PostgreSQL ...');

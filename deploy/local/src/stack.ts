@@ -28,7 +28,7 @@ export interface StackConfig {
 
 export interface Stack {
   addresses: { api: string; authAdmin: string; callsAdmin: string; auth: string; calls: string; rateLimit: string };
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 const LOOPBACK = '127.0.0.1:0';
@@ -63,11 +63,20 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
   try {
     const rateLimit = await start(
       'rate-limit',
-      createRateLimitService({ listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, defaults: LIMITS }, logFor('rate-limit')),
+      createRateLimitService(
+        { listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, defaults: LIMITS },
+        logFor('rate-limit'),
+      ),
     );
     const listeners = { listen: LOOPBACK, adminListen: LOOPBACK, maxConnections: 8 };
-    const auth = await start('auth', createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret }, logFor('auth')));
-    const calls = await start('calls', createCallsService({ ...listeners, databaseUrl: databaseOf('calls'), authAddress: auth.grpc }, logFor('calls')));
+    const auth = await start(
+      'auth',
+      createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret }, logFor('auth')),
+    );
+    const calls = await start(
+      'calls',
+      createCallsService({ ...listeners, databaseUrl: databaseOf('calls'), authAddress: auth.grpc }, logFor('calls')),
+    );
     const api = await start(
       'api-gateway',
       createApiGateway(

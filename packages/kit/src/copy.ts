@@ -7,7 +7,12 @@ import { from } from 'pg-copy-streams';
 export type Cell = string | number | boolean | Date | Buffer | object | null;
 
 /** Appends rows to a table by COPY, the quickest way in. The connection must not be pipelined. Names are ours, never input. */
-export async function copyRows(client: PoolClient, table: string, columns: readonly string[], rows: Iterable<readonly Cell[]>): Promise<void> {
+export async function copyRows(
+  client: PoolClient,
+  table: string,
+  columns: readonly string[],
+  rows: Iterable<readonly Cell[]>,
+): Promise<void> {
   const target = client.query(from(`copy ${table} (${columns.join(', ')}) from stdin`));
   await pipeline(Readable.from(chunks(rows)), target);
 }

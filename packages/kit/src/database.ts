@@ -56,7 +56,10 @@ const TENANT: Statement = {
 export class Database {
   readonly #pool: Pool;
   readonly #spans = tracer('database');
-  readonly #duration = meter('database').createHistogram('db.client.operation.duration', { unit: 's', description: 'Time of a statement.' });
+  readonly #duration = meter('database').createHistogram('db.client.operation.duration', {
+    unit: 's',
+    description: 'Time of a statement.',
+  });
   readonly #closeMetrics: () => void;
 
   constructor({ name, url, maxConnections, log, pipeline }: DatabaseOptions) {
@@ -68,7 +71,7 @@ export class Database {
       idleTimeoutMillis: 60_000,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
-    } as ConstructorParameters<typeof Pool>[0]);
+    });
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
     const gauge = meter('database').createObservableGauge('db.client.connection.count', { description: 'Connections by state.' });
@@ -116,18 +119,24 @@ export class Database {
   #run<Row>(client: PoolClient, statement: Statement): Promise<Row[]> {
     const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': statement.name };
     const started = performance.now();
-    return inSpan(this.#spans, statement.name, { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } }, context.active(), async () => {
-      try {
-        const { rows } = await client.query({
-          ...(!statement.dynamic && { name: statement.name }),
-          text: statement.text,
-          values: [...(statement.values ?? [])],
-        });
-        return rows as Row[];
-      } finally {
-        this.#duration.record((performance.now() - started) / 1000, attributes);
-      }
-    });
+    return inSpan(
+      this.#spans,
+      statement.name,
+      { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } },
+      context.active(),
+      async () => {
+        try {
+          const { rows } = await client.query({
+            ...(!statement.dynamic && { name: statement.name }),
+            text: statement.text,
+            values: [...(statement.values ?? [])],
+          });
+          return rows as Row[];
+        } finally {
+          this.#duration.record((performance.now() - started) / 1000, attributes);
+        }
+      },
+    );
   }
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -162,7 +171,10 @@ export class Database {
     try {
       const client = await Promise.race([pending, late.promise]);
       if (client !== 'late') return client;
-      pending.then((unused) => unused.release(), () => {});
+      pending.then(
+        (unused) => unused.release(),
+        () => {},
+      );
       throw deadlineExceeded();
     } catch (error) {
       throw error instanceof ServiceError ? error : unavailable('The database is not available.', error);
@@ -193,7 +205,8 @@ function translate(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === '57014') return deadlineExceeded(error);
-  if (code === '40001' || code === '40P01') return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
+  if (code === '40001' || code === '40P01')
+    return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
   return error;

@@ -53,8 +53,13 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     errorFilter: (error: unknown) => !(error instanceof ServiceError && ILL.has(error.kind)),
   });
   const meters = meter('kit');
-  const duration = meters.createHistogram('rpc.client.call.duration', { unit: 's', description: 'Time until a call was answered.' });
-  const state = meters.createObservableGauge('crs.breaker.open', { description: '1 while calls to the target are refused at once, 0.5 while it is tried again.' });
+  const duration = meters.createHistogram('rpc.client.call.duration', {
+    unit: 's',
+    description: 'Time until a call was answered.',
+  });
+  const state = meters.createObservableGauge('crs.breaker.open', {
+    description: '1 while calls to the target are refused at once, 0.5 while it is tried again.',
+  });
   const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) =>
     result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: options.name });
   state.addCallback(observe);
@@ -78,15 +83,26 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
       propagation.inject(trace.setSpan(context.active(), span), metadata, metadataSetter);
       return new Promise((resolve, reject) => {
         const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
-        const pending = channel.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, (failure: GrpcFailure | null, response?: unknown) => {
-          call.signal?.removeEventListener('abort', cancel);
-          const error = failure ? decodeError(failure, options.name) : undefined;
-          duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': error?.kind ?? 'ok' });
-          if (error) failSpan(span, error);
-          span.end();
-          if (error) reject(failure?.code === status.CANCELLED && call.signal?.aborted ? call.signal.reason : error);
-          else resolve(response);
-        });
+        const pending = channel.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          metadata,
+          { deadline },
+          (failure: GrpcFailure | null, response?: unknown) => {
+            call.signal?.removeEventListener('abort', cancel);
+            const error = failure ? decodeError(failure, options.name) : undefined;
+            duration.record((performance.now() - started) / 1000, {
+              ...attributes,
+              'rpc.response.status_code': error?.kind ?? 'ok',
+            });
+            if (error) failSpan(span, error);
+            span.end();
+            if (error) reject(failure?.code === status.CANCELLED && call.signal?.aborted ? call.signal.reason : error);
+            else resolve(response);
+          },
+        );
         const cancel = () => pending.cancel();
         call.signal?.addEventListener('abort', cancel, { once: true });
       });

@@ -56,7 +56,7 @@ export interface BoundService {
 
 /** A service of a proto package with its handlers, ready to {@link serve}. */
 export function bind<D>(definition: D, rpcs: Rpcs<D>): BoundService {
-  return { definition: definition as ServiceDefinition, rpcs: rpcs as BoundService['rpcs'] };
+  return { definition: definition as ServiceDefinition, rpcs };
 }
 
 export interface ServeOptions {
@@ -78,7 +78,7 @@ const DEFAULT_TIMEOUT_MS = 5_000;
  * Serves gRPC: health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop, so that no handler
  * repeats any of it.
  */
-export async function serve(options: ServeOptions): Promise<{ address: string; stop(): Promise<void> }> {
+export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
   const server = new Server({
     'grpc.max_receive_message_length': options.maxMessageBytes ?? 4 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
@@ -97,7 +97,9 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     server.addService(definition, implementation);
   }
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound))),
+    server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
   );
   health.setStatus('', 'SERVING');
   return {
@@ -148,11 +150,19 @@ function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, lo
   };
 }
 
-async function answer(target: Rpc<unknown, unknown>, call: ServerUnaryCall<unknown, unknown>, verify: Verifier, log: Logger): Promise<unknown> {
+async function answer(
+  target: Rpc<unknown, unknown>,
+  call: ServerUnaryCall<unknown, unknown>,
+  verify: Verifier,
+  log: Logger,
+): Promise<unknown> {
   const asked = Number(call.getDeadline());
   const deadline = (Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;
   if (deadline <= Date.now()) throw deadlineExceeded();
-  const token = call.metadata.get('authorization')[0]?.toString().replace(/^Bearer /, '');
+  const token = call.metadata
+    .get('authorization')[0]
+    ?.toString()
+    .replace(/^Bearer /, '');
   const identity = await admit(target.admits, token, verify);
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
@@ -163,7 +173,7 @@ async function answer(target: Rpc<unknown, unknown>, call: ServerUnaryCall<unkno
   }, deadline - Date.now());
   call.on('cancelled', () => controller.abort(deadlineExceeded()));
   try {
-    const context: CallContext = { identity: identity as CallContext['identity'], token, deadline, signal: controller.signal, log };
+    const context: CallContext = { identity, token, deadline, signal: controller.signal, log };
     return await Promise.race([target.handle(call.request, context), late.promise]);
   } finally {
     clearTimeout(timer);
@@ -175,7 +185,10 @@ async function admit(admits: readonly Admission[], token: string | undefined, ve
   if (!token) throw new ServiceError('unauthenticated', 'The call carries no caller token.');
   const identity = await verify(token);
   if (!admits.includes(identity.kind)) {
-    throw new ServiceError('permission_denied', `This call is not for ${identity.kind === 'operator' ? 'operators' : `${identity.kind}s`}.`);
+    throw new ServiceError(
+      'permission_denied',
+      `This call is not for ${identity.kind === 'operator' ? 'operators' : `${identity.kind}s`}.`,
+    );
   }
   return identity;
 }

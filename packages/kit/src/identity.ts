@@ -39,7 +39,13 @@ const ISSUER = 'call-research';
 const AUDIENCE = 'call-research/internal';
 
 /** Signs an identity into a token that lives `seconds`. */
-export function signIdentity(identity: Identity, keyId: string, privateKey: CryptoKey, seconds: number, now = Date.now()): Promise<string> {
+export function signIdentity(
+  identity: Identity,
+  keyId: string,
+  privateKey: CryptoKey,
+  seconds: number,
+  now = Date.now(),
+): Promise<string> {
   const issuedAt = Math.floor(now / 1000);
   return new SignJWT({ identity })
     .setProtectedHeader({ alg: 'EdDSA', kid: keyId })
@@ -91,7 +97,11 @@ export function createVerifier(keySource: KeySource): Verifier {
     try {
       const key = await keyOf(token);
       if (!key) throw new Error('unknown signing key');
-      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, { issuer: ISSUER, audience: AUDIENCE, algorithms: ['EdDSA'] });
+      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, {
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        algorithms: ['EdDSA'],
+      });
       known.set(token, { identity: payload.identity, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {

@@ -23,7 +23,9 @@ export function readBatch<S extends z.ZodType<{ organization: string }>>(
 ): { lines: Line<z.output<S>>[]; errors: ImportError[] } {
   const bytes = request.lines.reduce((sum, line) => sum + line.json.length, 0);
   if (request.lines.length > MAX_LINES || bytes > MAX_BYTES) {
-    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, { field: 'lines' });
+    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {
+      field: 'lines',
+    });
   }
   const lines: Line<z.output<S>>[] = [];
   const errors: ImportError[] = [];
@@ -48,4 +50,3 @@ export function refused(number: number, { field, reason }: Refusal): ImportError
 export function byLine(errors: ImportError[]): ImportError[] {
   return errors.toSorted((a, b) => a.line - b.line);
 }
-

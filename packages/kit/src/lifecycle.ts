@@ -10,7 +10,7 @@ export interface Service<Addresses extends Record<string, string> = Record<strin
 
 /** What was opened, to be closed in reverse order; each step bounded, so that one that hangs can't hold the others. */
 export class Closer {
-  readonly #steps: { name: string; close: () => Promise<unknown> | unknown }[] = [];
+  readonly #steps: { name: string; close: () => unknown }[] = [];
   readonly #log: Logger;
   #closing: Promise<void> | undefined;
 
@@ -18,7 +18,7 @@ export class Closer {
     this.#log = log;
   }
 
-  defer(name: string, close: () => Promise<unknown> | unknown): void {
+  defer(name: string, close: () => unknown): void {
     this.#steps.push({ name, close });
   }
 

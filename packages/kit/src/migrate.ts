@@ -66,7 +66,10 @@ export async function runMigrations(service: string, migrations: Migration[], en
 async function ensureRole(db: Knex, role: string, password: string): Promise<void> {
   const { rows } = await db.raw('select 1 from pg_roles where rolname = ?', [role]);
   const verb = rows.length === 0 ? 'create' : 'alter';
-  const { rows: quoted } = await db.raw(`select format('${verb} role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L', ?::text, ?::text) as statement`, [role, password]);
+  const { rows: quoted } = await db.raw(
+    `select format('${verb} role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L', ?::text, ?::text) as statement`,
+    [role, password],
+  );
   await db.raw(quoted[0].statement);
 }
 

@@ -10,7 +10,7 @@ export async function startOps(
   address: string,
   telemetry: Telemetry,
   ready: () => boolean,
-): Promise<{ address: string; stop(): Promise<void> }> {
+): Promise<{ address: string; stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
     const say = (status: number, text: string) => response.writeHead(status, { 'content-type': 'text/plain' }).end(`${text}\n`);
     if (request.method !== 'GET') return say(405, 'method not allowed');

@@ -28,7 +28,12 @@ export function startTelemetry(serviceName: string, environment: Environment): T
     // The process detector would export the command line.
     resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
     logRecordProcessors: [],
-    views: [{ instrumentName: '*.duration', aggregation: { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: LATENCY_BUCKETS } } }],
+    views: [
+      {
+        instrumentName: '*.duration',
+        aggregation: { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: LATENCY_BUCKETS } },
+      },
+    ],
     ...(!traced && { spanProcessors: [new NoopSpanProcessor()], sampler: new AlwaysOffSampler() }),
   });
   sdk.start();

@@ -1,4 +1,14 @@
-import { metrics, trace, SpanKind, SpanStatusCode, type Attributes, type Context, type Meter, type Span, type Tracer } from '@opentelemetry/api';
+import {
+  metrics,
+  trace,
+  SpanKind,
+  SpanStatusCode,
+  type Attributes,
+  type Context,
+  type Meter,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api';
 
 export { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 

@@ -29,7 +29,8 @@ export function restClient(origin: string, defaults: RestRequest = {}): Rest {
       redirect: 'manual',
     });
     const text = await response.text();
-    const json = response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
+    const json =
+      response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
     const answer = { status: response.status, headers: response.headers, text, json };
     expectPromises(answer, method);
     return answer;

@@ -43,12 +43,17 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     (service) => createLogger(service, { level: 'debug', destination }),
   );
   const { addresses } = stack;
-  const operator = connect({ addresses: { auth: addresses.authAdmin, calls: addresses.callsAdmin }, credential: OPERATOR_CREDENTIAL });
+  const operator = connect({
+    addresses: { auth: addresses.authAdmin, calls: addresses.callsAdmin },
+    credential: OPERATOR_CREDENTIAL,
+  });
 
   const tryLoad: World['tryLoad'] = async (lines) => {
     const refused: string[] = [];
     const bytes = lines.map((line) =>
-      Buffer.isBuffer(line) ? Buffer.concat([line, Buffer.from('\n')]) : Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
+      Buffer.isBuffer(line)
+        ? Buffer.concat([line, Buffer.from('\n')])
+        : Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
     );
     const { accepted, unchanged } = await run(
       (async function* () {
@@ -73,7 +78,10 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       if (refused.length > 0) throw new Error(`refused: ${refused.join('; ')}`);
     },
     createKey: async (organization, { readOnly = false, expiresInSeconds = 0 } = {}) => {
-      const { secret } = await operator.auth.createKey({ label: '', readOnly, expiresInSeconds }, await operator.operator(organization));
+      const { secret } = await operator.auth.createKey(
+        { label: '', readOnly, expiresInSeconds },
+        await operator.operator(organization),
+      );
       return secret;
     },
     close: async () => {

@@ -24,9 +24,15 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
-      const app = createApp({ calls }, { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, log });
+      const app = createApp(
+        { calls },
+        { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, log },
+      );
 
-      const server = createServer({ requireHostHeader: false, keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+      const server = createServer(
+        { requireHostHeader: false, keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 },
+        app,
+      );
       // Answered as any other request; Node's own answer would lack our headers.
       server.on('checkExpectation', app);
       answerParserErrors(server, limits);

@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const list = (query: Record<string, string | number>, key = acme) =>
-  world.rest(`/v1/calls?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]))}`, { key });
+  world.rest(`/v1/calls?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)])).toString()}`, { key });
 const ALL = { start_date: '2000-01-01T00:00:00Z', end_date: '2100-01-01T00:00:00Z' };
 
 describe('GET /v1/calls', () => {
@@ -54,9 +54,24 @@ describe('GET /v1/calls', () => {
     expect(status).toBe(200);
     const [item] = json.data;
     expect(Object.keys(item)).toEqual([
-      'call_id', 'duration_minutes', 'created_at', 'updated_at', 'date', 'call_type', 'call_status', 'project_id', 'segment', 'source', 'has_transcript',
+      'call_id',
+      'duration_minutes',
+      'created_at',
+      'updated_at',
+      'date',
+      'call_type',
+      'call_status',
+      'project_id',
+      'segment',
+      'source',
+      'has_transcript',
     ]);
-    expect(item).toMatchObject({ call_id: expected[0]!.id, created_at: expected[0]!.createdAt, call_type: 'interview', segment: 'Segment of acme' });
+    expect(item).toMatchObject({
+      call_id: expected[0]!.id,
+      created_at: expected[0]!.createdAt,
+      call_type: 'interview',
+      segment: 'Segment of acme',
+    });
     expect(json.pagination).toEqual({ page: 1, per_page: 1, total_items: 300, total_pages: 300 });
   });
 
@@ -72,11 +87,15 @@ describe('GET /v1/calls', () => {
   });
 
   it('cuts ranges exactly, wherever in a day they begin and end, and on every page', async () => {
-    const edges = [0, 1, 3_600_000, DAY - 1, DAY, DAY + 1, 2 * DAY, 40 * DAY + 12345, 60 * DAY, 200 * DAY].map((offset) => START + offset);
+    const edges = [0, 1, 3_600_000, DAY - 1, DAY, DAY + 1, 2 * DAY, 40 * DAY + 12345, 60 * DAY, 200 * DAY].map(
+      (offset) => START + offset,
+    );
     for (const from of edges) {
       for (const to of edges.filter((edge) => edge > from)) {
         const range = { start_date: new Date(from).toISOString(), end_date: new Date(to).toISOString() };
-        const within = expected.filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) < to).map(({ id }) => id);
+        const within = expected
+          .filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) < to)
+          .map(({ id }) => id);
         const pages = Math.max(1, Math.ceil(within.length / 20));
         for (const page of new Set([1, 2, Math.ceil(pages / 2), pages, pages + 1])) {
           const { json } = await list({ ...range, per_page: 20, page });

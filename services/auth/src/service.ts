@@ -16,7 +16,13 @@ export function createAuthService(config: AuthConfig, { log }: { log: Logger }):
   const closer = new Closer(log);
   return {
     async start() {
-      const db = new Database({ name: 'auth', url: config.databaseUrl, maxConnections: config.maxConnections, log, pipeline: true });
+      const db = new Database({
+        name: 'auth',
+        url: config.databaseUrl,
+        maxConnections: config.maxConnections,
+        log,
+        pipeline: true,
+      });
       closer.defer('database', () => db.close());
       const signer = new Signer(db, config.secret, log);
       await signer.start();

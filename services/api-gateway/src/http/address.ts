@@ -8,7 +8,7 @@ export function parseNetworks(text: string): Network[] | undefined {
   const parts = text.split(',').map((part) => part.trim());
   try {
     return parts.map((part) => {
-      if (part.includes('/')) return ipaddr.parseCIDR(part) as Network;
+      if (part.includes('/')) return ipaddr.parseCIDR(part);
       const address = ipaddr.process(part);
       return [address, address.kind() === 'ipv4' ? 32 : 128];
     });

@@ -31,7 +31,10 @@ export function admission(options: AdmissionOptions) {
       : options.limiter.check({ kind: 'organization', id: organization, rule: state.credential!.rateLimit! }));
     response.set(limitHeaders(decision));
     if (!decision.allowed) {
-      throw rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), organization === undefined ? 'this address' : 'the organization');
+      throw rateLimited(
+        Math.max(1, Math.ceil(decision.resetInMs / 1000)),
+        organization === undefined ? 'this address' : 'the organization',
+      );
     }
     next();
   };
@@ -50,7 +53,11 @@ export function chargeAddress(
   request: Pick<Request, 'socket' | 'headers'>,
 ): Promise<Decision> {
   const forwarded = request.headers['x-forwarded-for'];
-  const address = clientAddress(request.socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trustedProxies);
+  const address = clientAddress(
+    request.socket.remoteAddress,
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+    trustedProxies,
+  );
   return limiter.check({ kind: 'address', id: address, rule: addressLimit });
 }
 

@@ -18,7 +18,8 @@ export function answerParserErrors(server: Server, options: Omit<AdmissionOption
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
-  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'bad_request', 'The request line and headers are larger than 16 KiB.');
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Refusal(431, 'bad_request', 'The request line and headers are larger than 16 KiB.');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'bad_request', 'The request did not arrive in time.');
   return new Refusal(400, 'bad_request', 'The request is not valid HTTP.');
 }

@@ -11,7 +11,10 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
   const given: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
     if (!Object.hasOwn(schema.shape, name)) {
-      throw invalid(name.toWellFormed().slice(0, 100), `is no parameter of this path, which takes ${Object.keys(schema.shape).join(', ') || 'none'}`);
+      throw invalid(
+        name.toWellFormed().slice(0, 100),
+        `is no parameter of this path, which takes ${Object.keys(schema.shape).join(', ') || 'none'}`,
+      );
     }
     if (Object.hasOwn(given, name)) throw invalid(name, 'must be given once');
     if (value === '') throw invalid(name, 'must not be empty; leave it out instead');

@@ -19,7 +19,8 @@ export class Refusal extends Error {
 }
 
 export function unauthorized(cause?: unknown): Refusal {
-  const message = 'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.';
+  const message =
+    'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.';
   return new Refusal(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' }, cause);
 }
 
@@ -55,7 +56,13 @@ export function toRefusal(thrown: unknown): Refusal {
       return error.reason === 'INVALID_API_KEY' ? unauthorized(error) : internal(error);
     case 'unavailable':
     case 'aborted':
-      return new Refusal(503, 'internal_error', 'The service is not available right now. Try again shortly.', retryAfter(error), error);
+      return new Refusal(
+        503,
+        'internal_error',
+        'The service is not available right now. Try again shortly.',
+        retryAfter(error),
+        error,
+      );
     case 'deadline_exceeded':
       return new Refusal(504, 'internal_error', 'The request took too long. Try again shortly.', retryAfter(error), error);
     default:

@@ -41,7 +41,10 @@ export function callOf(response: Response): CallOptions {
  */
 export function traceRequests(log: Logger, timeoutMs: number) {
   const spans = tracer('api-gateway');
-  const duration = meter('api-gateway').createHistogram('http.server.request.duration', { unit: 's', description: 'Time to answer a request.' });
+  const duration = meter('api-gateway').createHistogram('http.server.request.duration', {
+    unit: 's',
+    description: 'Time to answer a request.',
+  });
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
     const outside = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, request.headers));
@@ -64,7 +67,10 @@ export function traceRequests(log: Logger, timeoutMs: number) {
       span.setAttributes(attributes);
       if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
-      log.info({ method: request.method, route: attributes['http.route'], status: response.statusCode, seconds, trace_id: state.id }, 'request');
+      log.info(
+        { method: request.method, route: attributes['http.route'], status: response.statusCode, seconds, trace_id: state.id },
+        'request',
+      );
     });
     context.with(trace.setSpan(ROOT_CONTEXT, span), next);
   };

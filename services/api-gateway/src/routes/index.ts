@@ -21,7 +21,8 @@ export function v1(context: Context): Router {
     const allowed = [...(handlers.get ? ['GET', 'HEAD'] : []), ...(handlers.post ? ['POST'] : [])];
     router.all(path, async (request, response) => {
       stateOf(response).route = `/v1${path.replace(/:(\w+)/g, '{$1}')}`;
-      const handler = request.method === 'POST' ? handlers.post : ['GET', 'HEAD'].includes(request.method) ? handlers.get : undefined;
+      const handler =
+        request.method === 'POST' ? handlers.post : ['GET', 'HEAD'].includes(request.method) ? handlers.get : undefined;
       if (!handler) throw methodNotAllowed(allowed);
       if (!request.accepts('application/json')) throw notAcceptable();
       await handler(request, response);

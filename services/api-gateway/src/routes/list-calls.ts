@@ -20,10 +20,24 @@ const query = z.object({
 /** `GET /v1/calls` */
 export function listCalls({ calls }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
-    const { start_date: start, end_date: end, updated_since: updatedSince, page, per_page: perPage } = parseQuery(request.url, query);
+    const {
+      start_date: start,
+      end_date: end,
+      updated_since: updatedSince,
+      page,
+      per_page: perPage,
+    } = parseQuery(request.url, query);
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
-    const { itemsJson, totalItems } = await calls.listOrganizationCalls({ start, end, updatedSince, page, perPage }, callOf(response));
-    const pagination = { page, per_page: perPage, total_items: totalItems, total_pages: Math.max(1, Math.ceil(totalItems / perPage)) };
+    const { itemsJson, totalItems } = await calls.listOrganizationCalls(
+      { start, end, updatedSince, page, perPage },
+      callOf(response),
+    );
+    const pagination = {
+      page,
+      per_page: perPage,
+      total_items: totalItems,
+      total_pages: Math.max(1, Math.ceil(totalItems / perPage)),
+    };
     sendJson(request, response, Buffer.concat([DATA, itemsJson, PAGINATION, Buffer.from(JSON.stringify(pagination)), END]));
   };
 }

@@ -53,7 +53,8 @@ const project = z
     const seen = new Set<string>();
     members.forEach(({ email: address, role }, i) => {
       const key = `${role} ${fold(address)}`;
-      if (seen.has(key)) context.addIssue({ code: 'custom', path: ['members', i, 'email'], message: 'must not repeat with the same role' });
+      if (seen.has(key))
+        context.addIssue({ code: 'custom', path: ['members', i, 'email'], message: 'must not repeat with the same role' });
       seen.add(key);
     });
   });

@@ -20,7 +20,12 @@ export async function findMembership(
 ): Promise<Membership> {
   const projectId = parseUuid(request.projectId);
   if (!projectId) throw invalid('project', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
-  const role = request.role === ProjectRole.PROJECT_ROLE_LEAD ? 'lead' : request.role === ProjectRole.PROJECT_ROLE_MEMBER ? 'member' : undefined;
+  const role =
+    request.role === ProjectRole.PROJECT_ROLE_LEAD
+      ? 'lead'
+      : request.role === ProjectRole.PROJECT_ROLE_MEMBER
+        ? 'member'
+        : undefined;
   if (!role) throw invalid('role', 'must be lead or member');
   const user = await findUser(query, organization, request.email);
   if (!user) throw noSuchUser();

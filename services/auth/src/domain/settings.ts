@@ -43,7 +43,8 @@ function parseAllowedFields(allowed: AllowedFields | undefined): string[] | null
 function parseRate(field: string, rate: RateLimit | undefined): RateLimit | undefined {
   if (!rate) return undefined;
   if (rate.requests < 1 || rate.requests > MAX_REQUESTS) throw invalid(`${field}.requests`, `must be 1 to ${MAX_REQUESTS}`);
-  if (rate.periodSeconds < 1 || rate.periodSeconds > MAX_PERIOD_SECONDS) throw invalid(`${field}.period_seconds`, `must be 1 to ${MAX_PERIOD_SECONDS}`);
+  if (rate.periodSeconds < 1 || rate.periodSeconds > MAX_PERIOD_SECONDS)
+    throw invalid(`${field}.period_seconds`, `must be 1 to ${MAX_PERIOD_SECONDS}`);
   return rate;
 }
 

@@ -33,7 +33,7 @@ export class Signer {
   async start(): Promise<void> {
     const reload = () => this.#reload().catch((error) => this.#log.warn({ err: error }, 'caller keys could not be loaded'));
     await reload();
-    this.#timer = setInterval(reload, RELOAD_EVERY_MS);
+    this.#timer = setInterval(() => void reload(), RELOAD_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -73,7 +73,7 @@ export class Signer {
 
   #create(signFrom: Date) {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     return {
       keyId: `ck_${crypto.randomUUID()}`,
       signFrom,

@@ -12,13 +12,21 @@ const TOKEN_SECONDS = 30;
 export function authenticateKey({ db, signer, log }: Context) {
   return rpc(['anyone'], async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
     if (!isApiKey(request.apiKey)) throw invalidKey();
-    const [owner] = await db.read<{ organization: string; keyId: string }>({ ...call, organization: '' }, lookUpKey(digestOf(request.apiKey)));
+    const [owner] = await db.read<{ organization: string; keyId: string }>(
+      { ...call, organization: '' },
+      lookUpKey(digestOf(request.apiKey)),
+    );
     if (!owner) throw invalidKey();
-    const [key] = await db.read<LiveKeyRow>({ ...call, organization: owner.organization }, findLiveKey(owner.organization, owner.keyId));
+    const [key] = await db.read<LiveKeyRow>(
+      { ...call, organization: owner.organization },
+      findLiveKey(owner.organization, owner.keyId),
+    );
     if (!key) throw invalidKey();
     if (key.useIsNews) {
       const scope = { organization: key.organization, deadline: Date.now() + 5_000 };
-      db.read(scope, touchKey(key.organization, key.keyId)).catch((error) => log.warn({ err: error }, 'use of a key could not be noted'));
+      db.read(scope, touchKey(key.organization, key.keyId)).catch((error) =>
+        log.warn({ err: error }, 'use of a key could not be noted'),
+      );
     }
     const callerToken = await signer.sign(
       {
@@ -44,5 +52,7 @@ export function authenticateKey({ db, signer, log }: Context) {
 
 /** One answer whatever is wrong, so that a key can't be told to have existed. */
 function invalidKey(): ServiceError {
-  return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', { reason: 'INVALID_API_KEY' });
+  return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
+    reason: 'INVALID_API_KEY',
+  });
 }

@@ -8,7 +8,10 @@ import { visibleProjects, type VisibleProjectRow } from '../store/projects.ts';
 export function getVisibleProjects({ db }: Context) {
   return rpc(['user'], async (_request: GetVisibleProjectsRequest, call): Promise<GetVisibleProjectsResponse> => {
     const { organization, userId } = call.identity;
-    const [row] = await db.read<{ version: string; projects: VisibleProjectRow[] }>(scopeOf(call), visibleProjects(organization, userId));
+    const [row] = await db.read<{ version: string; projects: VisibleProjectRow[] }>(
+      scopeOf(call),
+      visibleProjects(organization, userId),
+    );
     if (!row) throw userGone();
     return { version: Number(row.version), projects: row.projects };
   });

@@ -17,7 +17,11 @@ const COLUMNS = `key_id as "keyId", prefix, label, read_only as "readOnly", api_
 
 /** Whose key it is. Runs above tenants; it answers nothing but where to look. */
 export function lookUpKey(digest: Buffer) {
-  return { name: 'look_up_key', text: 'select organization, key_id as "keyId" from auth.key_directory where digest = $1', values: [digest] };
+  return {
+    name: 'look_up_key',
+    text: 'select organization, key_id as "keyId" from auth.key_directory where digest = $1',
+    values: [digest],
+  };
 }
 
 /** The key with its organization's settings, while it is good. */

@@ -9,7 +9,11 @@ export interface OperatorRow {
 const COLUMNS = 'name, created_at as "createdAt", revoked_at as "revokedAt"';
 
 export function findOperator(digest: Buffer) {
-  return { name: 'find_operator', text: `select ${COLUMNS} from auth.operators where digest = $1 and revoked_at is null`, values: [digest] };
+  return {
+    name: 'find_operator',
+    text: `select ${COLUMNS} from auth.operators where digest = $1 and revoked_at is null`,
+    values: [digest],
+  };
 }
 
 /** @returns undefined where a live operator has that name */

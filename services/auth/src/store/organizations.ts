@@ -33,18 +33,29 @@ export async function findOrganization(query: Query, organization: string): Prom
 }
 
 export async function organizationExists(query: Query, organization: string): Promise<boolean> {
-  const rows = await query({ name: 'organization_exists', text: 'select 1 from auth.organizations where organization = $1', values: [organization] });
+  const rows = await query({
+    name: 'organization_exists',
+    text: 'select 1 from auth.organizations where organization = $1',
+    values: [organization],
+  });
   return rows.length > 0;
 }
 
 /** By id. Needs the scope above tenants. */
 export function listOrganizations(query: Query): Promise<OrganizationRow[]> {
-  return query<OrganizationRow>({ name: 'list_organizations', text: `select ${ORGANIZATION_COLUMNS} from auth.organizations order by organization` });
+  return query<OrganizationRow>({
+    name: 'list_organizations',
+    text: `select ${ORGANIZATION_COLUMNS} from auth.organizations order by organization`,
+  });
 }
 
 /** @returns false where the id is taken */
 export async function insertOrganization(query: Query, organization: string, change: OrganizationChange): Promise<boolean> {
-  const insert = sql('auth.organizations').insert({ organization, ...columnsOf(change) }).onConflict().ignore().returning('organization');
+  const insert = sql('auth.organizations')
+    .insert({ organization, ...columnsOf(change) })
+    .onConflict()
+    .ignore()
+    .returning('organization');
   return (await query(built('insert_organization', insert))).length > 0;
 }
 

@@ -22,7 +22,12 @@ export async function findProjectGrant(query: Query, organization: string, proje
 }
 
 /** Writes a project's creator and its roles, whole, and moves the version of everybody whose visible set may have changed. */
-export async function putProjectGrant(query: Query, organization: string, grant: ProjectGrant, before: ProjectGrant | undefined): Promise<void> {
+export async function putProjectGrant(
+  query: Query,
+  organization: string,
+  grant: ProjectGrant,
+  before: ProjectGrant | undefined,
+): Promise<void> {
   await query({
     name: 'put_project',
     text: `insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3)
@@ -45,7 +50,13 @@ export async function putProjectGrant(query: Query, organization: string, grant:
 }
 
 /** @returns false where the role was there already */
-export async function addRole(query: Query, organization: string, projectId: string, userId: string, role: Role): Promise<boolean> {
+export async function addRole(
+  query: Query,
+  organization: string,
+  projectId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
   const rows = await query({
     name: 'add_role',
     text: `insert into auth.project_roles (organization, project_id, user_id, role) values ($1, $2, $3, $4) on conflict do nothing returning 1`,
@@ -56,7 +67,13 @@ export async function addRole(query: Query, organization: string, projectId: str
 }
 
 /** @returns false where there was no such role */
-export async function removeRole(query: Query, organization: string, projectId: string, userId: string, role: Role): Promise<boolean> {
+export async function removeRole(
+  query: Query,
+  organization: string,
+  projectId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
   const rows = await query({
     name: 'remove_role',
     text: 'delete from auth.project_roles where organization = $1 and project_id = $2 and user_id = $3 and role = $4 returning 1',

@@ -70,7 +70,12 @@ export async function updateUser(query: Query, organization: string, userId: str
 }
 
 /** @returns undefined where nobody has that e-mail */
-export async function setUserDisabled(query: Query, organization: string, email: string, disabled: boolean): Promise<UserRow | undefined> {
+export async function setUserDisabled(
+  query: Query,
+  organization: string,
+  email: string,
+  disabled: boolean,
+): Promise<UserRow | undefined> {
   const [row] = await query<UserRow>({
     name: 'set_user_disabled',
     text: `update auth.users set disabled_at = case when $3 then coalesce(disabled_at, now()) end

@@ -17,7 +17,9 @@ export function getOrganizationCall({ db, nameSecrets }: Context) {
     const kinds: Transcript['kind'][] = [];
     if (gate.verbatim && include.verbatim) kinds.push('verbatim');
     if (gate.redacted && include.redacted) kinds.push('redacted');
-    const [row] = CALL_ID.test(request.callId) ? await db.read<CallRow>(scope, getCall(scope.organization, request.callId, kinds)) : [];
+    const [row] = CALL_ID.test(request.callId)
+      ? await db.read<CallRow>(scope, getCall(scope.organization, request.callId, kinds))
+      : [];
     if (!row) throw notFound('There is no call with this id.');
     const view: View = { gate, include, anonymizeWith: call.identity.anonymize ? await nameSecrets.of(scope) : undefined };
     return { callJson: Buffer.from(JSON.stringify(renderCall(toCall(row), view))) };

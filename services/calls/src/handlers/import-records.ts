@@ -37,9 +37,16 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
 }>;
 
 /** Turns e-mails into user ids; a line that names what isn't there is refused. */
-async function resolve(lines: Line<CallRecord | CallDeletion>[], ask: Ask): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
+async function resolve(
+  lines: Line<CallRecord | CallDeletion>[],
+  ask: Ask,
+): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const records = lines.flatMap(({ record }) => (record.deleted ? [] : record));
-  const emails = [...new Set(records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]))];
+  const emails = [
+    ...new Set(
+      records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]),
+    ),
+  ];
   const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
   const answer = await ask({ emails, projectIds });
   const users = new Map(answer.users.map(({ email, userId }) => [email, userId]));
@@ -79,7 +86,12 @@ interface Fate {
   write: CallWrite | undefined;
 }
 
-async function store(query: Query, copy: Copy, organization: string, lines: Resolved[]): Promise<{ accepted: number; unchanged: number }> {
+async function store(
+  query: Query,
+  copy: Copy,
+  organization: string,
+  lines: Resolved[],
+): Promise<{ accepted: number; unchanged: number }> {
   const time = await lockImports(query, organization);
   const idOf = (record: Resolved['record']) => ('deleted' in record ? record.callId : record.record.callId);
   const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => idOf(record)))]);
@@ -122,14 +134,20 @@ async function apply(query: Query, copy: Copy, organization: string, fates: [str
   };
   for (const [, { stored, now }] of fates) {
     move(stored, -1);
-    move(now, +1);
+    move(now, 1);
   }
   const gone = fates.filter(([, { stored, now }]) => stored && !now).map(([id]) => id);
   const written = fates.flatMap(([, fate]) => (fate.write ? { write: fate.write, replaces: fate.stored !== undefined } : []));
   if (gone.length > 0) await deleteCalls(query, organization, gone);
   if (written.length > 0) {
     const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.record.callId);
-    await writeCalls(query, copy, organization, written.map(({ write }) => write), replaced);
+    await writeCalls(
+      query,
+      copy,
+      organization,
+      written.map(({ write }) => write),
+      replaced,
+    );
   }
   await moveDays(query, organization, days);
 }

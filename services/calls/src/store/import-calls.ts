@@ -51,7 +51,10 @@ export function findStored(query: Query, organization: string, callIds: string[]
 }
 
 /** Of the record as a whole, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
-export function hashesOf({ record, conductedBy, notes }: ResolvedCall, createdAt: Date | null): { recordHash: Buffer; shownHash: Buffer } {
+export function hashesOf(
+  { record, conductedBy, notes }: ResolvedCall,
+  createdAt: Date | null,
+): { recordHash: Buffer; shownHash: Buffer } {
   const { conductedBy: _email, notes: _notes, createdAt: _created, ...shown } = record;
   const shownText = JSON.stringify({ ...shown, createdAt });
   const whole = JSON.stringify([shownText, conductedBy, notes, record.createdAt]);
@@ -69,7 +72,11 @@ const COLUMNS = [
   'kta_approval_status', 'participants', 'qa_blocks', 'has_verbatim', 'shown_hash', 'record_hash',
 ] as const; // prettier-ignore
 
-const STAGED = { calls: COLUMNS, transcripts: ['call_id', 'kind', 'text', 'segments'], notes: ['call_id', 'user_id', 'text'] } as const;
+const STAGED = {
+  calls: COLUMNS,
+  transcripts: ['call_id', 'kind', 'text', 'segments'],
+  notes: ['call_id', 'user_id', 'text'],
+} as const;
 
 function cellsOf({ record, conductedBy, createdAt, updatedAt, shownHash, recordHash }: CallWrite): Cell[] {
   const { interviewee } = record;
@@ -126,7 +133,13 @@ export async function deleteCalls(query: Query, organization: string, callIds: s
 }
 
 /** Writes whole calls; lists of calls that were there are replaced. Under row-level security COPY reaches temporary tables only. */
-export async function writeCalls(query: Query, copy: Copy, organization: string, writes: CallWrite[], replaced: string[]): Promise<void> {
+export async function writeCalls(
+  query: Query,
+  copy: Copy,
+  organization: string,
+  writes: CallWrite[],
+  replaced: string[],
+): Promise<void> {
   for (const [table, columns] of Object.entries(STAGED)) {
     await query({
       name: `stage_${table}`,
@@ -138,7 +151,9 @@ export async function writeCalls(query: Query, copy: Copy, organization: string,
   await query({
     name: 'upsert_calls',
     text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls
-      on conflict (organization, call_id) do update set ${COLUMNS.slice(1).map((column) => `${column} = excluded.${column}`).join(', ')}`,
+      on conflict (organization, call_id) do update set ${COLUMNS.slice(1)
+        .map((column) => `${column} = excluded.${column}`)
+        .join(', ')}`,
     values: [organization],
   });
   if (replaced.length > 0) {
@@ -150,7 +165,9 @@ export async function writeCalls(query: Query, copy: Copy, organization: string,
       });
     }
   }
-  const transcripts = writes.flatMap(({ record }) => record.transcripts.map(({ kind, text, segments }) => [record.callId, kind, text, segments]));
+  const transcripts = writes.flatMap(({ record }) =>
+    record.transcripts.map(({ kind, text, segments }) => [record.callId, kind, text, segments]),
+  );
   await copy('staged_transcripts', STAGED.transcripts, transcripts);
   await query({
     name: 'insert_transcripts',

@@ -19,7 +19,19 @@ export interface Page {
   limit: number;
 }
 
-const COLUMNS = ['call_id', 'duration_minutes', 'created_at', 'updated_at', 'date', 'call_type', 'call_status', 'project_id', 'segment', 'source', 'has_verbatim'];
+const COLUMNS = [
+  'call_id',
+  'duration_minutes',
+  'created_at',
+  'updated_at',
+  'date',
+  'call_type',
+  'call_status',
+  'project_id',
+  'segment',
+  'source',
+  'has_verbatim',
+];
 
 /** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */
 const COUNTS = `

@@ -14,7 +14,9 @@ export function createOrganization({ db }: Context) {
     if (change.name === undefined) throw invalid('name', 'is required');
     return db.transact(scope, async (query) => {
       if (!(await insertOrganization(query, scope.organization, change))) {
-        throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, { field: 'organization' });
+        throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, {
+          field: 'organization',
+        });
       }
       await audit(query, call.identity, 'organization.create', scope.organization);
       return { organization: toOrganization((await findOrganization(query, scope.organization))!) };

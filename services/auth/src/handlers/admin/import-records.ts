@@ -7,10 +7,22 @@ import { operatorScope } from '@crs/kit/operator-scope';
 import { compareCodePoints, fold } from '@crs/kit/text';
 import type { ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
-import { authLine, type AuthRecord, type OrganizationRecord, type ProjectRecord, type UserRecord } from '../../domain/import-records.ts';
+import {
+  authLine,
+  type AuthRecord,
+  type OrganizationRecord,
+  type ProjectRecord,
+  type UserRecord,
+} from '../../domain/import-records.ts';
 import { hashPassword } from '../../domain/password.ts';
 import { audit } from '../../store/audit.ts';
-import { findOrganization, insertOrganization, organizationExists, updateOrganization, type OrganizationChange } from '../../store/organizations.ts';
+import {
+  findOrganization,
+  insertOrganization,
+  organizationExists,
+  updateOrganization,
+  type OrganizationChange,
+} from '../../store/organizations.ts';
 import { findProjectGrant, putProjectGrant, type ProjectGrant } from '../../store/projects.ts';
 import { findUser, findUsersByEmail, insertUser, updateUser } from '../../store/users.ts';
 
@@ -70,7 +82,8 @@ async function storeUser(query: Query, record: UserRecord): Promise<Outcome> {
     await insertUser(query, organization, after);
     return 'accepted';
   }
-  if (before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash) return 'unchanged';
+  if (before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
+    return 'unchanged';
   await updateUser(query, organization, before.userId, after);
   return 'accepted';
 }

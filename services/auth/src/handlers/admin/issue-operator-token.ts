@@ -11,7 +11,8 @@ const TOKEN_SECONDS = 60;
 export function issueOperatorToken({ db, signer }: Context) {
   return rpc(['anyone'], async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
     const [operator] = await db.read<OperatorRow>({ ...call, organization: '' }, findOperator(digestOf(request.credential)));
-    if (!operator) throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', { reason: 'INVALID_OPERATOR' });
+    if (!operator)
+      throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', { reason: 'INVALID_OPERATOR' });
     const organization = request.organizationId || undefined;
     if (organization !== undefined && !ORGANIZATION_ID.test(organization)) {
       throw invalid('organization', 'must be 1 to 40 of a-z, 0-9 and -, and not begin with -');

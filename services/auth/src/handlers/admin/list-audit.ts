@@ -15,7 +15,10 @@ export function listAudit({ db }: Context) {
     const scope = call.identity.organization === undefined ? aboveTenantsScope(call) : operatorScope(call);
     const rows = await db.transact(scope, (query) => list(query, scope.organization, request.limit || DEFAULT_LIMIT));
     return {
-      entries: rows.map(({ organization, ...entry }) => ({ ...entry, organizationId: organization === ABOVE_TENANTS ? '' : organization })),
+      entries: rows.map(({ organization, ...entry }) => ({
+        ...entry,
+        organizationId: organization === ABOVE_TENANTS ? '' : organization,
+      })),
     };
   });
 }

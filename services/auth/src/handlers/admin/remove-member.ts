@@ -12,7 +12,8 @@ export function removeMember({ db }: Context) {
     const scope = operatorScope(call);
     await db.transact(scope, async (query) => {
       const { projectId, userId, role } = await findMembership(query, scope.organization, request);
-      if (!(await removeRole(query, scope.organization, projectId, userId, role))) throw notFound(`The user is no ${role} of this project.`);
+      if (!(await removeRole(query, scope.organization, projectId, userId, role)))
+        throw notFound(`The user is no ${role} of this project.`);
       await audit(query, call.identity, `member.remove.${role}`, `${projectId} ${userId}`);
     });
     return {};

@@ -11,9 +11,14 @@ export function revokeOperator({ db }: Context) {
   return rpc(['operator'], async (request: RevokeOperatorRequest, call): Promise<RevokeOperatorResponse> => {
     return db.transact(aboveTenantsScope(call), async (query) => {
       const live = await lockLiveOperators(query);
-      if (!live.includes(request.name)) throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
+      if (!live.includes(request.name))
+        throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
       if (live.length === 1) {
-        throw new ServiceError('failed_precondition', 'This is the last operator; nobody could create another. Create one first.', { field: 'name' });
+        throw new ServiceError(
+          'failed_precondition',
+          'This is the last operator; nobody could create another. Create one first.',
+          { field: 'name' },
+        );
       }
       const operator = await revoke(query, request.name);
       await audit(query, call.identity, 'operator.revoke', operator.name);

@@ -123,6 +123,15 @@ async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Prom
   return (service) => createLogger(service, { level, destination });
 }
 
+/** What went wrong, and what to do about it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT to another port.`;
+  }
+  return error.message;
+}
+
 try {
   const options = readOptions();
   const env = readEnvironment(settings, process.env);
@@ -131,6 +140,6 @@ try {
   const loggerOf = await openLog(dataDir, env.CRS_LOG_LEVEL);
   await runUntilSignal(createLocal(env, options, dataDir, loggerOf), loggerOf('local'));
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
+  say(describe(error));
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { ServiceError } from './errors.ts';
+import { ServiceError, unavailable } from './errors.ts';
 
 /** Who makes an internal call, as auth vouched for it. Every right and the tenant come from here and from nowhere else. */
 export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity;
@@ -62,6 +62,8 @@ export type KeySource = () => Promise<Map<string, string>>;
 /** Turns a token into the identity that it carries. @throws ServiceError unauthenticated, or unavailable where the keys can't be had */
 export type Verifier = (token: string) => Promise<Identity>;
 
+const CHECKS = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
+
 const REFETCH_AFTER_MS = 1_000;
 const STALE_AFTER_MS = 300_000;
 
@@ -76,7 +78,10 @@ export function createVerifier(keySource: KeySource): Verifier {
   let fetching: Promise<void> | undefined;
 
   async function fetchKeys(): Promise<void> {
-    const found = await keySource();
+    const found = await keySource().catch((error: unknown) => {
+      // Not the token's fault, whatever it was.
+      throw error instanceof ServiceError ? error : unavailable('The keys of caller tokens are not available.', error);
+    });
     keys = new Map([...found].map(([id, jwk]) => [id, importJWK(JSON.parse(jwk), 'EdDSA') as Promise<CryptoKey>]));
     fetchedAt = Date.now();
   }
@@ -97,11 +102,7 @@ export function createVerifier(keySource: KeySource): Verifier {
     try {
       const key = await keyOf(token);
       if (!key) throw new Error('unknown signing key');
-      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, {
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        algorithms: ['EdDSA'],
-      });
+      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, CHECKS);
       known.set(token, { identity: payload.identity, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,12 +19,15 @@ export interface RedisServer {
 /**
  * Starts a real Redis that keeps nothing on disk.
  * @param port to start one again where another one was; a free one by default
- * @returns undefined where the machine has no `redis-server` on its PATH
+ * @returns undefined, and says so, where the machine has no `redis-server` on its PATH; the tests that need it are then to be skipped
  * @throws Error with Redis' own words if it doesn't come up
  */
 export async function startRedis(port?: number): Promise<RedisServer | undefined> {
   const executable = findOnPath('redis-server');
-  if (!executable) return undefined;
+  if (!executable) {
+    process.stdout.write('NOT RUN: tests that need Redis, as there is no redis-server on the PATH\n');
+    return undefined;
+  }
   const listen = port ?? (await freePort());
   const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
   const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory };
@@ -66,8 +69,8 @@ function findOnPath(name: string): string | undefined {
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
+  const address = probe.address();
   probe.close();
   await once(probe, 'close');
-  return port;
+  return typeof address === 'object' && address ? address.port : 0;
 }

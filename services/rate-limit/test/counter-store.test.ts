@@ -6,7 +6,6 @@ import { startRedis } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
 
 const redis = await startRedis();
-if (!redis) console.log('NOT RUN: the counters in Redis, as there is no redis-server on the PATH');
 afterAll(() => redis?.stop());
 
 interface Subject {

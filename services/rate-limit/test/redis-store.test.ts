@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ServiceError } from '@crs/kit/errors';
 import { createLogger } from '@crs/kit/log';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
 
 const probe = await startRedis();
-if (!probe) console.log('NOT RUN: what the counters do when Redis fails, as there is no redis-server on the PATH');
 await probe?.stop();
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -35,16 +35,18 @@ async function openAdmin(url: string) {
 }
 
 const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000 };
-const unavailable = expect.objectContaining({ kind: 'unavailable' });
 
-/** Within a bound that is far above ours, for slow machines, and far below what an unbounded wait would take. */
-async function failsFast(store: RedisStore): Promise<void> {
+/** What becomes of a hit. The bound is far above ours, for slow machines, and far below what an unbounded wait would take. */
+async function fate(store: RedisStore): Promise<string> {
   const started = performance.now();
-  await expect(store.add(hit)).rejects.toEqual(unavailable);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  const outcome = await store.add(hit).then(
+    () => 'counted',
+    (error: unknown) => (error instanceof ServiceError ? error.kind : 'failed'),
+  );
+  return performance.now() - started < 2_000 ? outcome : `${outcome}, but late`;
 }
 
-const recovers = (store: RedisStore) => vi.waitFor(() => store.add(hit), { timeout: 15_000, interval: 50 });
+const recovered = (store: RedisStore) => vi.waitFor(() => store.add(hit), { timeout: 15_000, interval: 50 });
 
 describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
   it('gives an expiry to a counter that has none', async () => {
@@ -68,18 +70,18 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     const store = await openStore(redis.url);
     await store.add(hit);
     await redis.stop();
-    await failsFast(store);
+    expect(await fate(store)).toBe('unavailable');
     await openRedis(redis.port);
-    expect(await recovers(store)).toMatchObject({ count: 1 });
+    expect(await recovered(store)).toMatchObject({ count: 1 });
   });
 
   it('opens while Redis is not there yet', async () => {
     const redis = await openRedis();
     await redis.stop();
     const store = await openStore(redis.url);
-    await failsFast(store);
+    expect(await fate(store)).toBe('unavailable');
     await openRedis(redis.port);
-    await recovers(store);
+    expect(await recovered(store)).toHaveProperty('count');
   });
 
   it('fails in time while Redis is silent, and leaves the silent connection', async () => {
@@ -92,13 +94,13 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     await vi.waitFor(
       async () => {
         const started = performance.now();
-        await expect(store.add(hit)).rejects.toEqual(unavailable);
+        await expect(store.add(hit)).rejects.toMatchObject({ kind: 'unavailable' });
         expect(performance.now() - started).toBeLessThan(50);
       },
       { timeout: 15_000 },
     );
     process.kill(redis.pid, 'SIGCONT');
-    await recovers(store);
+    expect(await recovered(store)).toHaveProperty('count');
   });
 
   it('looks for the new primary when its own was made a replica', async () => {
@@ -109,10 +111,10 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     const own = await admin.clientId();
     const before = await connections();
     await admin.replicaOf('127.0.0.1', 1);
-    await failsFast(store);
+    expect(await fate(store)).toBe('unavailable');
     await vi.waitFor(
       async () => {
-        await expect(store.add(hit)).rejects.toEqual(unavailable);
+        await expect(store.add(hit)).rejects.toMatchObject({ kind: 'unavailable' });
         const after = await connections();
         expect(after).not.toEqual([]);
         expect(after).not.toEqual(before);
@@ -120,7 +122,7 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
       { timeout: 15_000, interval: 20 },
     );
     await admin.sendCommand(['REPLICAOF', 'NO', 'ONE']);
-    await recovers(store);
+    expect(await recovered(store)).toHaveProperty('count');
   });
 
   it('closes while it can not connect', async () => {
@@ -129,6 +131,6 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     const store = await openStore(redis.url);
     await sleep(50);
     await store.close();
-    await failsFast(store);
+    expect(await fate(store)).toBe('unavailable');
   });
 });

@@ -32,13 +32,16 @@ it('closes a window in the very millisecond that was stated', async () => {
   expect(await store.add(hit('a'))).toEqual({ count: 1, resetInMs: 1_000 });
 });
 
-it('states whole milliseconds, after which the window is closed', async () => {
-  let now = 0.25;
-  const store = new MemoryStore(() => now);
-  await store.add(hit('a'));
-  now = 0.5;
-  const { resetInMs } = await store.add(hit('a'));
-  expect(resetInMs).toBe(1_000);
-  now += resetInMs;
-  expect(await store.add(hit('a'))).toMatchObject({ count: 1 });
-});
+it.each([0.25, 0.7, 16.1, 12_345.678_9, 98_765_432.1])(
+  'states whole milliseconds with a clock that has fractions: %d',
+  async (start) => {
+    let now = start;
+    const store = new MemoryStore(() => now);
+    expect(await store.add(hit('a'))).toEqual({ count: 1, resetInMs: 1_000 });
+    now += 500;
+    const { resetInMs } = await store.add(hit('a'));
+    expect(resetInMs).toBe(500);
+    now += resetInMs;
+    expect(await store.add(hit('a'))).toMatchObject({ count: 1 });
+  },
+);

@@ -52,12 +52,13 @@ export class MemoryStore implements CounterStore {
   }
 
   async add({ key, amount, windowMs }: Hit): Promise<Count> {
-    const now = this.#now();
+    // Of fractions, sums of floating-point numbers would make one more millisecond.
+    const now = Math.floor(this.#now());
     this.#sweep(now);
     let window = this.#windows.get(key);
     if (!window || window.endsAt <= now) window = this.#open(key, now + windowMs);
     window.count += amount;
-    return { count: window.count, resetInMs: Math.ceil(window.endsAt - now) };
+    return { count: window.count, resetInMs: window.endsAt - now };
   }
 
   #open(key: string, endsAt: number): Window {

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+const START = Date.parse('2026-01-01T00:00:00Z');
+/** A replica may sign with a key for this long after another replica has made its successor current. */
+const LEARNS_WITHIN = MINUTE;
+const TOKEN_LIVES = MINUTE;
+
+interface Life extends KeyTimes {
+  made: number;
+  /** When it last signed, as far as any replica goes. */
+  signed: number;
+  dropped?: number;
+}
+
+/** Runs the rotation at each of these moments, and checks what must hold at every one of them. */
+function live(moments: Iterable<number>): Life[] {
+  const lives: Life[] = [];
+  let keys: Life[] = [];
+  for (const now of moments) {
+    const plan = planRotation(keys, new Date(now));
+    if (plan.createFrom) {
+      const life = { keyId: `key ${lives.length}`, signFrom: plan.createFrom, made: now, signed: -Infinity };
+      lives.push(life);
+      keys.push(life);
+    }
+    for (const id of plan.drop) {
+      const key = keys.find(({ keyId }) => keyId === id)!;
+      expect(key.signed + LEARNS_WITHIN + TOKEN_LIVES, `a token of ${id} may be alive`).toBeLessThan(now);
+      key.dropped = now;
+    }
+    keys = keys.filter(({ dropped }) => dropped === undefined);
+    const current = currentKey(keys, new Date(now));
+    expect(current, `a current key at ${new Date(now).toISOString()}`).toBeDefined();
+    current!.signed = now;
+    expect(keys.length).toBeLessThanOrEqual(3);
+  }
+  return lives;
+}
+
+function* every(step: number, from: number, to: number): Generator<number> {
+  for (let now = from; now < to; now += step) yield now;
+}
+
+describe('a year of rotation', () => {
+  const lives = live(every(MINUTE, START, START + 365 * DAY));
+
+  it('makes a key a day', () => {
+    expect(lives).toHaveLength(366);
+    for (const [i, life] of lives.slice(1).entries()) expect(life.signFrom.getTime() - lives[i]!.signFrom.getTime()).toBe(DAY);
+  });
+
+  it('publishes each successor ten minutes before it signs', () => {
+    for (const { made, signFrom } of lives.slice(1)) expect(signFrom.getTime() - made).toBe(10 * MINUTE);
+  });
+
+  it('drops each key ten minutes after it stopped signing, and no sooner', () => {
+    for (const [i, { dropped }] of lives.slice(0, -2).entries()) {
+      expect(dropped! - lives[i + 1]!.signFrom.getTime()).toBe(11 * MINUTE); // "older than ten minutes", seen once a minute
+    }
+  });
+});
+
+describe('rotation', () => {
+  it('makes the very first key at once', () => {
+    expect(planRotation([], new Date(START))).toEqual({ createFrom: new Date(START), drop: [] });
+  });
+
+  it('plans nothing more where a plan was carried out', () => {
+    const due = new Date(START + DAY - 10 * MINUTE);
+    const { createFrom } = planRotation([{ keyId: 'a', signFrom: new Date(START) }], due);
+    const keys = [
+      { keyId: 'a', signFrom: new Date(START) },
+      { keyId: 'b', signFrom: createFrom! },
+    ];
+    expect(planRotation(keys, due)).toEqual({ drop: [] });
+  });
+
+  it.each([
+    [DAY - 10 * MINUTE - 1, undefined],
+    [DAY - 10 * MINUTE, DAY],
+    [DAY - 1, DAY - 1 + 10 * MINUTE],
+    [DAY, DAY + 10 * MINUTE],
+  ])('%i ms into the life of a key, plans its successor for %s', (age, from) => {
+    const { createFrom } = planRotation([{ keyId: 'a', signFrom: new Date(START) }], new Date(START + age));
+    expect(createFrom?.getTime()).toBe(from === undefined ? undefined : START + from);
+  });
+
+  it.each([
+    [10 * MINUTE, []],
+    [10 * MINUTE + 1, ['a']],
+  ])('%i ms into the life of the successor, drops %j', (age, drop) => {
+    const keys = [
+      { keyId: 'b', signFrom: new Date(START + DAY) },
+      { keyId: 'a', signFrom: new Date(START) },
+    ];
+    expect(planRotation(keys, new Date(START + DAY + age)).drop).toEqual(drop);
+  });
+
+  it('goes on signing with the old key after days in which nobody was there to rotate, and still publishes ahead', () => {
+    const lives = live([START, START + MINUTE, ...every(MINUTE, START + 5 * DAY, START + 9 * DAY)]);
+    const [first, second] = lives;
+    expect(first!.signed).toBe(START + 5 * DAY + 9 * MINUTE);
+    expect(second!.made).toBe(START + 5 * DAY);
+    expect(second!.signFrom.getTime() - second!.made).toBe(10 * MINUTE);
+  });
+
+  it('holds whenever it is asked: at irregular moments, by many replicas', () => {
+    let random = 1;
+    const next = () => (random = (random * 48_271) % 2_147_483_647) / 2_147_483_647;
+    function* irregular() {
+      for (let now = START; now < START + 30 * DAY; now += 1 + next() * (next() < 0.001 ? 30 * 3600 * SECOND : MINUTE)) yield Math.floor(now);
+    }
+    const lives = live(irregular());
+    expect(lives.length).toBeGreaterThan(15);
+    for (const { made, signFrom } of lives.slice(1)) expect(signFrom.getTime() - made).toBeGreaterThanOrEqual(10 * MINUTE);
+  });
+});
+
+describe('the current key', () => {
+  it('is the newest that may sign by now, in whatever order they come', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => ({ keyId, signFrom: new Date(START + i * DAY) })) as [KeyTimes, KeyTimes, KeyTimes];
+    expect(currentKey([b, a, c], new Date(START + 2 * DAY - 1))).toBe(b);
+    expect(currentKey([b, c, a], new Date(START + 2 * DAY))).toBe(c);
+    expect(currentKey([b, c], new Date(START))).toBeUndefined();
+  });
+});

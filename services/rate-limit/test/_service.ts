@@ -1,0 +1,69 @@
+import { client, type ServiceClient } from '@crs/kit/grpc-client';
+import { createLogger } from '@crs/kit/log';
+import { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
+import {
+  RateLimitServiceService,
+  type RateLimitResponse,
+  type RateLimitResponse_DescriptorStatus as Status,
+} from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { createRateLimitService } from '../src/service.ts';
+
+export const log = createLogger('test', { level: 'silent' });
+
+const defaults = {
+  organization: { requests: 600, periodSeconds: 60 },
+  user: { requests: 120, periodSeconds: 45 },
+  address: { requests: 60, periodSeconds: 1 },
+};
+
+/** The service on a port of its own, and a client of it. */
+export interface Running {
+  address: string;
+  ask(descriptors: RateLimitDescriptor[], options?: { domain?: string; hitsAddend?: number }): Promise<RateLimitResponse>;
+  /** The answer for one descriptor of its own. */
+  askOne(entries: Entries, limit?: RateLimitDescriptor['limit']): Promise<Status>;
+  stop(): Promise<void>;
+}
+
+/** @param redisUrl counters in the process where undefined */
+export async function startService(redisUrl: string | undefined): Promise<Running> {
+  // Far above what a loaded machine needs: what a short one does is tested with the store.
+  const redisTimeoutMs = 3_000;
+  const service = createRateLimitService({ listen: '127.0.0.1:0', redisUrl, redisTimeoutMs, defaults }, { log });
+  const { grpc: address } = await service.start();
+  const api: ServiceClient<RateLimitServiceService> = client(RateLimitServiceService, {
+    name: 'rate-limit',
+    address,
+    timeoutMs: 5_000,
+    retry: false,
+  });
+  const ask: Running['ask'] = (descriptors, { domain = 'call-research', hitsAddend = 0 } = {}) =>
+    api.shouldRateLimit({ domain, descriptors, hitsAddend });
+  return {
+    address,
+    ask,
+    askOne: async (entries, limit) => (await ask([describing(entries, limit)])).statuses[0]!,
+    stop: () => {
+      api.close();
+      return service.stop();
+    },
+  };
+}
+
+/** Entries of a descriptor, in order. */
+export type Entries = Record<string, string>;
+
+export function describing(entries: Entries, limit?: RateLimitDescriptor['limit']): RateLimitDescriptor {
+  return { entries: Object.entries(entries).map(([key, value]) => ({ key, value })), limit };
+}
+
+let lastId = 0;
+
+/** An id that no other test counts. */
+export function newId(): string {
+  return `subject-${lastId++}`;
+}
+
+export function resetOf({ durationUntilReset }: Status): number {
+  return durationUntilReset!.seconds * 1_000 + durationUntilReset!.nanos / 1e6;
+}

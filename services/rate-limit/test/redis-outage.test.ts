@@ -1,0 +1,50 @@
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { startRedis } from '@crs/testing/redis';
+import { describing, log, newId, startService } from './_service.ts';
+
+const redis = await startRedis();
+afterAll(() => redis?.stop());
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
+  it('instances share the counters', async () => {
+    const [one, other] = [await startService(redis!.url), await startService(redis!.url)];
+    cleanups.push(
+      () => one.stop(),
+      () => other.stop(),
+    );
+    const entries = { kind: 'organization', id: newId(), rule: '2/60' };
+    const codes = [];
+    for (const service of [one, other, one]) codes.push((await service.askOne(entries)).code);
+    expect(codes).toEqual(['OK', 'OK', 'OVER_LIMIT']);
+  });
+
+  it('gone, calls fail fast and gateways count by themselves, until it is back', async () => {
+    const own = (await startRedis())!;
+    cleanups.push(() => own.stop());
+    const service = await startService(own.url);
+    cleanups.push(() => service.stop());
+    const limiter = new RateLimiter({ address: service.address, replicas: 2, timeoutMs: 5_000, log });
+    cleanups.push(() => limiter.close());
+    const check = { kind: 'organization', id: newId(), rule: { requests: 10, periodSeconds: 60 } } as const;
+    const ask = () => service.ask([describing({ kind: 'user', id: 'x' })]);
+    expect(await ask()).toMatchObject({ overallCode: 'OK' });
+    expect(await limiter.check(check)).toMatchObject({ source: 'service', limit: 10 });
+
+    await own.stop();
+    const started = performance.now();
+    await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(await limiter.check(check)).toMatchObject({ source: 'fallback', limit: 5 });
+
+    const again = (await startRedis(own.port))!;
+    cleanups.push(() => again.stop());
+    expect(await vi.waitFor(ask, { timeout: 15_000 })).toMatchObject({ overallCode: 'OK' });
+    await vi.waitFor(async () => expect(await limiter.check(check)).toMatchObject({ source: 'service' }), { timeout: 15_000 });
+  });
+});

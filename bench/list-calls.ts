@@ -87,7 +87,7 @@ await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
 const sinkUrl = `http://127.0.0.1:${(sink.address() as { port: number }).port}`;
 const system = await startSystem(options.otlp ? { OTEL_EXPORTER_OTLP_ENDPOINT: sinkUrl } : {});
 try {
-  const operator = connect({ addresses: { auth: system.authAdmin, calls: system.callsAdmin }, credential: OPERATOR_CREDENTIAL });
+  const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
   const keys = new Map<string, string>();
   for (const organization of ['small', 'big']) {
     const settings = {

@@ -19,8 +19,8 @@ const SERVICES = fileURLToPath(new URL('../services/', import.meta.url));
 export interface System {
   databaseUrl: string;
   api: string;
-  authAdmin: string;
-  callsAdmin: string;
+  /** Admin listeners, as `crs` wants them. */
+  admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
   /** Process ids by what they are, for CPU accounts. */
   pids: Map<string, number>;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
   const redis = await startRedis();
   if (!redis) process.stderr.write('no redis-server on this machine: counters are kept in the rate-limit process\n');
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-  const ports = await freePorts(6);
+  const ports = await freePorts(10);
   const at = (index: number) => `127.0.0.1:${ports[index]}`;
   const databaseUrl = (service: string) => {
     const url = new URL(postgres.url);
@@ -68,17 +68,21 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
     DATABASE_URL: databaseUrl('calls'),
     CRS_AUTH_ADDRESS: at(1),
   });
+  for (const [service, index] of [['projects', 6], ['entities', 8]] as const) {
+    const listeners = { CRS_LISTEN: at(index), CRS_ADMIN_LISTEN: at(index + 1) };
+    await start(service, { ...listeners, DATABASE_URL: databaseUrl(service), CRS_AUTH_ADDRESS: at(1) });
+  }
   await start('api-gateway', {
     CRS_LISTEN: at(5),
     CRS_AUTH_ADDRESS: at(1),
     CRS_CALLS_ADDRESS: at(3),
+    CRS_PROJECTS_ADDRESS: at(6),
     CRS_RATE_LIMIT_ADDRESS: at(0),
   });
   return {
     databaseUrl: postgres.url,
     api: `http://${at(5)}`,
-    authAdmin: at(2),
-    callsAdmin: at(4),
+    admin: { auth: at(2), calls: at(4), projects: at(7), entities: at(9) },
     pids,
     stop: async () => {
       for (const child of children) {

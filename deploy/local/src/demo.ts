@@ -23,20 +23,17 @@ export async function loadDemo(dataDir: DataDir): Promise<Demo> {
   if (done) return done;
   const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, input);
   const password = randomSecret().slice(0, 16);
-  await crs(['import', '-'], storable(password));
+  await crs(['import', '-'], records(password));
   const { key } = (await crs(['key', 'create', '--org', ORGANIZATION, '--label', 'demo'])) as { key: string };
   const demo: Demo = { api_key: key, organization: ORGANIZATION, user: { email: USER, password } };
   await dataDir.write('demo.json', demo);
   return demo;
 }
 
-/** The record types that have a service so far. */
-const STORED = new Set(['organization', 'user', 'project', 'call']);
-
-async function* storable(password: string): AsyncGenerator<string> {
+/** The demo's records, with the demo user's password. */
+async function* records(password: string): AsyncGenerator<string> {
   for await (const line of createInterface({ input: createReadStream(FILE) })) {
     const record = JSON.parse(line) as { type: string; email?: string };
-    if (!STORED.has(record.type)) continue;
     yield record.type === 'user' && record.email === USER ? `${JSON.stringify({ ...record, password })}\n` : `${line}\n`;
   }
 }

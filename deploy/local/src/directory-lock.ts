@@ -20,7 +20,7 @@ export function lockDirectory(directory: string): { release(): void } {
     throw new Error(`${directory} can't be written; does it belong to another user?`, { cause: error });
   }
   try {
-    database.exec('begin exclusive');
+    database.exec('pragma journal_mode = off; begin exclusive');
   } catch (error) {
     database.close();
     if (!(error instanceof Error && 'errcode' in error && error.errcode === 5)) throw error; // SQLITE_BUSY

@@ -82,7 +82,12 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       closer.defer('ops', () => ops.stop());
       const { addresses, stop } = await startStack(config, loggerOf);
       closer.defer('services', stop);
-      await dataDir.write('admin.json', { auth: addresses.authAdmin, calls: addresses.callsAdmin });
+      await dataDir.write('admin.json', {
+        auth: addresses.authAdmin,
+        projects: addresses.projectsAdmin,
+        calls: addresses.callsAdmin,
+        entities: addresses.entitiesAdmin,
+      });
       if (!options.empty) say('Loading the demo organization (on first start) ...');
       const demo = options.empty ? undefined : await loadDemo(dataDir);
       ready = true;

@@ -39,8 +39,9 @@ const ATTEMPTS = 5;
  * @throws Error with the end of PostgreSQL's log
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
+  const until = Date.now() + RECOVERY_MS;
   let logStart = 0;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS && Date.now() < until; attempt++) {
     // A failure may be a port that somebody else just took, or remains of a killed server that are still ending: try again.
     if (attempt > 0) await delay(50 * 2 ** attempt);
     logStart = startLog(options.logFile);
@@ -56,7 +57,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       if (!(await end(pid, ended))) child.kill('SIGKILL');
     };
     child.once('exit', () => watchdog.kill('SIGKILL'));
-    const until = Date.now() + RECOVERY_MS;
     while (!ended() && Date.now() < until) {
       const status = readPidFile(options.directory);
       if (status?.pid === pid && status.ready) {
@@ -95,8 +95,15 @@ export async function stopOrphan(directory: string, log: Logger): Promise<void> 
 async function end(pid: number, ended: () => boolean): Promise<boolean> {
   for (const [signal, patienceMs] of STOP_STEPS) {
     if (ended()) return true;
-    process.kill(pid, signal);
-    for (const until = Date.now() + patienceMs; !ended() && Date.now() < until;) await delay(15);
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      // It ended between the question and the signal.
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
+      throw error;
+    }
+    const until = Date.now() + patienceMs;
+    while (!ended() && Date.now() < until) await delay(15);
   }
   return ended();
 }

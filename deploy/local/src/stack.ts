@@ -4,11 +4,15 @@ import { migrations as authMigrations } from '@crs/auth/migrations';
 import { createAuthService } from '@crs/auth/service';
 import { migrations as callsMigrations } from '@crs/calls/migrations';
 import { createCallsService } from '@crs/calls/service';
+import { migrations as entitiesMigrations } from '@crs/entities/migrations';
+import { createEntitiesService } from '@crs/entities/service';
 import { digestOf } from '@crs/kit/api-key';
 import { Closer } from '@crs/kit/lifecycle';
 import type { Logger } from '@crs/kit/log';
 import { derivePassword, migrate, roleOf } from '@crs/kit/migrate';
 import type { Rule } from '@crs/kit/rate-limit/rule';
+import { migrations as projectsMigrations } from '@crs/projects/migrations';
+import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
 
 export interface StackConfig {
@@ -27,9 +31,11 @@ export interface StackConfig {
 }
 
 export interface Stack {
-  addresses: { api: string; authAdmin: string; callsAdmin: string; auth: string; calls: string; rateLimit: string };
+  addresses: Record<'api' | 'rateLimit' | RecordService | `${RecordService}Admin`, string>;
   stop: () => Promise<void>;
 }
+
+type RecordService = 'auth' | 'projects' | 'calls' | 'entities';
 
 const LOOPBACK = '127.0.0.1:0';
 const LIMITS = {
@@ -37,7 +43,7 @@ const LIMITS = {
   user: { requests: 120, periodSeconds: 60 },
   address: { requests: 60, periodSeconds: 60 },
 };
-const MIGRATIONS = { auth: authMigrations, calls: callsMigrations };
+const MIGRATIONS = { auth: authMigrations, projects: projectsMigrations, calls: callsMigrations, entities: entitiesMigrations };
 
 /** Brings every schema up to date and lets the services' roles in. */
 export async function prepareDatabase({
@@ -73,10 +79,10 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       'auth',
       createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret }, logFor('auth')),
     );
-    const calls = await start(
-      'calls',
-      createCallsService({ ...listeners, databaseUrl: databaseOf('calls'), authAddress: auth.grpc }, logFor('calls')),
-    );
+    const records = (service: RecordService) => ({ ...listeners, databaseUrl: databaseOf(service), authAddress: auth.grpc });
+    const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));
+    const calls = await start('calls', createCallsService(records('calls'), logFor('calls')));
+    const entities = await start('entities', createEntitiesService(records('entities'), logFor('entities')));
     const api = await start(
       'api-gateway',
       createApiGateway(
@@ -84,11 +90,13 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           listen: config.apiListen,
           authAddress: auth.grpc,
           callsAddress: calls.grpc,
+          projectsAddress: projects.grpc,
           rateLimitAddress: rateLimit.grpc,
           replicas: 1,
           trustedProxies: [],
           addressLimit: config.addressLimit ?? LIMITS.address,
           readTimeoutMs: 5_000,
+          writeTimeoutMs: 10_000,
         },
         logFor('api-gateway'),
       ),
@@ -98,8 +106,12 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         api: api.http,
         auth: auth.grpc,
         authAdmin: auth.admin,
+        projects: projects.grpc,
+        projectsAdmin: projects.admin,
         calls: calls.grpc,
         callsAdmin: calls.admin,
+        entities: entities.grpc,
+        entitiesAdmin: entities.admin,
         rateLimit: rateLimit.grpc,
       },
       stop: () => closer.close(),

@@ -45,7 +45,7 @@ async function supervise(): Promise<{ url: string; pid: number; child: ChildProc
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
-  const [line] = (await once(child.stdout!, 'data')) as [Buffer];
+  const [line] = await once(child.stdout, 'data');
   return { ...(JSON.parse(String(line)) as { url: string; pid: number }), child };
 }
 

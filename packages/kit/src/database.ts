@@ -1,5 +1,5 @@
 import { context } from '@opentelemetry/api';
-import { Pool, type PoolClient } from 'pg';
+import { defaults, Pool, type PoolClient } from 'pg';
 import { copyRows, type Cell } from './copy.ts';
 import { deadlineExceeded, ServiceError, unavailable } from './errors.ts';
 import type { Logger } from './log.ts';
@@ -44,9 +44,14 @@ export interface DatabaseOptions {
   pipeline: boolean;
 }
 
+// In local time, as the driver writes dates otherwise, instants before standard time lose the seconds of their offset.
+defaults.parseInputDatesAsUTC = true;
+
+/** A server that waits for a lock doesn't look whether its client is still there, unless told to. */
 const TENANT: Statement = {
   name: 'tenant',
-  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true)`,
+  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
+    set_config('client_connection_check_interval', '1s', true)`,
 };
 
 /**
@@ -72,6 +77,8 @@ export class Database {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
+    // A connection that breaks in use fails its statements; but without a listener, its `error` event would end the process.
+    this.#pool.on('connect', (client) => void client.on('error', () => {}));
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
     const gauge = meter('database').createObservableGauge('db.client.connection.count', { description: 'Connections by state.' });
@@ -140,46 +147,40 @@ export class Database {
   }
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#acquire(scope);
-    let broken = true;
-    const stop = Promise.withResolvers<never>();
-    const onAbort = () => stop.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
-    // Work that outlives its caller must not hold the connection.
-    const timer = setTimeout(onAbort, Math.max(0, scope.deadline - Date.now()));
-    scope.signal?.addEventListener('abort', onAbort, { once: true });
+    const wait = scope.deadline - Date.now();
+    if (wait <= 0 || scope.signal?.aborted) throw deadlineExceeded();
+    // Work that outlives its caller must not hold a connection, or wait for one.
+    const stopped = Promise.withResolvers<never>();
+    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
+    const timer = setTimeout(stop, wait);
+    scope.signal?.addEventListener('abort', stop, { once: true });
     try {
-      const result = await Promise.race([work(client), stop.promise]);
-      broken = false;
-      return result;
-    } catch (error) {
-      throw translate(error);
+      const client = await this.#acquire(stopped.promise);
+      let broken = true;
+      try {
+        const result = await Promise.race([work(client), stopped.promise]);
+        broken = false;
+        return result;
+      } catch (error) {
+        throw translate(error);
+      } finally {
+        client.release(broken);
+        // A released client would wait for the answers that are still out.
+        if (broken) socketOf(client).destroy();
+      }
     } finally {
       clearTimeout(timer);
-      scope.signal?.removeEventListener('abort', onAbort);
-      client.release(broken);
-      // A released client would wait for the answers that are still out.
-      if (broken) socketOf(client).destroy();
+      scope.signal?.removeEventListener('abort', stop);
     }
   }
 
-  async #acquire(scope: Scope): Promise<PoolClient> {
-    const wait = scope.deadline - Date.now();
-    if (wait <= 0 || scope.signal?.aborted) throw deadlineExceeded();
+  async #acquire(stopped: Promise<never>): Promise<PoolClient> {
     const pending = this.#pool.connect();
-    const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => late.resolve('late'), wait);
     try {
-      const client = await Promise.race([pending, late.promise]);
-      if (client !== 'late') return client;
-      pending.then(
-        (unused) => unused.release(),
-        () => {},
-      );
-      throw deadlineExceeded();
+      return await Promise.race([pending, stopped]);
     } catch (error) {
+      pending.then((unused) => unused.release(), () => {});
       throw error instanceof ServiceError ? error : unavailable('The database is not available.', error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -38,11 +38,20 @@ const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) =>
 /** Kinds that say the target is ill, not that the request is. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 
+function isIll(error: unknown): boolean {
+  return error instanceof ServiceError && ILL.has(error.kind);
+}
+
+/** The caller stopped waiting while there was time, which says nothing of the target. */
+function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
+  return signal?.aborted === true && Date.now() < deadline;
+}
+
 /** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const methods = definition as ServiceDefinition;
   const channel = new Client(`dns:///${options.address}`, credentials.createInsecure(), channelOptions(methods, options));
-  const breaker = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
+  const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
     name: options.name,
     timeout: false,
     errorThresholdPercentage: 50,
@@ -50,7 +59,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     rollingCountTimeout: 5_000,
     rollingCountBuckets: 5,
     resetTimeout: 500,
-    errorFilter: (error: unknown) => !(error instanceof ServiceError && ILL.has(error.kind)),
+    errorFilter: (error: unknown, _attempt?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
   });
   const meters = meter('kit');
   const duration = meters.createHistogram('rpc.client.call.duration', {
@@ -109,7 +118,8 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     };
     callable[method] = async (request: unknown, call: CallOptions = {}) => {
       try {
-        return await breaker.fire(() => send(request, call));
+        call.signal?.throwIfAborted();
+        return await breaker.fire(() => send(request, call), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
           throw unavailable(`The ${options.name} service is not available.`, error);

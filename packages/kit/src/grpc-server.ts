@@ -163,7 +163,6 @@ async function answer(
     .get('authorization')[0]
     ?.toString()
     .replace(/^Bearer /, '');
-  const identity = await admit(target.admits, token, verify);
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -172,9 +171,13 @@ async function answer(
     late.reject(error);
   }, deadline - Date.now());
   call.on('cancelled', () => controller.abort(deadlineExceeded()));
+  const work = async () => {
+    const identity = await admit(target.admits, token, verify);
+    controller.signal.throwIfAborted();
+    return target.handle(call.request, { identity, token, deadline, signal: controller.signal, log });
+  };
   try {
-    const context: CallContext = { identity, token, deadline, signal: controller.signal, log };
-    return await Promise.race([target.handle(call.request, context), late.promise]);
+    return await Promise.race([work(), late.promise]);
   } finally {
     clearTimeout(timer);
   }

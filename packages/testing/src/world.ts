@@ -1,7 +1,9 @@
 import { createConnection } from 'node:net';
+import pg from 'pg';
 import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
 import { run } from '@crs/crs/import';
+import { sender } from '@crs/crs/send';
 import { createLogger } from '@crs/kit/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
 import { createDatabase } from './postgres.ts';
@@ -23,11 +25,15 @@ export interface World {
   /** The refused lines as `line: field: reason`, or the counts. */
   tryLoad(lines: (object | string | Buffer)[]): Promise<{ accepted: number; unchanged: number; refused: string[] }>;
   createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
+  /** Runs SQL as superuser, past every wall. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- rows are looked into freely
+  query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
   close(): Promise<void>;
 }
 
 export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<World> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
+  const admin = new pg.Pool({ connectionString: database.url, max: 2 });
   const log: string[] = [];
   const destination = { write: (line: string) => void log.push(line) };
   const stack = await startStack(
@@ -44,7 +50,12 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
   );
   const { addresses } = stack;
   const operator = connect({
-    addresses: { auth: addresses.authAdmin, calls: addresses.callsAdmin },
+    addresses: {
+      auth: addresses.authAdmin,
+      projects: addresses.projectsAdmin,
+      calls: addresses.callsAdmin,
+      entities: addresses.entitiesAdmin,
+    },
     credential: OPERATOR_CREDENTIAL,
   });
 
@@ -59,8 +70,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       (async function* () {
         yield* bytes;
       })(),
-      async ({ service, organization, lines: batch }) =>
-        operator.importers[service].importRecords({ lines: batch }, await operator.operator(organization)),
+      sender(operator),
       { progress: () => {}, refused: ({ line, field, reason }) => refused.push(`${line}: ${field}: ${reason}`) },
     );
     return { accepted, unchanged, refused };
@@ -84,7 +94,9 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       );
       return secret;
     },
+    query: (text, values) => admin.query(text, values),
     close: async () => {
+      await admin.end();
       operator.close();
       await stack.stop();
       await database.drop();

@@ -1,4 +1,5 @@
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { RequestListener } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '@crs/kit/log';
 import type { Context } from './context.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
@@ -7,14 +8,14 @@ import { stateOf, traceRequests } from './http/request.ts';
 import { v1 } from './routes/index.ts';
 
 /** The order of checks: who asks, one charge, key, path and method, media types, then what the route itself checks. */
-export function createApp(context: Context, options: AdmissionOptions & { readTimeoutMs: number; log: Logger }): Express {
+export function createApp(context: Context, options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger }): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(traceRequests(options.log, options.readTimeoutMs));
+  app.use(traceRequests(options.log, options));
   app.use(admission(options));
   app.use(requireHost);
   app.use('/v1', requireKey, decodablePath, v1(context));
@@ -22,13 +23,26 @@ export function createApp(context: Context, options: AdmissionOptions & { readTi
     throw routeNotFound();
   });
   app.use(answerRefusal(options.log));
-  return app;
+  return (request, response) => {
+    request.url = originForm(request.url);
+    app(request, response);
+  };
+}
+
+/**
+ * A request target without the origin that its absolute form has. What names no path becomes `*`, at which there is nothing: Express
+ * itself answers targets that it can't parse, in HTML.
+ */
+function originForm(target = '*'): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : '*';
 }
 
 /** Node would answer this itself, without our envelope, if it were told to check. */
 function requireHost(request: Request, _response: Response, next: NextFunction): void {
-  if (request.httpVersion === '1.1' && !request.headers.host) {
-    throw new Refusal(400, 'bad_request', 'An HTTP/1.1 request needs a Host header.');
+  const [host, ...more] = request.headersDistinct['host'] ?? [];
+  if (more.length > 0 || (request.httpVersion === '1.1' && !host)) {
+    throw new Refusal(400, 'bad_request', 'An HTTP/1.1 request needs a Host header, and one only.');
   }
   next();
 }

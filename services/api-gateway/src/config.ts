@@ -7,6 +7,7 @@ export interface ApiGatewayConfig {
   listen: string;
   authAddress: string;
   callsAddress: string;
+  projectsAddress: string;
   rateLimitAddress: string;
   /** Gateways that share the limits; matters only while the rate-limit service is away. */
   replicas: number;
@@ -15,6 +16,8 @@ export interface ApiGatewayConfig {
   /** For requests without a usable key, per client address. */
   addressLimit: Rule;
   readTimeoutMs: number;
+  /** The deadline of `POST /projects`. */
+  writeTimeoutMs: number;
 }
 
 const rule = z.string().transform((text, context) => {
@@ -35,11 +38,13 @@ const schema = z.object({
   CRS_LISTEN: hostPort.default('0.0.0.0:8080'),
   CRS_AUTH_ADDRESS: hostPort,
   CRS_CALLS_ADDRESS: hostPort,
+  CRS_PROJECTS_ADDRESS: hostPort,
   CRS_RATE_LIMIT_ADDRESS: hostPort,
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
   CRS_TRUSTED_PROXIES: networks.default([]),
   CRS_ADDRESS_RATE_LIMIT: rule.default({ requests: 60, periodSeconds: 60 }),
   CRS_READ_TIMEOUT_MS: milliseconds.default(5_000),
+  CRS_WRITE_TIMEOUT_MS: milliseconds.default(10_000),
 });
 
 export function readConfig(environment: Environment): ApiGatewayConfig {
@@ -48,10 +53,12 @@ export function readConfig(environment: Environment): ApiGatewayConfig {
     listen: values.CRS_LISTEN,
     authAddress: values.CRS_AUTH_ADDRESS,
     callsAddress: values.CRS_CALLS_ADDRESS,
+    projectsAddress: values.CRS_PROJECTS_ADDRESS,
     rateLimitAddress: values.CRS_RATE_LIMIT_ADDRESS,
     replicas: values.CRS_REPLICAS,
     trustedProxies: values.CRS_TRUSTED_PROXIES,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
     readTimeoutMs: values.CRS_READ_TIMEOUT_MS,
+    writeTimeoutMs: values.CRS_WRITE_TIMEOUT_MS,
   };
 }

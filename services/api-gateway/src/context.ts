@@ -1,7 +1,9 @@
 import type { ServiceClient } from '@crs/kit/grpc-client';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 
 /** What routes work with. */
 export interface Context {
   calls: ServiceClient<CallsServiceService>;
+  projects: ServiceClient<ProjectsServiceService>;
 }

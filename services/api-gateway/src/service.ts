@@ -6,8 +6,10 @@ import type { Logger } from '@crs/kit/log';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
+import { answerConnect } from './http/connect.ts';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from './http/parser-errors.ts';
 
@@ -21,12 +23,19 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
       closer.defer('auth client', () => auth.close());
       const calls = client(CallsServiceService, { ...shared, name: 'calls', address: config.callsAddress });
       closer.defer('calls client', () => calls.close());
+      const projects = client(ProjectsServiceService, {
+        name: 'projects',
+        address: config.projectsAddress,
+        timeoutMs: config.writeTimeoutMs,
+        retry: true,
+      });
+      closer.defer('projects client', () => projects.close());
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
       const app = createApp(
-        { calls },
-        { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, log },
+        { calls, projects },
+        { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, writeTimeoutMs: config.writeTimeoutMs, log },
       );
 
       const server = createServer(
@@ -35,7 +44,8 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
       );
       // Answered as any other request; Node's own answer would lack our headers.
       server.on('checkExpectation', app);
-      answerParserErrors(server, limits);
+      answerConnect(server, app);
+      answerParserErrors(server, { ...limits, log });
       const { host, port } = splitHostPort(config.listen);
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
       closer.defer('http listener', () => {

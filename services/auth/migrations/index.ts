@@ -1,4 +1,5 @@
 import type { Migration } from '@crs/kit/migrate';
 import { createTenants } from './20261120T233000-create-tenants.ts';
+import { markErasures } from './20261121T002000-mark-erasures.ts';
 
-export const migrations: Migration[] = [createTenants];
+export const migrations: Migration[] = [createTenants, markErasures];

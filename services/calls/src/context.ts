@@ -1,16 +1,7 @@
-import type { Database } from '@crs/kit/database';
-import type { ServiceClient } from '@crs/kit/grpc-client';
-import type { Logger } from '@crs/kit/log';
-import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import type { RecordContext } from '@crs/kit/record-service';
 import type { NameSecrets } from './store/name-secrets.ts';
 
 /** What handlers work with. */
-export interface Context {
-  /** For requests of callers. */
-  db: Database;
-  /** For imports, which COPY; few, so that they can't crowd out callers. */
-  importDb: Database;
-  auth: ServiceClient<AuthServiceService>;
+export interface Context extends RecordContext {
   nameSecrets: NameSecrets;
-  log: Logger;
 }

@@ -1,5 +1,5 @@
 import { runMain } from '@crs/kit/main';
-import { readConfig } from './config.ts';
+import { readRecordServiceConfig } from '@crs/kit/record-service';
 import { createCallsService } from './service.ts';
 
-await runMain('calls', (environment, log) => createCallsService(readConfig(environment), { log }));
+await runMain('calls', (environment, log) => createCallsService(readRecordServiceConfig(environment), { log }));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Failure } from './failure.ts';
 
 /** Services with an admin listener. */
-export const SERVICES = ['auth', 'calls'] as const;
+export const SERVICES = ['auth', 'projects', 'calls', 'entities'] as const;
 export type Service = (typeof SERVICES)[number];
 
 export interface Config {
@@ -17,14 +17,16 @@ export interface Config {
 
 const settings = z.object({
   CRS_AUTH_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_PROJECTS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_CALLS_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_ENTITIES_ADMIN_ADDRESS: hostPort.optional(),
   CRS_OPERATOR_FILE: z.string().optional(),
   CRS_OPERATOR_CREDENTIAL: z.string().optional(),
   CRS_DATA_DIR: z.string().default('.local'),
 });
 
 const credentialFile = z.object({ credential: z.string().min(1) });
-const addressFile = z.object({ auth: hostPort, calls: hostPort });
+const addressFile = z.object({ auth: hostPort, projects: hostPort, calls: hostPort, entities: hostPort });
 
 /**
  * Where the services are and who we are: each setting from the environment, or else from what `npm start` left in its data
@@ -33,9 +35,15 @@ const addressFile = z.object({ auth: hostPort, calls: hostPort });
  */
 export async function loadConfig(environment: Environment): Promise<Config> {
   const env = readSettings(environment);
-  const { CRS_AUTH_ADMIN_ADDRESS: auth, CRS_CALLS_ADMIN_ADDRESS: calls } = env;
-  const local = auth && calls ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
-  const addresses = { auth: auth ?? local?.auth, calls: calls ?? local?.calls };
+  const given = {
+    auth: env.CRS_AUTH_ADMIN_ADDRESS,
+    projects: env.CRS_PROJECTS_ADMIN_ADDRESS,
+    calls: env.CRS_CALLS_ADMIN_ADDRESS,
+    entities: env.CRS_ENTITIES_ADMIN_ADDRESS,
+  };
+  const all = SERVICES.every((service) => given[service]);
+  const local = all ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
+  const addresses = Object.fromEntries(SERVICES.map((service) => [service, given[service] ?? local?.[service]]));
   const credential = await loadCredential(env);
 
   const missing = SERVICES.filter((service) => !addresses[service]).map(

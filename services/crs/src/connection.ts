@@ -1,5 +1,6 @@
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Config, Service } from './config.ts';
 
@@ -7,6 +8,8 @@ export interface Connection {
   readonly config: Config;
   readonly auth: ServiceClient<AuthAdminServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
+  /** The services that hold parts of what auth manages, in the order in which they are asked to erase theirs. */
+  readonly erasers: Record<'entities' | 'calls' | 'projects', ServiceClient<ErasureServiceService>>;
   /** The operator's identity for one organization, existing or not, or for none; to be asked for before every call. */
   readonly operator: (organization?: string) => Promise<CallOptions>;
   readonly close: () => void;
@@ -16,6 +19,8 @@ export interface Connection {
 const ADMIN_TIMEOUT_MS = 10_000;
 /** More than the 30 s that a writing transaction may take, so that the service reports the timeout. */
 const IMPORT_TIMEOUT_MS = 35_000;
+/** An organization of millions of calls goes in one transaction. */
+const ERASE_TIMEOUT_MS = 600_000;
 /** A token lives 60 s; the rest is for the call that it travels with. */
 const RENEW_AFTER_MS = 45_000;
 /** An import may name any number of organizations; memory must not grow with them. */
@@ -32,7 +37,15 @@ export function connect(config: Config): Connection {
     timeoutMs: ADMIN_TIMEOUT_MS,
     retry: false,
   });
-  const importers = { auth: importer('auth'), calls: importer('calls') };
+  const eraser = (service: Service) =>
+    client(ErasureServiceService, { name: service, address: addresses[service], timeoutMs: ERASE_TIMEOUT_MS, retry: false });
+  const importers = {
+    auth: importer('auth'),
+    projects: importer('projects'),
+    calls: importer('calls'),
+    entities: importer('entities'),
+  };
+  const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
   const issue = async (organizationId: string) =>
     (await auth.issueOperatorToken({ credential: config.credential, organizationId })).operatorToken;
   const tokens = tokenCache(issue, () => performance.now());
@@ -40,9 +53,10 @@ export function connect(config: Config): Connection {
     config,
     auth,
     importers,
+    erasers,
     operator: async (organization = '') => ({ token: await tokens(organization) }),
     close: () => {
-      for (const each of [auth, ...Object.values(importers)]) each.close();
+      for (const each of [auth, ...Object.values(importers), ...Object.values(erasers)]) each.close();
     },
   };
 }

@@ -5,16 +5,17 @@ export type Network = [Address, number];
 
 /** Addresses and networks, separated by commas; undefined where one can't be read. */
 export function parseNetworks(text: string): Network[] | undefined {
-  const parts = text.split(',').map((part) => part.trim());
-  try {
-    return parts.map((part) => {
-      if (part.includes('/')) return ipaddr.parseCIDR(part);
-      const address = ipaddr.process(part);
-      return [address, address.kind() === 'ipv4' ? 32 : 128];
-    });
-  } catch {
-    return undefined;
-  }
+  const networks = text.split(',').map((part) => parseNetwork(part.trim()));
+  return networks.every((network) => network !== undefined) ? networks : undefined;
+}
+
+function parseNetwork(text: string): Network | undefined {
+  const [, network, bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const address = parse(network);
+  if (!address) return undefined;
+  const width = address.kind() === 'ipv4' ? 32 : 128;
+  const length = bits === undefined ? width : Number(bits);
+  return length <= width ? [address, length] : undefined;
 }
 
 /**
@@ -34,8 +35,9 @@ export function clientAddress(peer: string | undefined, forwardedFor: string | u
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${client.toNormalizedString()}/64`).toString()}/64`;
 }
 
-function parse(text: string | undefined): Address | undefined {
-  return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+/** Not the short, octal and hexadecimal forms of IPv4, in which `10/8` would mean 0.0.0.10. */
+function parse(text = ''): Address | undefined {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : undefined;
 }
 
 function isTrusted(address: Address, trusted: Network[]): boolean {

@@ -28,19 +28,22 @@ export class Credentials {
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (key === undefined || !isApiKey(key)) throw unauthorized();
     const digest = digestOf(key).toString('base64');
+    const arrived = performance.now();
     for (;;) {
       const known = this.#asked.get(digest);
       if (!known || performance.now() - known.at > REMEMBER_MS) return this.#ask(key, digest, call);
-      // Whoever joins a question gets an answer that has aged meanwhile; too old, it asks itself.
+      // Whoever joins a question gets an answer that has aged meanwhile. Too old, it is as good as one's own only where it was asked
+      // for no earlier than one's own would have been.
       const answer = await known.answer;
-      if (performance.now() - known.at <= REMEMBER_MS) return answer;
+      if (known.at >= arrived || performance.now() - known.at <= REMEMBER_MS) return answer;
     }
   }
 
   #ask(apiKey: string, digest: string, { deadline }: CallOptions): Promise<AuthenticateKeyResponse> {
     // Not cancelled with the request that happens to ask: others wait for the same answer.
+    const at = performance.now();
     const answer = this.#auth.authenticateKey({ apiKey }, deadline === undefined ? {} : { deadline });
-    const asked = { at: performance.now(), answer };
+    const asked = { at, answer };
     this.#asked.set(digest, asked);
     // An unknown key is remembered too, so that guessing costs auth nothing; an outage isn't.
     answer.catch((error) => {

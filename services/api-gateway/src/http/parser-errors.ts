@@ -1,19 +1,33 @@
-import type { Server } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from '@crs/kit/log';
 import { tracer } from '@crs/kit/telemetry';
 import { chargeAddress, limitHeaders, type AdmissionOptions } from './admission.ts';
+import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';
 
 const REASONS: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
+type Options = Omit<AdmissionOptions, 'credentials'> & { log: Logger };
+
 /** Answers what Node's parser refuses before there is a request as every other refusal is answered: charge, headers, envelope. */
-export function answerParserErrors(server: Server, options: Omit<AdmissionOptions, 'credentials'>): void {
+export function answerParserErrors(server: Server, options: Options): void {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response);
+  server.on('request', remember);
+  server.on('checkExpectation', remember);
+
+  const refused = new WeakSet<Socket>();
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
+    if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    void answer(refusalOf(error), socket, options);
+    // Each further piece of what can't be read is reported again.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    void refuse(refusalOf(error), socket, latest.get(socket), options);
   });
 }
 
@@ -24,20 +38,30 @@ function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
   return new Refusal(400, 'bad_request', 'The request is not valid HTTP.');
 }
 
-async function answer(refusal: Refusal, socket: Socket, options: Omit<AdmissionOptions, 'credentials'>): Promise<void> {
+/** @param latest the answer to the latest request that could be read, if there was one */
+async function refuse(refusal: Refusal, socket: Socket, latest: ServerResponse | undefined, options: Options): Promise<void> {
+  const text = await answerTo(refusal, socket, options);
+  // A client tells answers apart by their order, so earlier ones go first; but a request whose own body can't be read has this one.
+  const isOwed = latest !== undefined && !latest.writableFinished && !latest.destroyed;
+  if (isOwed && (latest.req.complete || latest.socket === null)) await once(latest, 'close');
+  const isAnswered = latest !== undefined && latest.headersSent && !latest.req.complete;
+  if (socket.writable) hangUp(socket, isAnswered ? '' : text);
+}
+
+async function answerTo(refusal: Refusal, socket: Socket, { log, ...limits }: Options): Promise<string> {
   const span = tracer('api-gateway').startSpan('unparsable request', { root: true });
   const requestId = span.spanContext().traceId;
   span.end();
-  const limits = limitHeaders(await chargeAddress(options, { socket, headers: {} }));
+  log.info({ status: refusal.status, trace_id: requestId }, 'unparsable request');
   const body = envelope(refusal, requestId);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'private, no-cache',
     'X-Request-Id': requestId,
-    ...limits,
+    ...limitHeaders(await chargeAddress(limits, { socket, headers: {} })),
     Connection: 'close',
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+  return `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\n${head.join('')}\r\n${body}`;
 }

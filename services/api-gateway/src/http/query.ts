@@ -12,7 +12,7 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
   for (const [name, value] of new URLSearchParams(start < 0 ? '' : url.slice(start))) {
     if (!Object.hasOwn(schema.shape, name)) {
       throw invalid(
-        name.toWellFormed().slice(0, 100),
+        name.slice(0, 100).toWellFormed() || 'a parameter without a name',
         `is no parameter of this path, which takes ${Object.keys(schema.shape).join(', ') || 'none'}`,
       );
     }
@@ -47,7 +47,7 @@ export function instant(rounding: 'up' | 'down') {
     const date = parseInstant(text, rounding);
     if (date) return date;
     context.addIssue(
-      / \d\d:\d\d$/.test(text)
+      /[Tt]\S+ \d\d:\d\d$/.test(text)
         ? 'must be an RFC 3339 date-time; a "+" in a URL means a space, so write the offset as %2B01:00 or use Z'
         : 'must be an RFC 3339 date-time with "Z" or an offset, such as 2026-01-31T00:00:00Z, in the years 0001 to 9999',
     );

@@ -54,8 +54,12 @@ export function toRefusal(thrown: unknown): Refusal {
     case 'unauthenticated':
       // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
       return error.reason === 'INVALID_API_KEY' ? unauthorized(error) : internal(error);
-    case 'unavailable':
+    case 'failed_precondition':
+      return error.reason === 'IDEMPOTENCY_KEY_REUSED' ? new Refusal(422, 'bad_request', error.message, {}, error) : internal(error);
     case 'aborted':
+      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT') return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
+    // falls through: a lost race, which may be tried again
+    case 'unavailable':
       return new Refusal(
         503,
         'internal_error',

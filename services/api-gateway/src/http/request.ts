@@ -39,7 +39,7 @@ export function callOf(response: Response): CallOptions {
  * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
  * must not choose our ids or our sampling. Measures and logs the request when it ends.
  */
-export function traceRequests(log: Logger, timeoutMs: number) {
+export function traceRequests(log: Logger, timeouts: { readTimeoutMs: number; writeTimeoutMs: number }) {
   const spans = tracer('api-gateway');
   const duration = meter('api-gateway').createHistogram('http.server.request.duration', {
     unit: 's',
@@ -51,6 +51,7 @@ export function traceRequests(log: Logger, timeoutMs: number) {
     const links = outside ? [{ context: outside }] : [];
     const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: true, links }, ROOT_CONTEXT);
     const gone = new AbortController();
+    const timeoutMs = request.method === 'POST' ? timeouts.writeTimeoutMs : timeouts.readTimeoutMs;
     const state: RequestState = { id: span.spanContext().traceId, span, deadline: Date.now() + timeoutMs, signal: gone.signal };
     states.set(response, state);
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });

@@ -5,6 +5,7 @@ import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { findProjects, type Role } from '../store/projects.ts';
 import { findUser } from '../store/users.ts';
 import { noSuchProject, noSuchUser } from './not-found.ts';
+import { requireText } from './settings.ts';
 
 export interface Membership {
   projectId: string;
@@ -27,7 +28,7 @@ export async function findMembership(
         ? 'member'
         : undefined;
   if (!role) throw invalid('role', 'must be lead or member');
-  const user = await findUser(query, organization, request.email);
+  const user = await findUser(query, organization, requireText('email', request.email, 3, 254));
   if (!user) throw noSuchUser();
   if ((await findProjects(query, organization, [projectId])).length === 0) throw noSuchProject();
   return { projectId, userId: user.userId, role };

@@ -4,7 +4,7 @@ import type { Database, Scope } from '@crs/kit/database';
 import { unavailable } from '@crs/kit/errors';
 import { signIdentity, type Identity } from '@crs/kit/identity';
 import type { Logger } from '@crs/kit/log';
-import { deleteCallerKeys, insertCallerKey, listCallerKeys, lockCallerKeys } from '../store/caller-keys.ts';
+import { deleteCallerKeys, insertCallerKey, listCallerKeys, lockCallerKeys, type CallerKeyRow } from '../store/caller-keys.ts';
 import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
 import { Seal } from './seal.ts';
 
@@ -56,14 +56,20 @@ export class Signer {
 
   async #reload(): Promise<void> {
     const scope: Scope = { organization: '', deadline: Date.now() + 5_000 };
-    const rows = await this.#db.transact(scope, async (query) => {
+    this.#keys = await this.#db.transact(scope, async (query) => {
       await lockCallerKeys(query);
-      const plan = planRotation(await listCallerKeys(query), new Date());
+      // Opened first: who has another secret must not make a successor that nobody else can open.
+      const keys = await this.#openAll(await listCallerKeys(query));
+      const plan = planRotation(keys, new Date());
+      if (!plan.createFrom && plan.drop.length === 0) return keys;
       if (plan.createFrom) await insertCallerKey(query, this.#create(plan.createFrom));
-      if (plan.drop.length > 0) await deleteCallerKeys(query, plan.drop);
-      return listCallerKeys(query);
+      await deleteCallerKeys(query, plan.drop);
+      return this.#openAll(await listCallerKeys(query));
     });
-    this.#keys = await Promise.all(
+  }
+
+  #openAll(rows: CallerKeyRow[]): Promise<LoadedKey[]> {
+    return Promise.all(
       rows.map(async ({ keyId, signFrom, publicJwk, privateKeySealed }) => {
         const pem = this.#seal.open(privateKeySealed).toString();
         return { keyId, signFrom, publicJwk, privateKey: await importPKCS8(pem, 'EdDSA') };

@@ -4,10 +4,12 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
 import { addMember } from './admin/add-member.ts';
+import { beginErasure } from './admin/begin-erasure.ts';
 import { createKey } from './admin/create-key.ts';
 import { createOperator } from './admin/create-operator.ts';
 import { createOrganization } from './admin/create-organization.ts';
 import { createUser } from './admin/create-user.ts';
+import { finishErasure } from './admin/finish-erasure.ts';
 import { importRecords } from './admin/import-records.ts';
 import { issueOperatorToken } from './admin/issue-operator-token.ts';
 import { listAudit } from './admin/list-audit.ts';
@@ -23,7 +25,10 @@ import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
 import { getVisibilityVersion } from './get-visibility-version.ts';
 import { getVisibleProjects } from './get-visible-projects.ts';
+import { grantProject } from './grant-project.ts';
 import { listCallerKeys } from './list-caller-keys.ts';
+import { listProjectPeople } from './list-project-people.ts';
+import { putProjectGrants } from './put-project-grants.ts';
 import { recordAudit } from './record-audit.ts';
 import { resolveProfiles } from './resolve-profiles.ts';
 import { resolveReferences } from './resolve-references.ts';
@@ -38,6 +43,9 @@ export function internalServices(context: Context) {
       getVisibilityVersion: getVisibilityVersion(context),
       resolveProfiles: resolveProfiles(context),
       resolveReferences: resolveReferences(context),
+      grantProject: grantProject(context),
+      listProjectPeople: listProjectPeople(context),
+      putProjectGrants: putProjectGrants(context),
       recordAudit: recordAudit(context),
     }),
   ];
@@ -59,6 +67,8 @@ export function adminServices(context: Context) {
       createKey: createKey(context),
       listKeys: listKeys(context),
       revokeKey: revokeKey(context),
+      beginErasure: beginErasure(context),
+      finishErasure: finishErasure(context),
       createOperator: createOperator(context),
       listOperators: listOperators(context),
       revokeOperator: revokeOperator(context),

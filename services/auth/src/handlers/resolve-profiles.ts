@@ -4,6 +4,7 @@ import { rpc } from '@crs/kit/grpc-server';
 import { fold } from '@crs/kit/text';
 import type { ResolveProfilesRequest, ResolveProfilesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
+import { requireText } from '../domain/settings.ts';
 import { findUsersByEmail } from '../store/users.ts';
 
 /** A lead and a hundred members. */
@@ -12,6 +13,7 @@ const MAX_EMAILS = 101;
 export function resolveProfiles({ db }: Context) {
   return rpc(['organization', 'user'], async (request: ResolveProfilesRequest, call): Promise<ResolveProfilesResponse> => {
     if (request.emails.length > MAX_EMAILS) throw invalid('emails', `must be at most ${MAX_EMAILS}`);
+    for (const email of request.emails) requireText('emails', email, 0, Infinity);
     const scope = scopeOf(call);
     const users = await db.transact(scope, (query) => findUsersByEmail(query, scope.organization, request.emails.map(fold)));
     const enabled = users.filter((user) => user.disabledAt === null);

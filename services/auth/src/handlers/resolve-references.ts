@@ -1,9 +1,10 @@
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
-import { fold } from '@crs/kit/text';
+import { fold, parseUuid } from '@crs/kit/text';
 import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
+import { requireText } from '../domain/settings.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findProjects } from '../store/projects.ts';
 import { findUsersByEmail } from '../store/users.ts';
@@ -14,6 +15,8 @@ export function resolveReferences({ db }: Context) {
   return rpc(['operator'], async (request: ResolveReferencesRequest, call): Promise<ResolveReferencesResponse> => {
     if (request.emails.length > MAX_REFERENCES) throw invalid('emails', `must be at most ${MAX_REFERENCES}`);
     if (request.projectIds.length > MAX_REFERENCES) throw invalid('project_ids', `must be at most ${MAX_REFERENCES}`);
+    for (const email of request.emails) requireText('emails', email, 0, Infinity);
+    if (!request.projectIds.every(parseUuid)) throw invalid('project_ids', 'must be UUIDs');
     const scope = operatorScope(call);
     const folded = request.emails.map(fold);
     return db.transact(scope, async (query) => {

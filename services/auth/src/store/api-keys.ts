@@ -31,7 +31,7 @@ export function findLiveKey(organization: string, keyId: string) {
     text: `select ${ORGANIZATION_COLUMNS.replace('created_at', 'organizations.created_at')},
         key_id as "keyId", read_only as "readOnly", (last_used_at is null or last_used_at < now() - interval '1 minute') as "useIsNews"
       from auth.api_keys join auth.organizations using (organization)
-      where organization = $1 and key_id = $2 and revoked_at is null and (expires_at is null or expires_at > now())`,
+      where organization = $1 and key_id = $2 and organizations.erasing_at is null and revoked_at is null and (expires_at is null or expires_at > now())`,
     values: [organization, keyId],
   };
 }
@@ -65,7 +65,7 @@ export async function insertApiKey(query: Query, organization: string, key: NewA
   const [row] = await query<ApiKeyRow>({
     name: 'insert_api_key',
     text: `insert into auth.api_keys (organization, key_id, digest, prefix, label, read_only, expires_at)
-      values ($1, $2, $3, $4, $5, $6, case when $7 > 0 then now() + $7 * interval '1 second' end) returning ${COLUMNS}`,
+      values ($1, $2, $3, $4, $5, $6, case when $7::bigint > 0 then now() + $7::bigint * interval '1 second' end) returning ${COLUMNS}`,
     values: [organization, key.keyId, key.digest, key.prefix, key.label, key.readOnly, key.expiresInSeconds],
   });
   return row!;

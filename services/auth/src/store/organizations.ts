@@ -26,7 +26,7 @@ export const ORGANIZATION_COLUMNS = `organization, name, write_surface as "write
 export async function findOrganization(query: Query, organization: string): Promise<OrganizationRow | undefined> {
   const [row] = await query<OrganizationRow>({
     name: 'find_organization',
-    text: `select ${ORGANIZATION_COLUMNS} from auth.organizations where organization = $1 for update`,
+    text: `select ${ORGANIZATION_COLUMNS} from auth.organizations where organization = $1 and erasing_at is null for no key update`,
     values: [organization],
   });
   return row;
@@ -35,7 +35,7 @@ export async function findOrganization(query: Query, organization: string): Prom
 export async function organizationExists(query: Query, organization: string): Promise<boolean> {
   const rows = await query({
     name: 'organization_exists',
-    text: 'select 1 from auth.organizations where organization = $1',
+    text: 'select 1 from auth.organizations where organization = $1 and erasing_at is null',
     values: [organization],
   });
   return rows.length > 0;
@@ -62,7 +62,7 @@ export async function insertOrganization(query: Query, organization: string, cha
 export async function updateOrganization(query: Query, organization: string, change: OrganizationChange): Promise<void> {
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return;
-  await query(built('update_organization', sql('auth.organizations').where({ organization }).update(columns)));
+  await query(built('update_organization', sql('auth.organizations').where({ organization, erasing_at: null }).update(columns)));
 }
 
 function columnsOf(change: OrganizationChange): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/database';
 
 /** The register of projects, who created them, and who has which role: who may see what. */
 export type Role = 'lead' | 'member';
@@ -9,44 +9,62 @@ export interface ProjectGrant {
   roles: { userId: string; role: Role }[];
 }
 
-export async function findProjectGrant(query: Query, organization: string, projectId: string): Promise<ProjectGrant | undefined> {
-  const [row] = await query<ProjectGrant>({
-    name: 'find_project_grant',
-    text: `select project_id as "projectId", created_by as "createdBy", coalesce((
-        select json_agg(json_build_object('userId', r.user_id, 'role', r.role))
-        from auth.project_roles r where r.organization = p.organization and r.project_id = p.project_id), '[]') as roles
-      from auth.projects p where organization = $1 and project_id = $2 for update`,
-    values: [organization, projectId],
+/** Registers a project that nobody has a role in yet. @returns false where it is registered already */
+export async function insertProject(query: Query, organization: string, projectId: string, createdBy: string | null): Promise<boolean> {
+  const rows = await query({
+    name: 'insert_project',
+    text: 'insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3) on conflict do nothing returning 1',
+    values: [organization, projectId, createdBy],
   });
-  return row;
+  return rows.length > 0;
 }
 
-/** Writes a project's creator and its roles, whole, and moves the version of everybody whose visible set may have changed. */
-export async function putProjectGrant(
-  query: Query,
-  organization: string,
-  grant: ProjectGrant,
-  before: ProjectGrant | undefined,
-): Promise<void> {
-  await query({
-    name: 'put_project',
-    text: `insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3)
-      on conflict (organization, project_id) do update set created_by = excluded.created_by`,
-    values: [organization, grant.projectId, grant.createdBy],
-  });
-  await query({
-    name: 'clear_project_roles',
-    text: 'delete from auth.project_roles where organization = $1 and project_id = $2',
-    values: [organization, grant.projectId],
-  });
-  await query({
-    name: 'insert_project_roles',
-    text: `insert into auth.project_roles (organization, project_id, user_id, role)
-      select $1, $2, * from unnest($3::uuid[], $4::text[]) on conflict do nothing`,
-    values: [organization, grant.projectId, grant.roles.map((r) => r.userId), grant.roles.map((r) => r.role)],
-  });
-  const concerned = [before, grant].flatMap((state) => (state ? [state.createdBy, ...state.roles.map((r) => r.userId)] : []));
-  await moveVersions(query, organization, [...new Set(concerned.filter((id) => id !== null))]);
+/** As it stands, with the creator locked until the transaction ends; undefined where the project is not registered. */
+export async function findProjectGrant(query: Query, organization: string, projectId: string): Promise<ProjectGrant | undefined> {
+  const values = [organization, projectId];
+  // The roles in a statement of their own, which sees what was committed while the first waited for the lock.
+  const [[project], roles] = await Promise.all([
+    query<Pick<ProjectGrant, 'createdBy'>>({
+      name: 'lock_project',
+      text: 'select created_by as "createdBy" from auth.projects where organization = $1 and project_id = $2 for no key update',
+      values,
+    }),
+    query<ProjectGrant['roles'][number]>({
+      name: 'find_project_roles',
+      text: 'select user_id as "userId", role from auth.project_roles where organization = $1 and project_id = $2',
+      values,
+    }),
+  ]);
+  return project && { projectId, createdBy: project.createdBy, roles };
+}
+
+/** Makes a registered project's creator and roles these, and moves the version of everybody who came in or went out. */
+export async function putProjectGrant(query: Query, organization: string, grant: ProjectGrant, createdBefore: string | null): Promise<void> {
+  const { projectId, createdBy } = grant;
+  const roles = [grant.roles.map((r) => r.userId), grant.roles.map((r) => r.role)];
+  const [, removed, added] = await Promise.all([
+    query({
+      name: 'put_project_creator',
+      text: `update auth.projects set created_by = $3
+        where organization = $1 and project_id = $2 and created_by is distinct from $3`,
+      values: [organization, projectId, createdBy],
+    }),
+    // What is removed, not what was read before: a role may have come in between.
+    query<{ userId: string }>({
+      name: 'remove_project_roles',
+      text: `delete from auth.project_roles where organization = $1 and project_id = $2
+        and (user_id, role) not in (select * from unnest($3::uuid[], $4::text[])) returning user_id as "userId"`,
+      values: [organization, projectId, ...roles],
+    }),
+    query<{ userId: string }>({
+      name: 'add_project_roles',
+      text: `insert into auth.project_roles (organization, project_id, user_id, role)
+        select $1, $2, * from unnest($3::uuid[], $4::text[]) on conflict do nothing returning user_id as "userId"`,
+      values: [organization, projectId, ...roles],
+    }),
+  ]);
+  const creators = createdBefore === createdBy ? [] : [createdBefore, createdBy].filter((id) => id !== null);
+  await moveVersions(query, organization, [...new Set([...creators, ...[...removed, ...added].map((role) => role.userId)])]);
 }
 
 /** @returns false where the role was there already */
@@ -83,13 +101,13 @@ export async function removeRole(
   return rows.length > 0;
 }
 
-/** In order of id, so that two transactions can't wait for each other. */
-async function moveVersions(query: Query, organization: string, userIds: string[]): Promise<void> {
+/** In order of id, and not against the roles' foreign keys, so that two transactions don't wait for each other. */
+export async function moveVersions(query: Query, organization: string, userIds: string[]): Promise<void> {
   if (userIds.length === 0) return;
   await query({
     name: 'move_visibility_versions',
     text: `update auth.users u set visibility_version = visibility_version + 1 from (
-        select user_id from auth.users where organization = $1 and user_id = any($2) order by user_id for update) locked
+        select user_id from auth.users where organization = $1 and user_id = any($2) order by user_id for no key update) locked
       where u.organization = $1 and u.user_id = locked.user_id`,
     values: [organization, userIds],
   });
@@ -99,10 +117,37 @@ async function moveVersions(query: Query, organization: string, userIds: string[
 export async function findProjects(query: Query, organization: string, projectIds: string[]): Promise<string[]> {
   const rows = await query<{ projectId: string }>({
     name: 'find_projects',
-    text: 'select project_id as "projectId" from auth.projects where organization = $1 and project_id = any($2::uuid[])',
+    text: 'select project_id as "projectId" from auth.projects where organization = $1 and project_id = any($2::uuid[]) and erasing_at is null',
     values: [organization, projectIds],
   });
   return rows.map((row) => row.projectId);
+}
+
+export interface PersonRow {
+  email: string;
+  name: string | null;
+  lead: boolean;
+}
+
+/** Who has a role in a project, by folded e-mail. */
+export function projectPeople(organization: string, projectId: string): Statement {
+  return {
+    name: 'project_people',
+    text: `select u.email, u.name, bool_or(r.role = 'lead') as lead
+      from auth.project_roles r join auth.users u using (organization, user_id)
+      where r.organization = $1 and r.project_id = $2 group by u.user_id, u.email, u.name, u.email_folded order by u.email_folded`,
+    values: [organization, projectId],
+  };
+}
+
+/** Whether the id belongs to a project whose deletion has begun and not ended. */
+export async function isErasing(query: Query, organization: string, projectId: string): Promise<boolean> {
+  const rows = await query({
+    name: 'is_project_erasing',
+    text: 'select 1 from auth.projects where organization = $1 and project_id = $2 and erasing_at is not null',
+    values: [organization, projectId],
+  });
+  return rows.length > 0;
 }
 
 export interface VisibleProjectRow {
@@ -121,9 +166,10 @@ export function visibleProjects(organization: string, userId: string) {
         from (
           select project_id, bool_or(via = 'created') as created, bool_or(via = 'lead') as lead, bool_or(via = 'member') as member
           from (
-            select project_id, 'created' as via from auth.projects where organization = $1 and created_by = $2
+            select project_id, 'created' as via from auth.projects where organization = $1 and created_by = $2 and erasing_at is null
             union all
-            select project_id, role from auth.project_roles where organization = $1 and user_id = $2
+            select r.project_id, r.role from auth.project_roles r join auth.projects p using (organization, project_id)
+              where r.organization = $1 and r.user_id = $2 and p.erasing_at is null
           ) ways group by project_id
         ) visible), '[]') as projects
       from auth.users u where u.organization = $1 and u.user_id = $2 and u.disabled_at is null`,

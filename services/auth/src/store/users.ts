@@ -15,7 +15,7 @@ const COLUMNS = `user_id as "userId", email, name, password_hash as "passwordHas
 export async function findUser(query: Query, organization: string, email: string): Promise<UserRow | undefined> {
   const [row] = await query<UserRow>({
     name: 'find_user',
-    text: `select ${COLUMNS} from auth.users where organization = $1 and email_folded = $2`,
+    text: `select ${COLUMNS} from auth.users where organization = $1 and email_folded = $2 and erasing_at is null`,
     values: [organization, fold(email)],
   });
   return row;
@@ -39,7 +39,7 @@ export function findUsersByEmail(
   return query({
     name: 'find_users_by_email',
     text: `select user_id as "userId", email, name, disabled_at as "disabledAt", email_folded as "emailFolded"
-      from auth.users where organization = $1 and email_folded = any($2)`,
+      from auth.users where organization = $1 and email_folded = any($2) and erasing_at is null`,
     values: [organization, foldedEmails],
   });
 }
@@ -79,7 +79,7 @@ export async function setUserDisabled(
   const [row] = await query<UserRow>({
     name: 'set_user_disabled',
     text: `update auth.users set disabled_at = case when $3 then coalesce(disabled_at, now()) end
-      where organization = $1 and email_folded = $2 returning ${COLUMNS}`,
+      where organization = $1 and email_folded = $2 and erasing_at is null returning ${COLUMNS}`,
     values: [organization, fold(email), disabled],
   });
   return row;

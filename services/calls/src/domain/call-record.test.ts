@@ -230,9 +230,12 @@ describe('an id that is left out', () => {
   });
 });
 
-test('a note without text is none', () => {
+test('a note without text still names its user', () => {
   expect(record({ notes: [{ email: 'ann@acme.example' }, { email: 'bob@acme.example', text: '' }] })).toMatchObject({
-    notes: [{ email: 'bob@acme.example', text: '' }],
+    notes: [
+      { email: 'ann@acme.example', text: null },
+      { email: 'bob@acme.example', text: '' },
+    ],
   });
 });
 

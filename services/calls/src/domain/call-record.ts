@@ -34,8 +34,8 @@ export interface CallRecord extends Omit<Call, 'createdAt' | 'updatedAt'> {
   createdAt: Date | null;
   /** E-mail of the user, as written. */
   conductedBy: string | null;
-  /** At most one a user, by e-mail as written. */
-  notes: { email: string; text: string }[];
+  /** At most one a user, by e-mail as written. Without text it is none, but names its user all the same. */
+  notes: { email: string; text: string | null }[];
 }
 
 export interface CallDeletion {
@@ -127,7 +127,7 @@ const call = z
       participants: line.participants,
       keyTakeaways: line.ktas,
       keyTakeawaysStatus: line.kta_approval_status,
-      notes: line.notes.flatMap(({ email: of, text }) => (text === null ? [] : { email: of, text })),
+      notes: line.notes,
       qaBlocks,
       rating: line.rating,
       segment: line.segment,

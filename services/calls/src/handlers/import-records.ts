@@ -19,13 +19,19 @@ import {
 
 type Resolved = Line<CallDeletion | ResolvedCall>;
 
+/** `updated_at` is taken in the transaction, and pollers reach back from it: what is written must not stay unseen for longer. */
+const MAX_TRANSACTION_MS = 30_000;
+/** Well below what auth answers at once, and what a message to it may hold. */
+const REFERENCES_AT_ONCE = 2_000;
+
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
     const { lines, errors } = readBatch(request, callLine, scope.organization);
     const { known, unknown } = await resolve(lines, (question) => auth.resolveReferences(question, call));
     if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
-    const counts = await importDb.transact(scope, (query, copy) => store(query, copy, scope.organization, known));
+    const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
+    const counts = await importDb.transact({ ...scope, deadline }, (query, copy) => store(query, copy, scope.organization, known));
     return { ...counts, errors: byLine([...errors, ...unknown]) };
   });
 }
@@ -41,21 +47,11 @@ async function resolve(
   lines: Line<CallRecord | CallDeletion>[],
   ask: Ask,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
-  const records = lines.flatMap(({ record }) => (record.deleted ? [] : record));
-  const emails = [
-    ...new Set(
-      records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]),
-    ),
-  ];
-  const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
-  const answer = await ask({ emails, projectIds });
-  const users = new Map(answer.users.map(({ email, userId }) => [email, userId]));
-  const projects = new Set(answer.projectIds);
-
+  const { users, projects, organizationExists } = await lookUp(lines.flatMap(({ record }) => (record.deleted ? [] : record)), ask);
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
   for (const { number, record } of lines) {
-    if (!answer.organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
+    if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
     else if (record.deleted) known.push({ number, record });
     else {
       const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
@@ -70,12 +66,28 @@ async function resolve(
       if (problem) unknown.push(refused(number, problem));
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
-        const notes = record.notes.map(({ email, text }) => ({ userId: users.get(email)!, text }));
+        const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
         known.push({ number, record: { record, conductedBy, notes } });
       }
     }
   }
   return { known, unknown };
+}
+
+/** The users by e-mail as written, and the projects, that the records name and that exist. */
+async function lookUp(records: CallRecord[], ask: Ask) {
+  const emails = [...new Set(records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]))];
+  const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
+  const users = new Map<string, string>();
+  const projects = new Set<string>();
+  let organizationExists;
+  do {
+    const answer = await ask({ emails: emails.splice(0, REFERENCES_AT_ONCE), projectIds: projectIds.splice(0, REFERENCES_AT_ONCE) });
+    for (const { email, userId } of answer.users) users.set(email, userId);
+    for (const id of answer.projectIds) projects.add(id);
+    organizationExists = answer.organizationExists;
+  } while (emails.length > 0 || projectIds.length > 0);
+  return { users, projects, organizationExists };
 }
 
 /** Where a call of the batch ends up, line by line. */
@@ -118,7 +130,7 @@ function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
   const { now } = fate;
   const createdAt = call.record.createdAt ?? now?.createdAt ?? time;
   const { recordHash, shownHash } = hashesOf(call, createdAt);
-  if (now?.recordHash.equals(recordHash) && now.shownHash.equals(shownHash)) return false;
+  if (now?.recordHash.equals(recordHash)) return false;
   const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
   fate.now = { callId: call.record.callId, createdAt, updatedAt, recordHash, shownHash };
   fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };

@@ -1,7 +1,9 @@
 import { bind } from '@crs/kit/grpc-server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
+import { erase } from './erase.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { importRecords } from './import-records.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
@@ -18,5 +20,5 @@ export function internalServices(context: Context) {
 
 /** What operators do. */
 export function adminServices(context: Context) {
-  return [bind(ImportServiceService, { importRecords: importRecords(context) })];
+  return [bind(ImportServiceService, { importRecords: importRecords(context) }), bind(ErasureServiceService, { erase: erase(context) })];
 }

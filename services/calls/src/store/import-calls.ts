@@ -30,14 +30,15 @@ export interface CallWrite extends ResolvedCall {
 
 /**
  * One import of an organization writes at a time: what is read before writing then holds, and the rollup's rows can't deadlock.
- * Held until the transaction ends. @returns the transaction's time
+ * Held until the transaction ends. @returns the time from when it is held, so that later writes bear later times
  */
 export async function lockImports(query: Query, organization: string): Promise<Date> {
-  const [row] = await query<{ now: Date }>({
+  await query({
     name: 'lock_imports',
-    text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0)), now()::timestamptz(3) as now`,
+    text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0))`,
     values: [organization],
   });
+  const [row] = await query<{ now: Date }>({ name: 'import_time', text: `select date_trunc('milliseconds', clock_timestamp()) as now` });
   return row!.now;
 }
 
@@ -50,15 +51,13 @@ export function findStored(query: Query, organization: string, callIds: string[]
   });
 }
 
-/** Of the record as a whole, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
-export function hashesOf(
-  { record, conductedBy, notes }: ResolvedCall,
-  createdAt: Date | null,
-): { recordHash: Buffer; shownHash: Buffer } {
-  const { conductedBy: _email, notes: _notes, createdAt: _created, ...shown } = record;
+/** Of all that is stored of a call, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
+export function hashesOf({ record, conductedBy, notes }: ResolvedCall, createdAt: Date): { recordHash: Buffer; shownHash: Buffer } {
+  const { conductedBy: _email, notes: _notes, ...shown } = record;
   const shownText = JSON.stringify({ ...shown, createdAt });
-  const whole = JSON.stringify([shownText, conductedBy, notes, record.createdAt]);
-  return { shownHash: sha256(shownText), recordHash: sha256(whole) };
+  // Notes are stored in no order.
+  const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
+  return { shownHash: sha256(shownText), recordHash: sha256(JSON.stringify([shownText, conductedBy, byUser])) };
 }
 
 function sha256(text: string): Buffer {

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import { command, connected, type Connect } from '../command.ts';
-import type { Connection } from '../connection.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
-import type { Send } from '../import/run.ts';
 import type { Refusal } from '../import/route.ts';
 
 const MAX_ERRORS = 1_000;
@@ -27,8 +25,9 @@ Examples:
 }
 
 async function importFile(file: string, options: OutputOptions, connect: Connect): Promise<void> {
-  const [{ run, ImportStopped }, { retrying }, { display }, { openSource }] = await Promise.all([
+  const [{ run, ImportStopped }, { sender }, { retrying }, { display }, { openSource }] = await Promise.all([
     import('../import/run.ts'),
+    import('../import/send.ts'),
     import('../import/retry.ts'),
     import('../import/progress.ts'),
     import('../import/source.ts'),
@@ -65,10 +64,6 @@ async function importFile(file: string, options: OutputOptions, connect: Connect
       throw error instanceof ImportStopped ? stopped(error.doneThrough, error.cause) : error;
     }
   });
-}
-
-function sender({ importers, operator }: Connection): Send {
-  return async ({ service, organization, lines }) => importers[service].importRecords({ lines }, await operator(organization));
 }
 
 function sentence({ line, field, reason }: Refusal): string {

@@ -3,6 +3,7 @@ import type { Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 import { allowedFields, onOff, organizationId, rateLimit } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
+import { Failure } from '../failure.ts';
 import { details, instant, show, table, type OutputOptions } from '../output.ts';
 
 /** `crs org`: organizations and their settings. */
@@ -29,6 +30,21 @@ export function orgCommands(program: Command, connect: Connect): void {
       return connected(connect, async ({ auth, operator }) => {
         const { organization } = await auth.updateOrganization({ settings }, await operator(id));
         showOrganization(options, organization!);
+      });
+    });
+
+  const remove = command(org, 'delete', 'delete an organization with everything in it, for good')
+    .argument('<id>', 'id of the organization', organizationId)
+    .option('--yes', 'yes, delete it; there is no way back')
+    .addHelpText('after', '\nRun it again to finish a deletion that was interrupted.')
+    .action((id: string, options: { yes?: boolean } & OutputOptions) => {
+      if (!options.yes) remove.error(`error: this deletes ${id} with all its users, projects and calls; add --yes to do so`);
+      return connected(connect, async (connection) => {
+        const { erase } = await import('../erasure.ts');
+        if (!(await erase(connection, id, { $case: 'organization', value: true }))) {
+          throw new Failure('not_found', 'There is no organization with this id. "org list" shows those that exist.');
+        }
+        show(options, { organization_id: id, deleted: true }, () => `${id} is deleted.`);
       });
     });
 

@@ -22,7 +22,9 @@ export function statusCommand(program: Command, connect: Connect): void {
         // Asks as operators do, so it finds a bad credential too.
         measure('auth', addresses.auth, () => askAuth(connection)),
         // Needs no token, so it tells also while auth is away.
-        measure('calls', addresses.calls, () => checkHealth('calls', addresses.calls)),
+        ...(['projects', 'calls', 'entities'] as const).map((service) =>
+          measure(service, addresses[service], () => checkHealth(service, addresses[service])),
+        ),
       ]);
       const ok = services.every(({ up }) => up);
       show(options, { ok, data: services }, () =>

@@ -3,14 +3,17 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { Service } from '../config.ts';
 import type { Line } from './lines.ts';
 
-/** Who stores each type of record, and who deletes it; absent: no service of this version does. */
-const RECORD_TYPES = new Map<string, { storedBy?: Service; deletedBy?: Service }>([
+/** Who takes a line: the service that owns the record, or several, one after the other. */
+export type Taker = Service | 'erasure';
+
+/** Who stores each type of record, and who deletes it; absent: it can't be deleted by import. */
+const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['organization', { storedBy: 'auth' }],
-  ['user', { storedBy: 'auth' }],
-  ['billing_office', {}],
-  ['project', { storedBy: 'auth' }],
+  ['user', { storedBy: 'auth', deletedBy: 'erasure' }],
+  ['billing_office', { storedBy: 'projects' }],
+  ['project', { storedBy: 'projects', deletedBy: 'erasure' }],
   ['call', { storedBy: 'calls', deletedBy: 'calls' }],
-  ['entity', {}],
+  ['entity', { storedBy: 'entities', deletedBy: 'entities' }],
 ]);
 
 /** A line that a service has to take. */
@@ -18,7 +21,7 @@ export interface RoutedLine {
   number: number;
   bytes: Buffer;
   organization: string;
-  service: Service;
+  service: Taker;
   /** Neighbouring lines of one group don't refer to each other: their order counts within an organization only. */
   group: string;
 }
@@ -48,9 +51,8 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (type === undefined) return refuse('type', 'is required');
   const target = typeof type === 'string' ? RECORD_TYPES.get(type) : undefined;
   if (!target || typeof type !== 'string') return refuse('type', `must be one of ${[...RECORD_TYPES.keys()].join(', ')}`);
-  if (!target.storedBy) return refuse('type', 'is not stored by this version');
   const service = deleted === true ? target.deletedBy : target.storedBy;
-  if (!service) return refuse('deleted', 'is not possible for this type in this version');
+  if (!service) return refuse('deleted', type === 'organization' ? 'is not possible by import; use "crs org delete"' : 'is not possible for this type');
 
   const field = type === 'organization' ? 'id' : 'organization';
   const organization = (record as Record<string, unknown>)[field];

@@ -1,11 +1,10 @@
 import type { ImportLine, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
-import type { Service } from '../config.ts';
 import { readLines } from './lines.ts';
-import { route, type Refusal, type RoutedLine } from './route.ts';
+import { route, type Refusal, type RoutedLine, type Taker } from './route.ts';
 
 /** Lines of one organization and one group, in file order: at most 1,000 and 16 MiB. */
 export interface Batch {
-  service: Service;
+  service: Taker;
   organization: string;
   lines: ImportLine[];
 }

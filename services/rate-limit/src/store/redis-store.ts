@@ -103,7 +103,7 @@ export class RedisStore implements CounterStore {
       this.#connection = undefined;
       connection.destroy();
       attempted();
-      return;
+      await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
     }
   }
 }

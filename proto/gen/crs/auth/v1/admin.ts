@@ -241,6 +241,35 @@ export interface RevokeKeyResponse {
   apiKey: ApiKey | undefined;
 }
 
+/** What is to be deleted. */
+export interface ErasureTarget {
+  target:
+    | //
+    /** The token's organization. */
+    { $case: "organization"; value: boolean }
+    | { $case: "projectId"; value: string }
+    | { $case: "email"; value: string }
+    | undefined;
+}
+
+export interface BeginErasureRequest {
+  target: ErasureTarget | undefined;
+}
+
+export interface BeginErasureResponse {
+  /** False: there is no such thing, and nothing to go on with. */
+  found: boolean;
+  /** Of a user: by which the other services know them. */
+  userId: string;
+}
+
+export interface FinishErasureRequest {
+  target: ErasureTarget | undefined;
+}
+
+export interface FinishErasureResponse {
+}
+
 /** Somebody who may use the admin listener. */
 export interface Operator {
   name: string;
@@ -2736,6 +2765,409 @@ export const RevokeKeyResponse: MessageFns<RevokeKeyResponse> = {
   },
 };
 
+function createBaseErasureTarget(): ErasureTarget {
+  return { target: undefined };
+}
+
+export const ErasureTarget: MessageFns<ErasureTarget> = {
+  encode(message: ErasureTarget, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.target?.$case) {
+      case "organization":
+        writer.uint32(8).bool(message.target.value);
+        break;
+      case "projectId":
+        writer.uint32(18).string(message.target.value);
+        break;
+      case "email":
+        writer.uint32(26).string(message.target.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ErasureTarget {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseErasureTarget();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.target = { $case: "organization", value: reader.bool() };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.target = { $case: "projectId", value: reader.string() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.target = { $case: "email", value: reader.string() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ErasureTarget {
+    return {
+      target: isSet(object.organization)
+        ? { $case: "organization", value: globalThis.Boolean(object.organization) }
+        : isSet(object.projectId)
+        ? { $case: "projectId", value: globalThis.String(object.projectId) }
+        : isSet(object.project_id)
+        ? { $case: "projectId", value: globalThis.String(object.project_id) }
+        : isSet(object.email)
+        ? { $case: "email", value: globalThis.String(object.email) }
+        : undefined,
+    };
+  },
+
+  toJSON(message: ErasureTarget): unknown {
+    const obj: any = {};
+    if (message.target?.$case === "organization") {
+      obj.organization = message.target.value;
+    } else if (message.target?.$case === "projectId") {
+      obj.projectId = message.target.value;
+    } else if (message.target?.$case === "email") {
+      obj.email = message.target.value;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ErasureTarget>): ErasureTarget {
+    return ErasureTarget.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ErasureTarget>): ErasureTarget {
+    const message = createBaseErasureTarget();
+    switch (object.target?.$case) {
+      case "organization": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "organization", value: object.target.value };
+        }
+        break;
+      }
+      case "projectId": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "projectId", value: object.target.value };
+        }
+        break;
+      }
+      case "email": {
+        if (object.target?.value !== undefined && object.target?.value !== null) {
+          message.target = { $case: "email", value: object.target.value };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseBeginErasureRequest(): BeginErasureRequest {
+  return { target: undefined };
+}
+
+export const BeginErasureRequest: MessageFns<BeginErasureRequest> = {
+  encode(message: BeginErasureRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.target !== undefined) {
+      ErasureTarget.encode(message.target, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginErasureRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.target = ErasureTarget.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): BeginErasureRequest {
+    return { target: isSet(object.target) ? ErasureTarget.fromJSON(object.target) : undefined };
+  },
+
+  toJSON(message: BeginErasureRequest): unknown {
+    const obj: any = {};
+    if (message.target !== undefined) {
+      obj.target = ErasureTarget.toJSON(message.target);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
+    return BeginErasureRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BeginErasureRequest>): BeginErasureRequest {
+    const message = createBaseBeginErasureRequest();
+    message.target = (object.target !== undefined && object.target !== null)
+      ? ErasureTarget.fromPartial(object.target)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseBeginErasureResponse(): BeginErasureResponse {
+  return { found: false, userId: "" };
+}
+
+export const BeginErasureResponse: MessageFns<BeginErasureResponse> = {
+  encode(message: BeginErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.found !== false) {
+      writer.uint32(8).bool(message.found);
+    }
+    if (message.userId !== "") {
+      writer.uint32(18).string(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginErasureResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginErasureResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.found = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): BeginErasureResponse {
+    return {
+      found: isSet(object.found) ? globalThis.Boolean(object.found) : false,
+      userId: isSet(object.userId)
+        ? globalThis.String(object.userId)
+        : isSet(object.user_id)
+        ? globalThis.String(object.user_id)
+        : "",
+    };
+  },
+
+  toJSON(message: BeginErasureResponse): unknown {
+    const obj: any = {};
+    if (message.found !== false) {
+      obj.found = message.found;
+    }
+    if (message.userId !== "") {
+      obj.userId = message.userId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
+    return BeginErasureResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BeginErasureResponse>): BeginErasureResponse {
+    const message = createBaseBeginErasureResponse();
+    message.found = object.found ?? false;
+    message.userId = object.userId ?? "";
+    return message;
+  },
+};
+
+function createBaseFinishErasureRequest(): FinishErasureRequest {
+  return { target: undefined };
+}
+
+export const FinishErasureRequest: MessageFns<FinishErasureRequest> = {
+  encode(message: FinishErasureRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.target !== undefined) {
+      ErasureTarget.encode(message.target, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FinishErasureRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFinishErasureRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.target = ErasureTarget.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FinishErasureRequest {
+    return { target: isSet(object.target) ? ErasureTarget.fromJSON(object.target) : undefined };
+  },
+
+  toJSON(message: FinishErasureRequest): unknown {
+    const obj: any = {};
+    if (message.target !== undefined) {
+      obj.target = ErasureTarget.toJSON(message.target);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FinishErasureRequest>): FinishErasureRequest {
+    return FinishErasureRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FinishErasureRequest>): FinishErasureRequest {
+    const message = createBaseFinishErasureRequest();
+    message.target = (object.target !== undefined && object.target !== null)
+      ? ErasureTarget.fromPartial(object.target)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseFinishErasureResponse(): FinishErasureResponse {
+  return {};
+}
+
+export const FinishErasureResponse: MessageFns<FinishErasureResponse> = {
+  encode(_: FinishErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FinishErasureResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFinishErasureResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): FinishErasureResponse {
+    return {};
+  },
+
+  toJSON(_: FinishErasureResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<FinishErasureResponse>): FinishErasureResponse {
+    return FinishErasureResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<FinishErasureResponse>): FinishErasureResponse {
+    const message = createBaseFinishErasureResponse();
+    return message;
+  },
+};
+
 function createBaseOperator(): Operator {
   return { name: "", createdAt: undefined, revokedAt: undefined };
 }
@@ -3668,6 +4100,28 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeKeyResponse): Buffer => Buffer.from(RevokeKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
+  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  beginErasure: {
+    path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: BeginErasureRequest): Buffer => Buffer.from(BeginErasureRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): BeginErasureRequest => BeginErasureRequest.decode(value),
+    responseSerialize: (value: BeginErasureResponse): Buffer =>
+      Buffer.from(BeginErasureResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): BeginErasureResponse => BeginErasureResponse.decode(value),
+  },
+  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  finishErasure: {
+    path: "/crs.auth.v1.AuthAdminService/FinishErasure" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: FinishErasureRequest): Buffer => Buffer.from(FinishErasureRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FinishErasureRequest => FinishErasureRequest.decode(value),
+    responseSerialize: (value: FinishErasureResponse): Buffer =>
+      Buffer.from(FinishErasureResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FinishErasureResponse => FinishErasureResponse.decode(value),
+  },
   /** Creates an operator credential, shown once. The token must be for no organization. */
   createOperator: {
     path: "/crs.auth.v1.AuthAdminService/CreateOperator" as const,
@@ -3743,6 +4197,10 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key for good; again changes nothing. Not found: no such key in this organization. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
+  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
+  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
   /** Creates an operator credential, shown once. The token must be for no organization. */
   createOperator: handleUnaryCall<CreateOperatorRequest, CreateOperatorResponse>;
   /** Operators by name. The token must be for no organization. */
@@ -3948,6 +4406,38 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
+  ): ClientUnaryCall;
+  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  beginErasure(
+    request: BeginErasureRequest,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  beginErasure(
+    request: BeginErasureRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  beginErasure(
+    request: BeginErasureRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
+  ): ClientUnaryCall;
+  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  finishErasure(
+    request: FinishErasureRequest,
+    callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
+  ): ClientUnaryCall;
+  finishErasure(
+    request: FinishErasureRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
+  ): ClientUnaryCall;
+  finishErasure(
+    request: FinishErasureRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
   ): ClientUnaryCall;
   /** Creates an operator credential, shown once. The token must be for no organization. */
   createOperator(

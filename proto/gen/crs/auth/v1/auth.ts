@@ -128,6 +128,65 @@ export interface UserReference {
   userId: string;
 }
 
+export interface GrantProjectRequest {
+  projectId: string;
+  leadUserId: string;
+  memberUserIds: string[];
+}
+
+export interface GrantProjectResponse {
+}
+
+export interface ListProjectPeopleRequest {
+  projectId: string;
+}
+
+export interface ListProjectPeopleResponse {
+  people: ProjectPerson[];
+}
+
+/** A user with a role in a project. */
+export interface ProjectPerson {
+  email: string;
+  name?:
+    | string
+    | undefined;
+  /** Lead, whatever else they are. */
+  lead: boolean;
+}
+
+export interface PutProjectGrantsRequest {
+  /** At most 1,000. */
+  grants: ProjectGrant[];
+}
+
+/** Who created a project and who has which role in it. */
+export interface ProjectGrant {
+  projectId: string;
+  /** E-mail of a user; absent: nobody known. */
+  createdBy?: string | undefined;
+  members: ProjectGrant_Member[];
+}
+
+/** A role by e-mail. */
+export interface ProjectGrant_Member {
+  email: string;
+  lead: boolean;
+}
+
+export interface PutProjectGrantsResponse {
+  outcomes: GrantOutcome[];
+}
+
+/** What became of a grant. */
+export interface GrantOutcome {
+  changed: boolean;
+  /** Path of the import record's field that can't be resolved; empty: stored. */
+  refusedField: string;
+  /** Reads on from the field. */
+  refusedReason: string;
+}
+
 export interface RecordAuditRequest {
   /** For example `calls.import`. */
   action: string;
@@ -1595,6 +1654,859 @@ export const UserReference: MessageFns<UserReference> = {
   },
 };
 
+function createBaseGrantProjectRequest(): GrantProjectRequest {
+  return { projectId: "", leadUserId: "", memberUserIds: [] };
+}
+
+export const GrantProjectRequest: MessageFns<GrantProjectRequest> = {
+  encode(message: GrantProjectRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectId !== "") {
+      writer.uint32(10).string(message.projectId);
+    }
+    if (message.leadUserId !== "") {
+      writer.uint32(18).string(message.leadUserId);
+    }
+    for (const v of message.memberUserIds) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantProjectRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrantProjectRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.leadUserId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.memberUserIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GrantProjectRequest {
+    return {
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      leadUserId: isSet(object.leadUserId)
+        ? globalThis.String(object.leadUserId)
+        : isSet(object.lead_user_id)
+        ? globalThis.String(object.lead_user_id)
+        : "",
+      memberUserIds: globalThis.Array.isArray(object?.memberUserIds)
+        ? object.memberUserIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.member_user_ids)
+        ? object.member_user_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: GrantProjectRequest): unknown {
+    const obj: any = {};
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.leadUserId !== "") {
+      obj.leadUserId = message.leadUserId;
+    }
+    if (message.memberUserIds?.length) {
+      obj.memberUserIds = message.memberUserIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GrantProjectRequest>): GrantProjectRequest {
+    return GrantProjectRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GrantProjectRequest>): GrantProjectRequest {
+    const message = createBaseGrantProjectRequest();
+    message.projectId = object.projectId ?? "";
+    message.leadUserId = object.leadUserId ?? "";
+    message.memberUserIds = object.memberUserIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseGrantProjectResponse(): GrantProjectResponse {
+  return {};
+}
+
+export const GrantProjectResponse: MessageFns<GrantProjectResponse> = {
+  encode(_: GrantProjectResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantProjectResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrantProjectResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GrantProjectResponse {
+    return {};
+  },
+
+  toJSON(_: GrantProjectResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GrantProjectResponse>): GrantProjectResponse {
+    return GrantProjectResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GrantProjectResponse>): GrantProjectResponse {
+    const message = createBaseGrantProjectResponse();
+    return message;
+  },
+};
+
+function createBaseListProjectPeopleRequest(): ListProjectPeopleRequest {
+  return { projectId: "" };
+}
+
+export const ListProjectPeopleRequest: MessageFns<ListProjectPeopleRequest> = {
+  encode(message: ListProjectPeopleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectId !== "") {
+      writer.uint32(10).string(message.projectId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListProjectPeopleRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListProjectPeopleRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListProjectPeopleRequest {
+    return {
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ListProjectPeopleRequest): unknown {
+    const obj: any = {};
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListProjectPeopleRequest>): ListProjectPeopleRequest {
+    return ListProjectPeopleRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListProjectPeopleRequest>): ListProjectPeopleRequest {
+    const message = createBaseListProjectPeopleRequest();
+    message.projectId = object.projectId ?? "";
+    return message;
+  },
+};
+
+function createBaseListProjectPeopleResponse(): ListProjectPeopleResponse {
+  return { people: [] };
+}
+
+export const ListProjectPeopleResponse: MessageFns<ListProjectPeopleResponse> = {
+  encode(message: ListProjectPeopleResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.people) {
+      ProjectPerson.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListProjectPeopleResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListProjectPeopleResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.people.push(ProjectPerson.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListProjectPeopleResponse {
+    return {
+      people: globalThis.Array.isArray(object?.people) ? object.people.map((e: any) => ProjectPerson.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: ListProjectPeopleResponse): unknown {
+    const obj: any = {};
+    if (message.people?.length) {
+      obj.people = message.people.map((e) => ProjectPerson.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListProjectPeopleResponse>): ListProjectPeopleResponse {
+    return ListProjectPeopleResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListProjectPeopleResponse>): ListProjectPeopleResponse {
+    const message = createBaseListProjectPeopleResponse();
+    message.people = object.people?.map((e) => ProjectPerson.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProjectPerson(): ProjectPerson {
+  return { email: "", name: undefined, lead: false };
+}
+
+export const ProjectPerson: MessageFns<ProjectPerson> = {
+  encode(message: ProjectPerson, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.lead !== false) {
+      writer.uint32(24).bool(message.lead);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectPerson {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectPerson();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.lead = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ProjectPerson {
+    return {
+      email: isSet(object.email) ? globalThis.String(object.email) : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : undefined,
+      lead: isSet(object.lead) ? globalThis.Boolean(object.lead) : false,
+    };
+  },
+
+  toJSON(message: ProjectPerson): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    if (message.name !== undefined) {
+      obj.name = message.name;
+    }
+    if (message.lead !== false) {
+      obj.lead = message.lead;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ProjectPerson>): ProjectPerson {
+    return ProjectPerson.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectPerson>): ProjectPerson {
+    const message = createBaseProjectPerson();
+    message.email = object.email ?? "";
+    message.name = object.name ?? undefined;
+    message.lead = object.lead ?? false;
+    return message;
+  },
+};
+
+function createBasePutProjectGrantsRequest(): PutProjectGrantsRequest {
+  return { grants: [] };
+}
+
+export const PutProjectGrantsRequest: MessageFns<PutProjectGrantsRequest> = {
+  encode(message: PutProjectGrantsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.grants) {
+      ProjectGrant.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutProjectGrantsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutProjectGrantsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.grants.push(ProjectGrant.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): PutProjectGrantsRequest {
+    return {
+      grants: globalThis.Array.isArray(object?.grants) ? object.grants.map((e: any) => ProjectGrant.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: PutProjectGrantsRequest): unknown {
+    const obj: any = {};
+    if (message.grants?.length) {
+      obj.grants = message.grants.map((e) => ProjectGrant.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<PutProjectGrantsRequest>): PutProjectGrantsRequest {
+    return PutProjectGrantsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutProjectGrantsRequest>): PutProjectGrantsRequest {
+    const message = createBasePutProjectGrantsRequest();
+    message.grants = object.grants?.map((e) => ProjectGrant.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProjectGrant(): ProjectGrant {
+  return { projectId: "", createdBy: undefined, members: [] };
+}
+
+export const ProjectGrant: MessageFns<ProjectGrant> = {
+  encode(message: ProjectGrant, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectId !== "") {
+      writer.uint32(10).string(message.projectId);
+    }
+    if (message.createdBy !== undefined) {
+      writer.uint32(18).string(message.createdBy);
+    }
+    for (const v of message.members) {
+      ProjectGrant_Member.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectGrant {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectGrant();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.createdBy = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.members.push(ProjectGrant_Member.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ProjectGrant {
+    return {
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      createdBy: isSet(object.createdBy)
+        ? globalThis.String(object.createdBy)
+        : isSet(object.created_by)
+        ? globalThis.String(object.created_by)
+        : undefined,
+      members: globalThis.Array.isArray(object?.members)
+        ? object.members.map((e: any) => ProjectGrant_Member.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ProjectGrant): unknown {
+    const obj: any = {};
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.createdBy !== undefined) {
+      obj.createdBy = message.createdBy;
+    }
+    if (message.members?.length) {
+      obj.members = message.members.map((e) => ProjectGrant_Member.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ProjectGrant>): ProjectGrant {
+    return ProjectGrant.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectGrant>): ProjectGrant {
+    const message = createBaseProjectGrant();
+    message.projectId = object.projectId ?? "";
+    message.createdBy = object.createdBy ?? undefined;
+    message.members = object.members?.map((e) => ProjectGrant_Member.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProjectGrant_Member(): ProjectGrant_Member {
+  return { email: "", lead: false };
+}
+
+export const ProjectGrant_Member: MessageFns<ProjectGrant_Member> = {
+  encode(message: ProjectGrant_Member, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    if (message.lead !== false) {
+      writer.uint32(16).bool(message.lead);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectGrant_Member {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectGrant_Member();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.lead = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ProjectGrant_Member {
+    return {
+      email: isSet(object.email) ? globalThis.String(object.email) : "",
+      lead: isSet(object.lead) ? globalThis.Boolean(object.lead) : false,
+    };
+  },
+
+  toJSON(message: ProjectGrant_Member): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    if (message.lead !== false) {
+      obj.lead = message.lead;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ProjectGrant_Member>): ProjectGrant_Member {
+    return ProjectGrant_Member.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectGrant_Member>): ProjectGrant_Member {
+    const message = createBaseProjectGrant_Member();
+    message.email = object.email ?? "";
+    message.lead = object.lead ?? false;
+    return message;
+  },
+};
+
+function createBasePutProjectGrantsResponse(): PutProjectGrantsResponse {
+  return { outcomes: [] };
+}
+
+export const PutProjectGrantsResponse: MessageFns<PutProjectGrantsResponse> = {
+  encode(message: PutProjectGrantsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.outcomes) {
+      GrantOutcome.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutProjectGrantsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutProjectGrantsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.outcomes.push(GrantOutcome.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): PutProjectGrantsResponse {
+    return {
+      outcomes: globalThis.Array.isArray(object?.outcomes)
+        ? object.outcomes.map((e: any) => GrantOutcome.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: PutProjectGrantsResponse): unknown {
+    const obj: any = {};
+    if (message.outcomes?.length) {
+      obj.outcomes = message.outcomes.map((e) => GrantOutcome.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<PutProjectGrantsResponse>): PutProjectGrantsResponse {
+    return PutProjectGrantsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutProjectGrantsResponse>): PutProjectGrantsResponse {
+    const message = createBasePutProjectGrantsResponse();
+    message.outcomes = object.outcomes?.map((e) => GrantOutcome.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseGrantOutcome(): GrantOutcome {
+  return { changed: false, refusedField: "", refusedReason: "" };
+}
+
+export const GrantOutcome: MessageFns<GrantOutcome> = {
+  encode(message: GrantOutcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.changed !== false) {
+      writer.uint32(8).bool(message.changed);
+    }
+    if (message.refusedField !== "") {
+      writer.uint32(18).string(message.refusedField);
+    }
+    if (message.refusedReason !== "") {
+      writer.uint32(26).string(message.refusedReason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantOutcome {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGrantOutcome();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.changed = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.refusedField = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.refusedReason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GrantOutcome {
+    return {
+      changed: isSet(object.changed) ? globalThis.Boolean(object.changed) : false,
+      refusedField: isSet(object.refusedField)
+        ? globalThis.String(object.refusedField)
+        : isSet(object.refused_field)
+        ? globalThis.String(object.refused_field)
+        : "",
+      refusedReason: isSet(object.refusedReason)
+        ? globalThis.String(object.refusedReason)
+        : isSet(object.refused_reason)
+        ? globalThis.String(object.refused_reason)
+        : "",
+    };
+  },
+
+  toJSON(message: GrantOutcome): unknown {
+    const obj: any = {};
+    if (message.changed !== false) {
+      obj.changed = message.changed;
+    }
+    if (message.refusedField !== "") {
+      obj.refusedField = message.refusedField;
+    }
+    if (message.refusedReason !== "") {
+      obj.refusedReason = message.refusedReason;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GrantOutcome>): GrantOutcome {
+    return GrantOutcome.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GrantOutcome>): GrantOutcome {
+    const message = createBaseGrantOutcome();
+    message.changed = object.changed ?? false;
+    message.refusedField = object.refusedField ?? "";
+    message.refusedReason = object.refusedReason ?? "";
+    return message;
+  },
+};
+
 function createBaseRecordAuditRequest(): RecordAuditRequest {
   return { action: "", target: "" };
 }
@@ -2024,6 +2936,44 @@ export const AuthServiceService = {
       Buffer.from(ResolveReferencesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResolveReferencesResponse => ResolveReferencesResponse.decode(value),
   },
+  /**
+   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
+   * Admits organizations with the write surface.
+   */
+  grantProject: {
+    path: "/crs.auth.v1.AuthService/GrantProject" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GrantProjectRequest): Buffer => Buffer.from(GrantProjectRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GrantProjectRequest => GrantProjectRequest.decode(value),
+    responseSerialize: (value: GrantProjectResponse): Buffer =>
+      Buffer.from(GrantProjectResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GrantProjectResponse => GrantProjectResponse.decode(value),
+  },
+  /** Who has which role in a project, by e-mail. Admits organizations. */
+  listProjectPeople: {
+    path: "/crs.auth.v1.AuthService/ListProjectPeople" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListProjectPeopleRequest): Buffer =>
+      Buffer.from(ListProjectPeopleRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListProjectPeopleRequest => ListProjectPeopleRequest.decode(value),
+    responseSerialize: (value: ListProjectPeopleResponse): Buffer =>
+      Buffer.from(ListProjectPeopleResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListProjectPeopleResponse => ListProjectPeopleResponse.decode(value),
+  },
+  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  putProjectGrants: {
+    path: "/crs.auth.v1.AuthService/PutProjectGrants" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PutProjectGrantsRequest): Buffer =>
+      Buffer.from(PutProjectGrantsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PutProjectGrantsRequest => PutProjectGrantsRequest.decode(value),
+    responseSerialize: (value: PutProjectGrantsResponse): Buffer =>
+      Buffer.from(PutProjectGrantsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PutProjectGrantsResponse => PutProjectGrantsResponse.decode(value),
+  },
   /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
   recordAudit: {
     path: "/crs.auth.v1.AuthService/RecordAudit" as const,
@@ -2052,6 +3002,15 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /** Which users (disabled ones too) and projects of the operator's organization exist: the references of an import batch. Admits operators. */
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
+  /**
+   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
+   * Admits organizations with the write surface.
+   */
+  grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
+  /** Who has which role in a project, by e-mail. Admits organizations. */
+  listProjectPeople: handleUnaryCall<ListProjectPeopleRequest, ListProjectPeopleResponse>;
+  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  putProjectGrants: handleUnaryCall<PutProjectGrantsRequest, PutProjectGrantsResponse>;
   /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
   recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
 }
@@ -2155,6 +3114,57 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
+   * Admits organizations with the write surface.
+   */
+  grantProject(
+    request: GrantProjectRequest,
+    callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
+  ): ClientUnaryCall;
+  grantProject(
+    request: GrantProjectRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
+  ): ClientUnaryCall;
+  grantProject(
+    request: GrantProjectRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
+  ): ClientUnaryCall;
+  /** Who has which role in a project, by e-mail. Admits organizations. */
+  listProjectPeople(
+    request: ListProjectPeopleRequest,
+    callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,
+  ): ClientUnaryCall;
+  listProjectPeople(
+    request: ListProjectPeopleRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,
+  ): ClientUnaryCall;
+  listProjectPeople(
+    request: ListProjectPeopleRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,
+  ): ClientUnaryCall;
+  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  putProjectGrants(
+    request: PutProjectGrantsRequest,
+    callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
+  ): ClientUnaryCall;
+  putProjectGrants(
+    request: PutProjectGrantsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
+  ): ClientUnaryCall;
+  putProjectGrants(
+    request: PutProjectGrantsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
   ): ClientUnaryCall;
   /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
   recordAudit(

@@ -4,7 +4,6 @@ import { byLine, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-bat
 import type { Refusal } from '@crs/kit/import-record';
 import { rpc } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
-import { compareCodePoints, fold } from '@crs/kit/text';
 import type { ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type UserRecord,
 } from '../../domain/import-records.ts';
 import { hashPassword } from '../../domain/password.ts';
+import { putGrant } from '../../domain/project-grants.ts';
 import { audit } from '../../store/audit.ts';
 import {
   findOrganization,
@@ -23,8 +23,7 @@ import {
   updateOrganization,
   type OrganizationChange,
 } from '../../store/organizations.ts';
-import { findProjectGrant, putProjectGrant, type ProjectGrant } from '../../store/projects.ts';
-import { findUser, findUsersByEmail, insertUser, updateUser } from '../../store/users.ts';
+import { findUser, insertUser, updateUser } from '../../store/users.ts';
 
 /** What became of a line. */
 type Outcome = 'accepted' | 'unchanged' | Refusal;
@@ -89,28 +88,7 @@ async function storeUser(query: Query, record: UserRecord): Promise<Outcome> {
 }
 
 async function storeProject(query: Query, record: ProjectRecord): Promise<Outcome> {
-  const { organization } = record;
-  const emails = [record.created_by, ...record.members.map((member) => member.email)].filter((email) => email !== null);
-  const users = await findUsersByEmail(query, organization, emails.map(fold));
-  const idOf = new Map(users.map((user) => [user.emailFolded, user.userId]));
-  if (record.created_by !== null && !idOf.has(fold(record.created_by))) return nobody('created_by');
-  const stranger = record.members.findIndex((member) => !idOf.has(fold(member.email)));
-  if (stranger >= 0) return nobody(`members[${stranger}].email`);
-  const grant: ProjectGrant = {
-    projectId: record.id,
-    createdBy: record.created_by === null ? null : idOf.get(fold(record.created_by))!,
-    roles: record.members.map(({ email, role }) => ({ userId: idOf.get(fold(email))!, role })),
-  };
-  const before = await findProjectGrant(query, organization, record.id);
-  if (before && isDeepStrictEqual(sorted(before), sorted(grant))) return 'unchanged';
-  await putProjectGrant(query, organization, grant, before);
-  return 'accepted';
-}
-
-function nobody(field: string): Refusal {
-  return { field, reason: 'must be the e-mail of a user of this organization' };
-}
-
-function sorted(grant: ProjectGrant): ProjectGrant {
-  return { ...grant, roles: grant.roles.toSorted((a, b) => compareCodePoints(`${a.userId} ${a.role}`, `${b.userId} ${b.role}`)) };
+  const grant = { projectId: record.id, createdBy: record.created_by, members: record.members };
+  const outcome = await putGrant(query, record.organization, grant);
+  return typeof outcome === 'boolean' ? (outcome ? 'accepted' : 'unchanged') : outcome;
 }

@@ -1,0 +1,93 @@
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { z } from 'zod';
+import { hostPort, postgresUrl, readEnvironment, type Environment } from './config.ts';
+import { Database } from './database.ts';
+import { client, type ServiceClient } from './grpc-client.ts';
+import { serve, type BoundService } from './grpc-server.ts';
+import { createVerifier } from './identity.ts';
+import { Closer, type Service } from './lifecycle.ts';
+import type { Logger } from './log.ts';
+
+/** Settings of a service that owns records of organizations: calls, projects, entities. */
+export interface RecordServiceConfig {
+  /** Listener for the gateways. */
+  listen: string;
+  /** Listener for operators. */
+  adminListen: string;
+  databaseUrl: string;
+  maxConnections: number;
+  authAddress: string;
+}
+
+const schema = z.object({
+  CRS_LISTEN: hostPort.default('0.0.0.0:50051'),
+  CRS_ADMIN_LISTEN: hostPort.default('0.0.0.0:50052'),
+  DATABASE_URL: postgresUrl,
+  CRS_DATABASE_CONNECTIONS: z.coerce.number().int().min(1).max(100).default(8),
+  CRS_AUTH_ADDRESS: hostPort,
+});
+
+/** @throws Error that names each bad variable */
+export function readRecordServiceConfig(environment: Environment): RecordServiceConfig {
+  const values = readEnvironment(schema, environment);
+  return {
+    listen: values.CRS_LISTEN,
+    adminListen: values.CRS_ADMIN_LISTEN,
+    databaseUrl: values.DATABASE_URL,
+    maxConnections: values.CRS_DATABASE_CONNECTIONS,
+    authAddress: values.CRS_AUTH_ADDRESS,
+  };
+}
+
+/** What handlers of every such service work with. */
+export interface RecordContext {
+  /** For requests of callers. */
+  db: Database;
+  /** For imports, which COPY; few, so that they can't crowd out callers. */
+  importDb: Database;
+  auth: ServiceClient<AuthServiceService>;
+  log: Logger;
+}
+
+/** An import batch is at most 16 MiB. */
+const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
+const IMPORT_CONNECTIONS = 2;
+const AUTH_TIMEOUT_MS = 5_000;
+
+/** The frame of such a service: two listeners, two pools, auth, and the verification of tokens; `bind` adds what it does. */
+export function createRecordService(
+  name: string,
+  config: RecordServiceConfig,
+  log: Logger,
+  bindServices: (context: RecordContext) => { internal: BoundService[]; admin: BoundService[] },
+): Service<{ grpc: string; admin: string }> {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const pool = { url: config.databaseUrl, log };
+      const db = new Database({ ...pool, name, maxConnections: config.maxConnections, pipeline: true });
+      closer.defer('database', () => db.close());
+      const importDb = new Database({ ...pool, name: `${name}-import`, maxConnections: IMPORT_CONNECTIONS, pipeline: false });
+      closer.defer('import database', () => importDb.close());
+      const auth = client(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: AUTH_TIMEOUT_MS, retry: true });
+      closer.defer('auth client', () => auth.close());
+      const verify = createVerifier(async () => {
+        const { keys } = await auth.listCallerKeys({});
+        return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
+      });
+      const services = bindServices({ db, importDb, auth, log });
+      const shared = { name, verify, log };
+      const internal = await serve({ ...shared, address: config.listen, services: services.internal });
+      closer.defer('internal listener', internal.stop);
+      const admin = await serve({
+        ...shared,
+        address: config.adminListen,
+        services: services.admin,
+        maxMessageBytes: MAX_ADMIN_MESSAGE_BYTES,
+      });
+      closer.defer('admin listener', admin.stop);
+      return { grpc: internal.address, admin: admin.address };
+    },
+    stop: () => closer.close(),
+  };
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createConnection, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { createLogger } from '@crs/kit/log';
+import type { Check, RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { answerParserErrors } from './parser-errors.ts';
+
+const addressLimit = { requests: 60, periodSeconds: 60 };
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A server with a limiter that takes its time. Requests are answered by `ok`, after `delayMs`. */
+async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & { delayMs?: number; chargeMs?: number }) {
+  const charged: Check[] = [];
+  const check = async (charge: Check) => {
+    charged.push(charge);
+    await sleep(chargeMs);
+    return { allowed: true, limit: 60, remaining: 59, resetInMs: 1_000, source: 'service' };
+  };
+  const lines: string[] = [];
+  const log = createLogger('test', { destination: { write: (line) => void lines.push(line) } });
+  const server = createServer(options, (_request, response) => void sleep(delayMs).then(() => response.end('ok')));
+  servers.push(server);
+  answerParserErrors(server, { limiter: { check } as unknown as RateLimiter, addressLimit, trustedProxies: [], log });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const connect = (allowHalfOpen = false): Socket => createConnection({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });
+  return { connect, charged, lines };
+}
+
+const statuses = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+
+it.each(['GET / HT', 'GET / HTTP/1.1\r\nHost: te', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!'])(
+  'a request that stops after %j is 408',
+  async (begun) => {
+    const { connect, charged } = await start({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20, delayMs: 1_000 });
+    const socket = connect();
+    socket.write(begun);
+    const received = await text(socket);
+    expect(statuses(received)).toEqual([408]);
+    expect(received).toMatch(/^X-RateLimit-Limit: 60\r$/m);
+    expect(received).toContain('"code":"bad_request"');
+    expect(charged).toEqual([{ kind: 'address', id: '127.0.0.1', rule: addressLimit }]);
+  },
+);
+
+it('a request that was answered before its body came to an end is answered once', async () => {
+  const { connect } = await start({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 });
+  const socket = connect();
+  socket.write('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!');
+  expect(statuses(await text(socket))).toEqual([200]);
+});
+
+it('a connection is charged and answered once, however much follows while it is charged', async () => {
+  const { connect, charged } = await start({ chargeMs: 100 });
+  const socket = connect();
+  for (let n = 0; n < 10; n++) {
+    socket.write('nonsense\r\n');
+    await sleep(2);
+  }
+  expect(statuses(await text(socket))).toEqual([400]);
+  expect(charged).toHaveLength(1);
+});
+
+it('what came before is answered first, however long it takes', async () => {
+  const { connect } = await start({ delayMs: 100 });
+  const socket = connect();
+  socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\nnonsense\r\n\r\n');
+  expect(statuses(await text(socket))).toEqual([200, 200, 400]);
+});
+
+it('a client that never hangs up is hung up on', async () => {
+  const { connect } = await start({});
+  const socket = connect(true);
+  socket.on('error', () => {});
+  socket.write('nonsense\r\n\r\n');
+  const closed = once(socket, 'close');
+  const started = performance.now();
+  const writing = setInterval(() => socket.write('x'), 20);
+  await closed;
+  clearInterval(writing);
+  expect(performance.now() - started).toBeLessThan(2_500);
+});
+
+it('the id that the client reads is in the log', async () => {
+  const { connect, lines } = await start({});
+  const socket = connect();
+  socket.write('nonsense\r\n\r\n');
+  const [, id] = /"request_id":"(\w+)"/.exec(await text(socket))!;
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ status: 400, trace_id: id }]);
+});

@@ -1,0 +1,46 @@
+import { expectPromises, type RestResponse } from '@crs/testing/rest';
+import { sendRaw } from '@crs/testing/world';
+
+/** Headers that differ from answer to answer. */
+const VARYING = new Set(['date', 'x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
+
+/** What must be equal in answers that nobody may tell apart: all but request id, limits and time, of which only the names count. */
+export function comparable({ status, headers, text }: RestResponse) {
+  return {
+    status,
+    headers: [...headers].map(([name, value]) => (VARYING.has(name) ? name : `${name}: ${value}`)).toSorted(),
+    text: text.replaceAll(headers.get('x-request-id')!, '<request id>'),
+  };
+}
+
+/** Sends bytes as they are. Every answer must keep the promises that all answers keep. */
+export async function sendBytes(address: string, bytes: string | Buffer, method = 'GET'): Promise<RestResponse[]> {
+  const answers = parseAnswers(await sendRaw(address, bytes), method);
+  for (const answer of answers) expectPromises(answer, method);
+  return answers;
+}
+
+/** For paths that `fetch` would change before it sends them. */
+export async function getExactly(address: string, path: string, key?: string): Promise<RestResponse> {
+  const authorization = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
+  const [answer] = await sendBytes(address, `GET ${path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${authorization}\r\n`);
+  return answer!;
+}
+
+function parseAnswers(received: string, method: string): RestResponse[] {
+  const answers: RestResponse[] = [];
+  let rest = received;
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n');
+    const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
+    rest = rest.slice(end + 4);
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)![1]);
+    if (status === 100) continue;
+    const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
+    const length = method === 'HEAD' || status === 304 ? 0 : Number(headers.get('content-length'));
+    const text = Buffer.from(rest).subarray(0, length).toString();
+    rest = Buffer.from(rest).subarray(length).toString();
+    answers.push({ status, headers, text, json: text === '' ? undefined : JSON.parse(text) });
+  }
+  return answers;
+}

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createApiKey } from '@crs/kit/api-key';
+import { startWorld, type World } from '@crs/testing/world';
+import { startGateway, startRelay, type Gateway, type Relay } from './_gateway.ts';
+
+const CALL = '/v1/calls/call_1';
+const READ_TIMEOUT_MS = 1_500;
+
+let world: World;
+let key: string;
+let wayToAuth: Relay;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load([
+    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'call', organization: 'acme', id: 'call_1' },
+  ]);
+  key = await world.createKey('acme');
+  wayToAuth = await startRelay(world.stack.addresses.auth);
+  gateway = await startGateway(world, { authAddress: wayToAuth.address, readTimeoutMs: READ_TIMEOUT_MS });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await wayToAuth?.close();
+  await world?.close();
+});
+
+const comesBack = () =>
+  vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
+
+it('without auth, no key is trusted for more than a second, and all is well again by itself', async () => {
+  expect((await gateway.rest(CALL, { key })).status).toBe(200);
+  await wayToAuth.close();
+  const closed = performance.now();
+  const statuses = new Set<number>();
+  for (let asked = closed; asked < closed + 2_500; asked = performance.now()) {
+    const { status, headers, json } = await gateway.rest(CALL, { key });
+    if (asked > closed + 1_000) statuses.add(status);
+    if (status === 200) continue;
+    expect(json.error).toMatchObject({ code: 'internal_error', message: 'The service is not available right now. Try again shortly.' });
+    expect(headers.get('retry-after')).toBe('1');
+    expect(headers.get('www-authenticate')).toBeNull();
+  }
+  expect(statuses).toEqual(new Set([503]));
+
+  // Whatever can be said without auth is said.
+  expect((await gateway.rest(CALL)).status).toBe(401);
+  expect((await gateway.rest(CALL, { key: `${key}x` })).status).toBe(401);
+  expect((await gateway.rest('/nothing', { key })).status).toBe(404);
+  // A key that may be good must not be called bad, nor a path unknown before the key.
+  expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(503);
+  expect((await gateway.rest('/v1/nothing', { key, method: 'POST' })).status).toBe(503);
+
+  await wayToAuth.open();
+  await comesBack();
+  expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(401);
+});
+
+it('while auth hangs, the answer is 504 in time', async () => {
+  await comesBack();
+  await sleep(1_100);
+  wayToAuth.block();
+  const started = performance.now();
+  const { status, headers, json } = await gateway.rest(CALL, { key });
+  expect(status).toBe(504);
+  expect(performance.now() - started).toBeGreaterThan(READ_TIMEOUT_MS - 100);
+  expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 700);
+  expect(json.error.code).toBe('internal_error');
+  expect(headers.get('retry-after')).toBe('1');
+  await wayToAuth.close();
+  await wayToAuth.open();
+  await comesBack();
+});

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '@crs/testing/world';
+import { sendBytes } from './_answers.ts';
+
+const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
+const PATHS = ['/v1/calls/call_1', LIST];
+/** By then the gateway has asked for a key's settings again. */
+const REMEMBERED_MS = 1_050;
+
+let world: World;
+let acme: string;
+let globex: string;
+
+const call = { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'first', segment: 'Customers' };
+const organization = { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } };
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load([organization, call, { ...organization, id: 'globex' }, { ...call, organization: 'globex', summary: 'other' }]);
+  acme = await world.createKey('acme');
+  globex = await world.createKey('globex');
+});
+afterAll(() => world?.close());
+
+const tagOf = async (path: string, key = acme) => (await world.rest(path, { key })).headers.get('etag')!;
+const getIf = (path: string, tag: string, method = 'GET') => world.rest(path, { key: acme, method, headers: { 'if-none-match': tag } });
+
+describe.each(PATHS)('%s', (path) => {
+  it('has a strong tag, the same for the same answer', async () => {
+    const tag = await tagOf(path);
+    expect(tag).toMatch(/^"[\w-]+"$/);
+    expect(await tagOf(path)).toBe(tag);
+  });
+
+  it.each([
+    ['itself', (tag: string) => tag],
+    ['it, weak', (tag: string) => `W/${tag}`],
+    ['a list that holds it', (tag: string) => `"a", W/"b",${tag} , "c"`],
+    ['a list that holds it, weak', (tag: string) => `"a,b", W/${tag}`],
+    ['*', () => '*'],
+  ])('is 304 for a client that has %s', async (_, given) => {
+    const tag = await tagOf(path);
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers, text } = await getIf(path, given(tag), method);
+      expect(status).toBe(304);
+      expect(text).toBe('');
+      expect(headers.get('etag')).toBe(tag);
+      expect(headers.get('content-length')).toBeNull();
+      expect(headers.get('content-type')).toBeNull();
+    }
+  });
+
+  it.each([
+    ['another', () => '"another"'],
+    ['part of it', (tag: string) => `${tag.slice(0, -2)}"`],
+    ['more than it', (tag: string) => `"x${tag.slice(1)}`],
+    ['it without quotes', (tag: string) => tag.slice(1, -1)],
+    ['a tag that is a star', () => '"*"'],
+    ['nothing', () => ''],
+  ])('is 200 for a client that has %s', async (_, given) => {
+    const { status, json, headers } = await getIf(path, given(await tagOf(path)));
+    expect(status).toBe(200);
+    expect(json).toBeDefined();
+    expect(headers.get('etag')).toBe(await tagOf(path));
+  });
+
+  it('is 304 with "Cache-Control: no-cache" too, which fetch adds', async () => {
+    const tag = await tagOf(path);
+    const answers = await sendBytes(
+      world.stack.addresses.api,
+      `GET ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${acme}\r\nIf-None-Match: "a"\r\nIf-None-Match: ${tag}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answers.map(({ status }) => status)).toEqual([304]);
+  });
+});
+
+describe('a tag', () => {
+  it('differs between organizations whose answers differ', async () => {
+    expect(await tagOf('/v1/calls/call_1')).not.toBe(await tagOf('/v1/calls/call_1', globex));
+  });
+
+  it('is on no refusal, and excuses none', async () => {
+    for (const path of ['/v1/calls/unknown', '/v1/calls', '/v1/nothing']) {
+      const { status, headers } = await getIf(path, '*');
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(headers.get('etag')).toBeNull();
+    }
+    expect((await world.rest('/v1/calls/call_1', { headers: { 'if-none-match': '*' } })).status).toBe(401);
+  });
+
+  it('changes with what is shown, and with it alone', async () => {
+    const [detail, list] = [await tagOf('/v1/calls/call_1'), await tagOf(LIST)];
+    await world.load([{ ...call, organization: 'globex', summary: 'changed' }]);
+    expect([await tagOf('/v1/calls/call_1'), await tagOf(LIST)]).toEqual([detail, list]);
+    await world.load([{ ...call, summary: 'second' }]);
+    expect((await getIf('/v1/calls/call_1', detail)).json.summary).toBe('second');
+    expect((await getIf(LIST, list)).status).toBe(200);
+  });
+
+  it('changes with the fields that the organization is shown, back and forth', async () => {
+    await world.load([call]);
+    const tags = [];
+    const fields = ['segment', 'summary', 'transcripts.clean', 'qa_blocks', 'participants'];
+    for (const allowed of [fields, fields.slice(2), fields]) {
+      await world.load([{ ...organization, allowed_fields: allowed }]);
+      await sleep(REMEMBERED_MS);
+      const detail = await world.rest('/v1/calls/call_1', { key: acme });
+      expect('summary' in detail.json).toBe(allowed.includes('summary'));
+      tags.push([detail.headers.get('etag'), await tagOf(LIST)]);
+    }
+    expect(tags[1]![0]).not.toBe(tags[0]![0]);
+    expect(tags[1]![1]).not.toBe(tags[0]![1]);
+    expect(tags[2]).toEqual(tags[0]);
+  });
+
+  it('differs between selections of transcripts', async () => {
+    const tags = await Promise.all(['', '?include_clean=false'].map((query) => tagOf(`/v1/calls/call_1${query}`, globex)));
+    await world.load([{ ...call, organization: 'globex', qa_blocks: [{ question: 'Q', answer: 'A' }] }]);
+    const [whole, less] = await Promise.all(['', '?include_clean=false'].map((query) => tagOf(`/v1/calls/call_1${query}`, globex)));
+    expect(whole).not.toBe(less);
+    expect(tags).not.toContain(whole);
+  });
+});

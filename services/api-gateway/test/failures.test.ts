@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTelemetry, type Telemetry } from '@crs/kit/telemetry-sdk';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { startGateway, startRelay, type Gateway, type Relay } from './_gateway.ts';
+
+const CALL = '/v1/calls/call_1';
+const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
+const READ_TIMEOUT_MS = 1_000;
+
+let telemetry: Telemetry;
+let world: World;
+let key: string;
+let database: Session;
+let wayToCalls: Relay;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  telemetry = startTelemetry('test', {});
+  world = await startWorld();
+  await world.load([
+    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z' },
+  ]);
+  key = await world.createKey('acme');
+  database = await openSession(world.databaseUrl);
+  wayToCalls = await startRelay(world.stack.addresses.calls);
+  gateway = await startGateway(world, { callsAddress: wayToCalls.address, readTimeoutMs: READ_TIMEOUT_MS });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await wayToCalls?.close();
+  await database?.close();
+  await world?.close();
+  await telemetry?.stop();
+});
+
+const comesBack = () =>
+  vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
+afterEach(comesBack);
+
+/** While nobody can read calls, `work`; afterwards everybody can. */
+async function whileLocked(work: () => Promise<void>): Promise<void> {
+  await database.query('begin');
+  await database.query('lock table calls.calls in access exclusive mode');
+  try {
+    await work();
+  } finally {
+    await database.query('rollback');
+  }
+}
+
+describe('an error that nobody expected', () => {
+  it.each([CALL, LIST])('is an opaque 500 on %s, and the log has the cause under its id', async (path) => {
+    await database.query('revoke select on calls.calls from crs_calls');
+    try {
+      for (const method of ['GET', 'HEAD']) {
+        const { status, headers, text, json } = await gateway.rest(path, { key, method });
+        expect(status).toBe(500);
+        expect(headers.get('retry-after')).toBeNull();
+        expect(headers.get('etag')).toBeNull();
+        const id = headers.get('x-request-id');
+        if (method === 'GET') expect(json.error).toEqual({ code: 'internal_error', message: expect.any(String), request_id: id });
+        expect(text).not.toMatch(/select|calls\.|permission|denied|42501|postgres|grpc|stack|\.ts/i);
+        const logged = world.log.map((line) => JSON.parse(line)).filter((entry) => entry.trace_id === id);
+        expect(logged.filter(({ level }) => level === 'error').map(({ service, msg }) => `${service}: ${msg}`)).toEqual([
+          'calls: call failed',
+          'api-gateway: request failed',
+        ]);
+        expect(JSON.stringify(logged.find(({ service }) => service === 'calls').err)).toContain('42501');
+      }
+    } finally {
+      await database.query('grant select on calls.calls to crs_calls');
+    }
+  });
+});
+
+describe('a request that takes too long', () => {
+  it.each([CALL, LIST])('is 504 in time on %s, and 200 once the trouble is over', async (path) => {
+    await whileLocked(async () => {
+      const started = performance.now();
+      const { status, headers, json } = await gateway.rest(path, { key });
+      expect(status).toBe(504);
+      expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 500);
+      expect(json.error).toMatchObject({ code: 'internal_error', message: 'The request took too long. Try again shortly.' });
+      expect(headers.get('retry-after')).toBe('1');
+    });
+    expect((await gateway.rest(path, { key })).status).toBe(200);
+  });
+
+  it('keeps nothing busy once its client is gone, and is no reason to refuse others', async () => {
+    await whileLocked(async () => {
+      const requests = Array.from({ length: 40 }, () =>
+        fetch(`http://${gateway.address}${CALL}`, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(300) }),
+      );
+      for (const { status, reason } of await Promise.allSettled(requests).then((all) => all as PromiseRejectedResult[])) {
+        expect([status, reason?.name]).toEqual(['rejected', 'TimeoutError']);
+      }
+    });
+    expect((await gateway.rest(CALL, { key })).status).toBe(200);
+  });
+});
+
+describe('without the calls service', () => {
+  it('the answer is 503, and 200 again by itself', async () => {
+    await wayToCalls.close();
+    for (const [path, method] of [[CALL, 'GET'], [LIST, 'GET'], [CALL, 'HEAD']] as const) {
+      const { status, headers, json } = await gateway.rest(path, { key, method });
+      expect(status).toBe(503);
+      expect(headers.get('retry-after')).toBe('1');
+      if (method === 'GET') expect(json.error.code).toBe('internal_error');
+    }
+    // What needs no calls is answered as ever.
+    expect((await gateway.rest(CALL)).status).toBe(401);
+    expect((await gateway.rest('/v1/nothing', { key })).status).toBe(404);
+    expect((await gateway.rest('/v1/calls', { key })).status).toBe(400);
+    await wayToCalls.open();
+    await comesBack();
+  });
+
+  it('the answer is 504 in time while it hangs', async () => {
+    wayToCalls.block();
+    const started = performance.now();
+    const { status, headers } = await gateway.rest(CALL, { key });
+    expect(status).toBe(504);
+    expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 500);
+    expect(headers.get('retry-after')).toBe('1');
+    await wayToCalls.close();
+    await wayToCalls.open();
+  });
+
+  it('the answer is quick once many have failed, and 200 again by itself', async () => {
+    await wayToCalls.close();
+    await Promise.all(Array.from({ length: 40 }, () => gateway.rest(CALL, { key })));
+    const started = performance.now();
+    expect((await gateway.rest(CALL, { key })).status).toBe(503);
+    expect(performance.now() - started).toBeLessThan(200);
+    await wayToCalls.open();
+  });
+});

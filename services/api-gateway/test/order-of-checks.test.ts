@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '@crs/testing/world';
+import { comparable, getExactly, sendBytes } from './_answers.ts';
+
+const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const HTML = { accept: 'text/html' };
+
+let world: World;
+let key: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load([
+    { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'call', organization: 'acme', id: 'call_1', created_at: '2025-03-01T00:00:00Z', summary: 'Words: äöü' },
+  ]);
+  key = await world.createKey('acme');
+});
+afterAll(() => world?.close());
+
+describe('without a key', () => {
+  const paths = ['', '/', '/calls', '/calls/', `/calls?${RANGE}`, '/calls?page=0', '/calls/call_1', '/calls/a/b', '/Calls', '/nothing', '/%FF'];
+
+  it.each(METHODS)('%s is 401 on every path under /v1, whatever else is wrong', async (method) => {
+    for (const path of paths) {
+      const { status, headers, json } = await world.rest(`/v1${path}`, { method, headers: HTML });
+      expect(status, path).toBe(401);
+      expect(headers.get('www-authenticate')).toBe('Bearer');
+      if (method !== 'HEAD') expect(json.error.code).toBe('unauthorized');
+    }
+  });
+
+  it('TRACE is 401, too', async () => {
+    const [answer] = await sendBytes(world.stack.addresses.api, 'TRACE /v1/calls HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n');
+    expect(answer!.status).toBe(401);
+  });
+});
+
+describe('outside /v1', () => {
+  it.each(['/', '/calls', '/v2/calls', '/V1/calls', '/v1x', '/%76%31/calls', '//v1/calls', '/metrics', '/readyz', '/%FF', '/%'])(
+    '%s is 404, with a key and without',
+    async (path) => {
+      for (const good of [undefined, key]) {
+        const { status, headers, json } = await getExactly(world.stack.addresses.api, path, good);
+        expect(status).toBe(404);
+        expect(json.error.code).toBe('not_found');
+        expect(headers.get('www-authenticate')).toBeNull();
+      }
+    },
+  );
+});
+
+describe('with a key', () => {
+  it.each(['', '/', '/nothing', '/calls/', '/calls/call_1/', '/Calls', '/CALLS/call_1', '/calls/a/b', '//calls', `/calls/?${RANGE}`])(
+    '/v1%s is no route: 404 before all else',
+    async (path) => {
+      for (const method of METHODS) {
+        const { status, json } = await world.rest(`/v1${path}`, { key, method, headers: HTML });
+        expect(status, method).toBe(404);
+        if (method !== 'HEAD') expect(json.error.message).toContain('nothing at this path');
+      }
+    },
+  );
+
+  it.each(['/calls', '/calls?page=0', '/calls/call_1', '/calls/unknown'])(
+    '/v1%s answers GET and HEAD alone, which 405 says before 406, 400 and 404 of the id',
+    async (path) => {
+      for (const method of METHODS.filter((each) => each !== 'GET' && each !== 'HEAD')) {
+        const { status, headers, json } = await world.rest(`/v1${path}`, { key, method, headers: HTML });
+        expect(status, method).toBe(405);
+        expect(headers.get('allow')).toBe('GET, HEAD');
+        expect(json.error.code).toBe('bad_request');
+      }
+    },
+  );
+
+  it.each(['/calls', '/calls?page=0', '/calls/call_1', '/calls/unknown?include_clean=maybe'])(
+    '/v1%s in a type that it has not is 406, before 400 and 404 of the id',
+    async (path) => {
+      const { status, json } = await world.rest(`/v1${path}`, { key, headers: HTML });
+      expect(status).toBe(406);
+      expect(json.error.code).toBe('bad_request');
+    },
+  );
+
+  it('a bad query is 400 before 404 of the id', async () => {
+    const { status, json } = await world.rest('/v1/calls/unknown?include_clean=maybe', { key });
+    expect(status).toBe(400);
+    expect(json.error.message).toMatch(/^include_clean: /);
+  });
+
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8;q=0.5',
+    'application/*',
+    '*/*',
+    'text/html, application/xml;q=0.9, */*;q=0.1',
+    '',
+  ])('Accept: %s is served', async (accept) => {
+    const [answer] = await sendBytes(
+      world.stack.addresses.api,
+      `GET /v1/calls/call_1 HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nAccept: ${accept}\r\n\r\n`,
+    );
+    expect(answer!.status).toBe(200);
+    expect(answer!.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  it('no Accept at all is served', async () => {
+    expect((await getExactly(world.stack.addresses.api, '/v1/calls/call_1', key)).status).toBe(200);
+  });
+
+  it.each(['text/html', 'application/json;q=0', 'application/json;q=0, */*', 'application/*;q=0, */*', '*/*;q=0', 'application/problem+json', 'json'])(
+    'Accept: %s is 406',
+    async (accept) => {
+      expect((await world.rest('/v1/calls/call_1', { key, headers: { accept } })).status).toBe(406);
+    },
+  );
+});
+
+describe('HEAD', () => {
+  it.each([
+    [200, `/v1/calls?${RANGE}`],
+    [200, '/v1/calls/call_1'],
+    [404, '/v1/calls/unknown'],
+    [404, '/v1/nothing'],
+    [404, '/'],
+    [400, '/v1/calls'],
+    [401, '/v1/calls', 'no key'],
+  ])('answers %i on %s with the headers of GET and no body', async (status, path, noKey) => {
+    const send = async (method: string) => {
+      const authorization = noKey === undefined ? `Authorization: Bearer ${key}\r\n` : '';
+      const head = `${method} ${path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${authorization}\r\n`;
+      const answers = await sendBytes(world.stack.addresses.api, head, method);
+      expect(answers).toHaveLength(1);
+      return answers[0]!;
+    };
+    const get = await send('GET');
+    const head = await send('HEAD');
+    expect(get.status).toBe(status);
+    expect(Number(get.headers.get('content-length'))).toBe(Buffer.byteLength(get.text));
+    expect(get.headers.has('etag')).toBe(status === 200);
+    expect(comparable(head)).toEqual({ ...comparable(get), text: '' });
+  });
+});

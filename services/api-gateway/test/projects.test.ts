@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '@crs/testing/world';
+
+const IMPORTED = '11111111-2222-4333-8444-555555555555';
+const UNKNOWN = '99999999-2222-4333-8444-555555555555';
+
+/** Both organizations hold the same project id, users and offices of the same names. */
+let world: World;
+let acme: string;
+let globex: string;
+let readOnly: string;
+let plain: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load([
+    ...['acme', 'globex'].flatMap((organization) => [
+      { type: 'organization', id: organization, name: organization, write_surface: true, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      { type: 'billing_office', organization, name: 'Zürich' },
+      { type: 'billing_office', organization, name: 'London', is_default: organization === 'acme' },
+      { type: 'billing_office', organization, name: 'a small office' },
+      { type: 'user', organization, email: 'Ann@acme.example', name: `Ann of ${organization}` },
+      { type: 'user', organization, email: 'bob@acme.example', name: 'Bob' },
+      { type: 'user', organization, email: `only@${organization}.example`, name: 'Only' },
+      { type: 'user', organization, email: 'gone@acme.example', name: 'Gone' },
+      {
+        type: 'project',
+        organization,
+        id: IMPORTED,
+        name: `Imported by ${organization}`,
+        status: 'closed',
+        created_at: '2025-01-01T00:00:00Z',
+        billing_office_name: 'London',
+        members: [
+          { email: 'bob@acme.example', role: 'lead' },
+          { email: 'ann@acme.example', role: 'lead' },
+          { email: 'bob@acme.example', role: 'member' },
+        ],
+      },
+    ]),
+    { type: 'organization', id: 'plain', name: 'plain', rate_limit: { requests: 100_000, period_seconds: 60 } },
+  ]);
+  await world.operator.auth.setUserDisabled({ email: 'gone@acme.example', disabled: true }, await world.operator.operator('acme'));
+  acme = await world.createKey('acme');
+  globex = await world.createKey('globex');
+  plain = await world.createKey('plain');
+  readOnly = await world.createKey('acme', { readOnly: true });
+});
+afterAll(() => world?.close());
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const post = (body: unknown, { key = acme, headers = {} }: { key?: string; headers?: Record<string, string> } = {}) =>
+  world.rest('/v1/projects', {
+    key,
+    method: 'POST',
+    headers: { ...JSON_TYPE, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+const MINIMAL = { name: 'New', lead_email: 'ann@acme.example' };
+
+describe('GET /v1/billing-offices', () => {
+  it('answers the default first, then by code point', async () => {
+    expect((await world.rest('/v1/billing-offices', { key: acme })).json).toEqual({
+      data: [
+        { name: 'London', is_default: true },
+        { name: 'Zürich', is_default: false },
+        { name: 'a small office', is_default: false },
+      ],
+    });
+    expect((await world.rest('/v1/billing-offices', { key: globex })).json.data[0]).toEqual({ name: 'London', is_default: false });
+  });
+
+  it('takes no parameters', async () => {
+    expect((await world.rest('/v1/billing-offices?page=1', { key: acme })).json.error.message).toMatch(/^page: /);
+  });
+});
+
+describe('POST /v1/projects', () => {
+  it('creates a project with its people, billed by the default office', async () => {
+    const created = await post({ name: '  Boxes  ', lead_email: ' ANN@ACME.example', member_emails: ['only@acme.example', 'Bob@acme.example', 'bob@acme.example', 'ann@acme.example'], summary: 'About boxes.' });
+    expect(created.status).toBe(201);
+    const { project_id: id, created_at: createdAt, ...rest } = created.json;
+    expect(rest).toEqual({
+      name: 'Boxes',
+      summary: 'About boxes.',
+      status: 'active',
+      lead: { name: 'Ann of acme', email: 'Ann@acme.example' },
+      members: [
+        { name: 'Bob', email: 'bob@acme.example' },
+        { name: 'Only', email: 'only@acme.example' },
+      ],
+      billing_office_name: 'London',
+    });
+    expect(Object.keys(created.json)).toEqual(['project_id', 'name', 'summary', 'status', 'created_at', 'lead', 'members', 'billing_office_name']);
+    expect(Date.parse(createdAt)).toBeGreaterThan(Date.now() - 60_000);
+    expect(created.headers.get('location')).toBe(`/v1/projects/${id}`);
+    const read = await world.rest(`/v1/projects/${id.toUpperCase()}`, { key: acme });
+    expect(read.json).toEqual(created.json);
+    expect((await world.rest(`/v1/projects/${id}`, { key: globex })).status).toBe(404);
+  });
+
+  it('takes null for absent, a named office, and no office where there is no default', async () => {
+    const named = await post({ ...MINIMAL, member_emails: null, summary: null, billing_office_name: 'Zürich' });
+    expect(named.json).toMatchObject({ summary: null, members: [], billing_office_name: 'Zürich' });
+    expect((await post(MINIMAL, { key: globex })).json.billing_office_name).toBeNull();
+  });
+
+  it.each([
+    ['name', { name: undefined }],
+    ['name', { name: '   ' }],
+    ['name', { name: 'x'.repeat(201) }],
+    ['name', { name: 1 }],
+    ['name', { name: 'a\u0000b' }],
+    ['name', { name: null }],
+    ['lead_email', { lead_email: undefined }],
+    ['lead_email', { lead_email: 'nobody' }],
+    ['lead_email', { lead_email: 'nobody@acme.example' }],
+    ['lead_email', { lead_email: 'gone@acme.example' }],
+    ['lead_email', { lead_email: 'only@globex.example' }],
+    ['member_emails', { member_emails: 'ann@acme.example' }],
+    ['member_emails', { member_emails: Array.from({ length: 101 }, (_, n) => `u${n}@acme.example`) }],
+    ['member_emails[0]', { member_emails: ['a'] }],
+    ['member_emails', { member_emails: ['nobody@acme.example'] }],
+    ['billing_office_name', { billing_office_name: 'london' }],
+    ['billing_office_name', { billing_office_name: 'Nowhere' }],
+    ['summary', { summary: 'x'.repeat(2001) }],
+    ['other', { other: 1 }],
+  ])('refuses by name: %s %j', async (field, change) => {
+    const { status, json } = await post({ ...MINIMAL, ...change });
+    expect(status).toBe(400);
+    expect(json.error.code).toBe('bad_request');
+    expect(json.error.message.startsWith(`${field}:`), json.error.message).toBe(true);
+  });
+
+  it('says the same of nobody, of a disabled user and of another organization’s', async () => {
+    const messages = await Promise.all(
+      ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(async (email) => (await post({ ...MINIMAL, lead_email: email })).json.error.message),
+    );
+    expect(new Set(messages).size).toBe(1);
+  });
+
+  it('takes the largest name, summary and number of members', async () => {
+    const emails = Array.from({ length: 100 }, (_, n) => `u${n}@acme.example`);
+    await world.load(emails.map((email) => ({ type: 'user', organization: 'acme', email, name: 'U' })));
+    const { status, json } = await post({ ...MINIMAL, name: '🙂'.repeat(200), summary: '🙂'.repeat(2000), member_emails: emails });
+    expect(status).toBe(201);
+    expect(json.members).toHaveLength(100);
+  });
+
+  it.each([
+    ['no type', { 'content-type': '' }, '{}', 415],
+    ['another type', { 'content-type': 'text/plain' }, '{}', 415],
+    ['another charset', { 'content-type': 'application/json; charset=utf-16' }, '{}', 415],
+    ['compressed', { 'content-encoding': 'gzip' }, '{}', 415],
+    ['too large', {}, `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413],
+    ['no JSON', {}, '{"name":', 400],
+    ['empty', {}, '', 400],
+    ['an array', {}, '[]', 400],
+    ['deep', {}, `${'['.repeat(500_000)}${']'.repeat(500_000)}`, 400],
+    ['a prototype', {}, '{"name":"x","lead_email":"ann@acme.example","__proto__":{"a":1}}', 400],
+  ])('refuses a body that is %s', async (_name, headers, body, status) => {
+    expect((await post(body, { headers })).status).toBe(status);
+  });
+
+  it('takes a body of 1 MiB and not a byte more', async () => {
+    const body = (bytes: number) => JSON.stringify(MINIMAL).padEnd(bytes, ' ');
+    expect((await post(body(1024 * 1024))).status).toBe(201);
+    expect((await post(body(1024 * 1024 + 1))).status).toBe(413);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const keyed = (key: string, body: unknown = MINIMAL, options: { key?: string } = {}) => post(body, { ...options, headers: { 'idempotency-key': key } });
+  const count = async () => {
+    const { rows } = await world.query(`select count(*)::int as n from projects.projects where organization = 'acme'`);
+    return rows[0].n as number;
+  };
+
+  it('answers the same project again, whatever has changed since and however the body is written', async () => {
+    const first = await keyed('same', { ...MINIMAL, member_emails: ['bob@acme.example', 'only@acme.example'] });
+    expect(first.headers.has('idempotent-replayed')).toBe(false);
+    const before = await count();
+    await world.load([{ type: 'user', organization: 'acme', email: 'only@acme.example', name: 'Renamed' }]);
+    const again = await keyed('same', { member_emails: ['ONLY@acme.example', 'bob@acme.example', 'ann@acme.example'], lead_email: 'Ann@Acme.Example', name: ' New ', summary: null });
+    expect(again.status).toBe(201);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.json).toEqual(first.json);
+    expect(await count()).toBe(before);
+  });
+
+  it('refuses another body', async () => {
+    expect((await keyed('other')).status).toBe(201);
+    const { status, json } = await keyed('other', { ...MINIMAL, name: 'Another' });
+    expect([status, json.error.code]).toEqual([422, 'bad_request']);
+  });
+
+  it('is the organization’s own', async () => {
+    const ours = await keyed('shared');
+    const theirs = await keyed('shared', MINIMAL, { key: globex });
+    expect(theirs.status).toBe(201);
+    expect(theirs.json.project_id).not.toBe(ours.json.project_id);
+  });
+
+  it('keeps no failure', async () => {
+    expect((await keyed('failed', { ...MINIMAL, lead_email: 'nobody@acme.example' })).status).toBe(400);
+    expect((await keyed('failed', { ...MINIMAL, name: 'Mended' })).status).toBe(201);
+  });
+
+  it('creates one project for many at once', async () => {
+    const before = await count();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('raced')));
+    const created = answers.filter(({ status }) => status === 201);
+    expect(created.length).toBeGreaterThanOrEqual(1);
+    expect(new Set(created.map(({ json }) => json.project_id)).size).toBe(1);
+    for (const { status, headers } of answers.filter((answer) => answer.status !== 201)) {
+      expect(status).toBe(409);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+    expect(await count()).toBe(before + 1);
+  });
+
+  it.each([['', 400], ['x'.repeat(255), 201], ['x'.repeat(256), 400], ['ümlaut', 400]])('of the form %j: %i', async (key, status) => {
+    expect((await keyed(key)).status).toBe(status);
+  });
+});
+
+describe('GET /v1/projects/{project_id}', () => {
+  it('answers any project of the organization, further leads among the members', async () => {
+    const { json } = await world.rest(`/v1/projects/${IMPORTED}`, { key: acme });
+    expect(json).toEqual({
+      project_id: IMPORTED,
+      name: 'Imported by acme',
+      summary: null,
+      status: 'closed',
+      created_at: '2025-01-01T00:00:00.000Z',
+      lead: { name: 'Ann of acme', email: 'Ann@acme.example' },
+      members: [{ name: 'Bob', email: 'bob@acme.example' }],
+      billing_office_name: 'London',
+    });
+    expect((await world.rest(`/v1/projects/${IMPORTED}`, { key: globex })).json.name).toBe('Imported by globex');
+  });
+
+  it('tells a malformed id from an unknown one', async () => {
+    expect((await world.rest('/v1/projects/nonsense', { key: acme })).status).toBe(400);
+    expect((await world.rest('/v1/projects/%FF', { key: acme })).status).toBe(400);
+    expect((await world.rest(`/v1/projects/${UNKNOWN}`, { key: acme })).status).toBe(404);
+  });
+});
+
+describe('the write surface', () => {
+  it.each([
+    ['GET', '/v1/billing-offices'],
+    ['GET', `/v1/projects/${IMPORTED}`],
+    ['POST', '/v1/projects'],
+  ])('is not there for an organization that is not enabled for it: %s %s', async (method, path) => {
+    const { status, json } = await world.rest(path, { key: plain, method, ...(method === 'POST' && { body: 'nonsense', headers: { 'content-type': 'text/plain' } }) });
+    expect([status, json.error.code]).toEqual([404, 'not_found']);
+    expect(json.error.message).toMatch(/not enabled for the write surface/);
+  });
+
+  it('is for reading alone with a read-only key', async () => {
+    expect((await world.rest('/v1/billing-offices', { key: readOnly })).status).toBe(200);
+    const { status, json } = await post(MINIMAL, { key: readOnly });
+    expect([status, json.error.code]).toEqual([404, 'not_found']);
+    expect(json.error.message).toMatch(/may only read/);
+  });
+});

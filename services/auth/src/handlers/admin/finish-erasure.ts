@@ -1,0 +1,19 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { FinishErasureRequest, FinishErasureResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { parseTarget } from '../../domain/erasure-target.ts';
+import { removeOrganization, removeProject, removeUser } from '../../store/erasures.ts';
+
+export function finishErasure({ db }: Context) {
+  return rpc(['operator'], async (request: FinishErasureRequest, call): Promise<FinishErasureResponse> => {
+    const target = parseTarget(request.target);
+    const scope = operatorScope(call);
+    await db.transact(scope, async (query) => {
+      if (target.kind === 'organization') await removeOrganization(query, scope.organization);
+      else if (target.kind === 'project') await removeProject(query, scope.organization, target.projectId);
+      else await removeUser(query, scope.organization, target.email);
+    });
+    return {};
+  });
+}

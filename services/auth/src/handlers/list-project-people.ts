@@ -1,0 +1,15 @@
+import { scopeOf } from '@crs/kit/database';
+import { rpc } from '@crs/kit/grpc-server';
+import { parseUuid } from '@crs/kit/text';
+import type { ListProjectPeopleRequest, ListProjectPeopleResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { projectPeople, type PersonRow } from '../store/projects.ts';
+
+export function listProjectPeople({ db }: Context) {
+  return rpc(['organization'], async (request: ListProjectPeopleRequest, call): Promise<ListProjectPeopleResponse> => {
+    const scope = scopeOf(call);
+    const projectId = parseUuid(request.projectId);
+    const rows = projectId ? await db.read<PersonRow>(scope, projectPeople(scope.organization, projectId)) : [];
+    return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };
+  });
+}

@@ -1,0 +1,37 @@
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import { parseUuid } from '@crs/kit/text';
+import type { GrantOutcome, ProjectGrant, PutProjectGrantsRequest, PutProjectGrantsResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { putGrant, type NamedGrant } from '../domain/project-grants.ts';
+
+const MAX_GRANTS = 1_000;
+
+export function putProjectGrants({ db }: Context) {
+  return rpc(['operator'], async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
+    if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
+    const grants = request.grants.map(parse);
+    const scope = operatorScope(call);
+    const outcomes = await db.transact(scope, async (query) => {
+      const results: GrantOutcome[] = [];
+      for (const grant of grants) {
+        const outcome = await putGrant(query, scope.organization, grant);
+        results.push(
+          typeof outcome === 'boolean'
+            ? { changed: outcome, refusedField: '', refusedReason: '' }
+            : { changed: false, refusedField: outcome.field, refusedReason: outcome.reason },
+        );
+      }
+      return results;
+    });
+    return { outcomes };
+  });
+}
+
+function parse(grant: ProjectGrant): NamedGrant {
+  const projectId = parseUuid(grant.projectId);
+  if (!projectId) throw invalid('project_id', 'must be a UUID');
+  const members = grant.members.map(({ email, lead }) => ({ email, role: lead ? ('lead' as const) : ('member' as const) }));
+  return { projectId, createdBy: grant.createdBy ?? null, members };
+}

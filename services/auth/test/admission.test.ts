@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { client, type CallOptions } from '@crs/kit/grpc-client';
+import type { IdentityKind } from '@crs/kit/identity';
+import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { ANN, failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './fixtures.ts';
+
+/** What is not named here admits nobody; a new RPC fails until it is. */
+const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyone'> = {
+  authenticateKey: 'anyone',
+  listCallerKeys: 'anyone',
+  getVisibleProjects: ['user'],
+  getVisibilityVersion: ['user'],
+  resolveProfiles: ['organization', 'user'],
+  resolveReferences: ['operator'],
+  recordAudit: ['operator'],
+};
+
+/** Every other RPC of the admin listener is for an operator of one organization. */
+const NEEDS_NO_TOKEN = ['issueOperatorToken'];
+const ABOVE_TENANTS = ['listOrganizations', 'createOperator', 'listOperators', 'revokeOperator'];
+const EITHER = ['listAudit'];
+
+interface Method {
+  path: string;
+  requestDeserialize(bytes: Buffer): unknown;
+}
+type Definition = Record<string, Method>;
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
+
+const ADMIN: [string, Definition][] = [
+  ['AuthAdminService', AuthAdminServiceService as unknown as Definition],
+  ['ImportService', ImportServiceService as unknown as Definition],
+];
+const adminMethods = ADMIN.flatMap(([service, definition]) => Object.keys(definition).map((method) => [service, method] as const));
+
+type Caller = 'nobody' | 'garbage' | 'an expired operator' | IdentityKind | 'operator of none';
+
+let world: AuthWorld;
+let callers: Record<Caller, CallOptions>;
+let clients: Record<string, AnyClient>;
+
+beforeAll(async () => {
+  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+  callers = {
+    nobody: {},
+    garbage: { token: 'x' },
+    'an expired operator': { token: await world.signer.sign({ kind: 'operator', name: 'local', organization: 'acme' }, -1) },
+    organization: await world.asOrganization('acme'),
+    user: await world.asUser('acme', ANN),
+    operator: await world.operate('acme'),
+    'operator of none': await world.operate(),
+  };
+  const options = { name: 'auth', address: world.stack.addresses.authAdmin, timeoutMs: 5_000, retry: false };
+  clients = Object.fromEntries(
+    [...ADMIN, ['AuthService', AuthServiceService as unknown as Definition] as const].map(([service, definition]) => {
+      const address = service === 'AuthService' ? world.stack.addresses.auth : options.address;
+      return [service, client(definition, { ...options, address }) as unknown as AnyClient];
+    }),
+  );
+});
+afterAll(async () => {
+  for (const each of Object.values(clients ?? {})) (each as unknown as { close(): void }).close();
+  await world?.close();
+});
+
+/** Calls with an empty request. */
+async function ask(service: string, method: string, caller: Caller): Promise<string> {
+  const definition = service === 'AuthService' ? (AuthServiceService as unknown as Definition) : ADMIN.find(([name]) => name === service)![1];
+  const request = definition[method]!.requestDeserialize(Buffer.alloc(0));
+  const failure = await failureOf(clients[service]![method]!(request, callers[caller]));
+  return failure?.kind ?? 'answered';
+}
+
+const NOT_ADMITTED = ['unauthenticated', 'permission_denied', 'internal', 'unavailable'];
+
+describe.each(adminMethods)('%s.%s', (service, method) => {
+  if (NEEDS_NO_TOKEN.includes(method)) {
+    it('asks for the credential in the request, whatever token comes along', async () => {
+      for (const caller of Object.keys(callers) as Caller[]) expect(await ask(service, method, caller), caller).toBe('unauthenticated');
+    });
+    return;
+  }
+
+  it.each<Caller>(['nobody', 'garbage', 'an expired operator'])('does not know %s', async (caller) => {
+    expect(await ask(service, method, caller)).toBe('unauthenticated');
+  });
+
+  it.each<Caller>(['organization', 'user'])('is not for the identity of a %s', async (caller) => {
+    expect(await ask(service, method, caller)).toBe('permission_denied');
+  });
+
+  it('is for an operator, of an organization or of none as it needs', async () => {
+    const [one, none] = [await ask(service, method, 'operator'), await ask(service, method, 'operator of none')];
+    if (EITHER.includes(method) || !ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(one);
+    else expect(one).toBe('permission_denied');
+    if (EITHER.includes(method) || ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(none);
+    else expect(none).toBe('permission_denied');
+  });
+});
+
+describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
+  const admits = INTERNAL[method as keyof AuthServiceService] ?? [];
+  if (admits === 'anyone') {
+    it('asks for no identity', async () => {
+      const expected = method === 'authenticateKey' ? 'unauthenticated' : 'answered';
+      for (const caller of Object.keys(callers) as Caller[]) expect(await ask('AuthService', method, caller), caller).toBe(expected);
+    });
+    return;
+  }
+
+  it.each<Caller>(['nobody', 'garbage', 'an expired operator'])('does not know %s', async (caller) => {
+    expect(await ask('AuthService', method, caller)).toBe('unauthenticated');
+  });
+
+  it.each<IdentityKind>(['organization', 'user', 'operator'])(`is for ${admits.join(' and ')}: a call by %s`, async (kind) => {
+    const outcome = await ask('AuthService', method, kind);
+    if (admits.includes(kind)) expect(NOT_ADMITTED).not.toContain(outcome);
+    else expect(outcome).toBe('permission_denied');
+  });
+});
+
+describe('the listeners', () => {
+  it('keep apart: no admin RPC answers on the internal one, and the other way round', async () => {
+    const { auth, authAdmin } = world.stack.addresses;
+    const shared = { name: 'auth', timeoutMs: 5_000, retry: false };
+    const wrong = [
+      ...ADMIN.map(([, definition]) => ({ definition, address: auth })),
+      { definition: AuthServiceService as unknown as Definition, address: authAdmin },
+    ];
+    for (const { definition, address } of wrong) {
+      for (const [method, { requestDeserialize }] of Object.entries(definition)) {
+        const strangers = client(definition, { ...shared, address });
+        const call = (strangers as unknown as AnyClient)[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator);
+        await expect(call, method).rejects.toMatchObject({ kind: 'internal', cause: { code: 12 } }); // UNIMPLEMENTED
+        strangers.close();
+      }
+    }
+  });
+});

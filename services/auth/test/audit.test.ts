@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/api-key';
+import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './fixtures.ts';
+
+const { PROJECT_ROLE_LEAD: LEAD } = ProjectRole;
+
+let world: AuthWorld;
+/** Whatever must be in no entry. */
+const secrets: string[] = [OPERATOR_CREDENTIAL];
+beforeAll(async () => {
+  world = await startAuthWorld();
+});
+afterAll(() => world?.close());
+
+const settings = (name?: string) => ({
+  settings: { name, writeSurface: undefined, anonymizeInterviewees: undefined, allowedFields: undefined, rateLimit: undefined, toolRateLimit: undefined },
+});
+const trail = async (tenant?: string, limit = 0) => (await world.operator.auth.listAudit({ limit }, await world.operate(tenant))).entries;
+const record = async (action: string, target: string, tenant = 'acme') =>
+  world.auth.recordAudit({ action, target }, await world.operate(tenant));
+
+/** The entries that a change makes, as `organization actor action target`. */
+async function entriesOf(change: () => Promise<unknown>): Promise<string[]> {
+  const [{ last } = { last: '0' }] = await world.rows<{ last: string }>('select coalesce(max(audit_id), 0) as last from auth.audit');
+  await change();
+  const rows = await world.rows<{ entry: string }>(
+    `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
+    [last],
+  );
+  return rows.map(({ entry }) => entry);
+}
+
+describe('the audit trail', () => {
+  it('has one entry for each change: who, what, where, to what', async () => {
+    const { auth } = world.operator;
+    const acme = await world.operate('acme');
+    const none = await world.operate();
+    expect(await entriesOf(() => auth.createOrganization(settings('Acme'), acme))).toEqual(['acme local organization.create acme']);
+    expect(await entriesOf(() => auth.updateOrganization(settings('Acme Inc.'), acme))).toEqual(['acme local organization.update acme']);
+
+    secrets.push('a very secret password');
+    const ann = { email: ANN, name: 'Ann', password: 'a very secret password' };
+    expect(await entriesOf(() => auth.createUser(ann, acme))).toEqual([`acme local user.create ${ANN}`]);
+    const annIs = (disabled: boolean) => entriesOf(() => auth.setUserDisabled({ email: ANN.toUpperCase(), disabled }, acme));
+    expect(await annIs(true)).toEqual([`acme local user.disable ${ANN}`]);
+    expect(await annIs(false)).toEqual([`acme local user.enable ${ANN}`]);
+
+    secrets.push('another secret password');
+    const bob = user('acme', 'bob@example.com', { password: 'another secret password' });
+    expect(await entriesOf(() => world.load([bob]))).toEqual(['acme local import 1 records']);
+    expect(await entriesOf(() => world.load([project('acme', ALPHA)]))).toHaveLength(1);
+
+    const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where email = $1', [ANN]);
+    const member = { projectId: ALPHA, email: ANN, role: LEAD };
+    expect(await entriesOf(() => auth.addMember(member, acme))).toEqual([`acme local member.add.lead ${ALPHA} ${row!.id}`]);
+    expect(await entriesOf(() => auth.removeMember(member, acme))).toEqual([`acme local member.remove.lead ${ALPHA} ${row!.id}`]);
+
+    let keyId = '';
+    const created = await entriesOf(async () => {
+      const { apiKey, secret } = await auth.createKey({ label: 'a label', expiresInSeconds: 0, readOnly: false }, acme);
+      keyId = apiKey!.keyId;
+      secrets.push(secret);
+    });
+    expect(created).toEqual([`acme local key.create ${keyId}`]);
+    expect(await entriesOf(() => auth.revokeKey({ keyId }, acme))).toEqual([`acme local key.revoke ${keyId}`]);
+
+    const hired = await entriesOf(async () => secrets.push((await auth.createOperator({ name: 'olga' }, none)).credential));
+    expect(hired).toEqual(['* local operator.create olga']);
+    expect(await entriesOf(() => auth.revokeOperator({ name: 'olga' }, none))).toEqual(['* local operator.revoke olga']);
+  });
+
+  it('has none for what was refused, for a batch that changed nothing, and for looking', async () => {
+    const { auth } = world.operator;
+    const acme = await world.operate('acme');
+    const quiet = await entriesOf(async () => {
+      await failureOf(auth.createOrganization(settings('Acme'), acme));
+      await failureOf(auth.updateOrganization(settings(''), acme));
+      await failureOf(auth.createUser({ email: ANN, name: 'Ann', password: '' }, acme));
+      await failureOf(auth.setUserDisabled({ email: 'nobody@example.com', disabled: true }, acme));
+      await failureOf(auth.removeMember({ projectId: ALPHA, email: ANN, role: LEAD }, acme));
+      await failureOf(auth.revokeKey({ keyId: 'key_unknown' }, acme));
+      await failureOf(auth.createOperator({ name: 'local' }, await world.operate()));
+      await failureOf(auth.revokeOperator({ name: 'local' }, await world.operate()));
+      await world.load([user('acme', 'bob@example.com', { name: undefined })]);
+      await world.tryLoad([user('acme', 'no e-mail'), user('nowhere', ANN)]);
+      await Promise.all([auth.listUsers({}, acme), auth.listKeys({}, acme), trail('acme'), trail()]);
+    });
+    expect(quiet).toEqual([]);
+  });
+
+  it('names the operator who did it', async () => {
+    const { credential } = await world.operator.auth.createOperator({ name: 'other' }, await world.operate());
+    const { operatorToken: token } = await world.operator.auth.issueOperatorToken({ credential, organizationId: 'acme' });
+    const entries = await entriesOf(() => world.operator.auth.createUser({ email: 'x@example.com', name: 'X', password: '' }, { token }));
+    expect(entries).toEqual(['acme other user.create x@example.com']);
+  });
+
+  it('never holds a secret, and neither does the log', async () => {
+    const audit = JSON.stringify(await world.rows('select audit::text as row from auth.audit'));
+    expect(secrets.length).toBeGreaterThan(4);
+    for (const secret of secrets) {
+      for (const form of [secret, digestOf(secret).toString('hex'), digestOf(secret).toString('base64')]) {
+        expect(audit).not.toContain(form);
+        expect(world.log.join('')).not.toContain(form);
+      }
+    }
+  });
+});
+
+describe('reading the trail', () => {
+  beforeAll(() => world.load([organization('globex'), user('globex', ANN)]));
+
+  it('shows an organization its own entries, newest first', async () => {
+    for (const tenant of ['acme', 'globex']) {
+      const entries = await trail(tenant, 1000);
+      expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set([tenant]));
+      const times = entries.map(({ at }) => at!.getTime());
+      expect(times).toEqual(times.toSorted((a, b) => b - a));
+    }
+    expect(await trail('nowhere')).toEqual([]);
+  });
+
+  it('shows everything above tenants, with no organization where there is none', async () => {
+    const entries = await trail(undefined, 1000);
+    const [{ all } = { all: '' }] = await world.rows<{ all: string }>('select count(*) as all from auth.audit');
+    expect(entries).toHaveLength(Number(all));
+    expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme', 'globex', '']));
+    expect(entries.filter(({ organizationId }) => organizationId === '').map(({ action }) => action)).toContain('operator.create');
+  });
+
+  it('answers 100 entries unless it is asked for others, at most 1000', async () => {
+    await world.rows(`insert into auth.audit (organization, actor, action, target)
+      select case when i % 2 = 0 then 'acme' else 'globex' end, 'many', 'test', i::text from generate_series(1, 2400) i`);
+    expect((await trail('acme')).map(({ target }) => target)).toEqual(Array.from({ length: 100 }, (_, i) => String(2400 - 2 * i)));
+    expect((await trail('acme', 1)).map(({ target }) => target)).toEqual(['2400']);
+    expect((await trail()).map(({ target }) => target)).toEqual(Array.from({ length: 100 }, (_, i) => String(2400 - i)));
+    expect(await trail('acme', 1000)).toHaveLength(1000);
+    expect(await failureOf(trail('acme', 1001))).toMatchObject({ kind: 'invalid_argument', field: 'limit' });
+  });
+});
+
+describe('RecordAudit', () => {
+  it("notes what another service is about to do, in the operator's organization and name", async () => {
+    expect(await entriesOf(() => record('calls.import', '7 records', 'globex'))).toEqual(['globex local calls.import 7 records']);
+    expect(await trail('globex', 1)).toEqual([
+      { at: expect.any(Date), actor: 'local', action: 'calls.import', organizationId: 'globex', target: '7 records' },
+    ]);
+  });
+
+  it('takes an action of 1 to 100 characters and a target of at most 500', async () => {
+    expect(await failureOf(record('x', ''))).toBeUndefined();
+    expect(await failureOf(record('😀'.repeat(100), '😀'.repeat(500)))).toBeUndefined();
+    for (const [field, action, target] of [
+      ['action', '', 'x'],
+      ['action', '😀'.repeat(101), 'x'],
+      ['action', 'a\u0000', 'x'],
+      ['target', 'x', '😀'.repeat(501)],
+      ['target', 'x', '\u0000'],
+    ] as const) {
+      expect(await failureOf(record(action, target))).toMatchObject({ kind: 'invalid_argument', field });
+    }
+  });
+});

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import { createApiKey, digestOf } from '@crs/kit/api-key';
+import type { OrganizationIdentity } from '@crs/kit/identity';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+});
+afterAll(() => world?.close());
+
+const authenticate = (apiKey: string) => world.auth.authenticateKey({ apiKey });
+const identityIn = (token: string) => decodeJwt<{ identity: OrganizationIdentity }>(token).identity;
+const REFUSED = {
+  kind: 'unauthenticated',
+  reason: 'INVALID_API_KEY',
+  message: 'The API key is missing, unknown, expired or revoked.',
+};
+
+describe('a good key', () => {
+  it('yields its own organization, with what it may do', async () => {
+    for (const tenant of TENANTS) {
+      const key = await world.createKey(tenant);
+      const { callerToken, ...rest } = await authenticate(key);
+      expect(rest).toEqual({
+        organizationId: tenant,
+        rateLimit: { requests: 600, periodSeconds: 60 },
+        writeSurface: false,
+        readOnly: false,
+      });
+      expect(identityIn(callerToken)).toEqual({
+        kind: 'organization',
+        organization: tenant,
+        keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
+        allowedFields: DEFAULT_ALLOWED_FIELDS,
+        anonymize: false,
+        writeSurface: false,
+        readOnly: false,
+      });
+    }
+  });
+
+  it('yields a token of thirty seconds', async () => {
+    const { callerToken } = await authenticate(await world.createKey('acme'));
+    const { iat, exp } = decodeJwt(callerToken);
+    expect(exp! - iat!).toBe(30);
+    expect(Math.abs(iat! - Date.now() / 1000)).toBeLessThan(5);
+  });
+
+  it('may be read-only', async () => {
+    const { callerToken, readOnly } = await authenticate(await world.createKey('acme', { readOnly: true }));
+    expect(readOnly).toBe(true);
+    expect(identityIn(callerToken).readOnly).toBe(true);
+  });
+
+  it('never yields another organization, even where both have a key of the same id', async () => {
+    const [acme, globex] = [await world.createKey('acme'), await world.createKey('globex')];
+    for (const key of [acme, globex]) {
+      await world.rows(`update auth.key_directory set key_id = 'key_same' where digest = $1`, [digestOf(key)]);
+      await world.rows(`update auth.api_keys set key_id = 'key_same' where digest = $1`, [digestOf(key)]);
+    }
+    expect(identityIn((await authenticate(acme)).callerToken).organization).toBe('acme');
+    expect(identityIn((await authenticate(globex)).callerToken).organization).toBe('globex');
+    await world.operator.auth.revokeKey({ keyId: 'key_same' }, await world.operate('globex'));
+    expect(await failureOf(authenticate(globex))).toEqual(REFUSED);
+    expect((await authenticate(acme)).organizationId).toBe('acme');
+  });
+
+  it("carries its organization's settings as they are at that moment, and never another's", async () => {
+    const [acme, globex] = [await world.createKey('acme'), await world.createKey('globex')];
+    const settings = {
+      writeSurface: true,
+      anonymizeInterviewees: true,
+      allowedFields: { default: false, fields: ['summary'] },
+      rateLimit: { requests: 7, periodSeconds: 11 },
+      toolRateLimit: undefined,
+    };
+    await world.operator.auth.updateOrganization({ settings }, await world.operate('acme'));
+    const changed = await authenticate(acme);
+    expect(changed).toMatchObject({ writeSurface: true, rateLimit: { requests: 7, periodSeconds: 11 } });
+    expect(identityIn(changed.callerToken)).toMatchObject({ writeSurface: true, anonymize: true, allowedFields: ['summary'] });
+    const other = await authenticate(globex);
+    expect(other).toMatchObject({ writeSurface: false, rateLimit: { requests: 600, periodSeconds: 60 } });
+    expect(identityIn(other.callerToken)).toMatchObject({ anonymize: false, allowedFields: DEFAULT_ALLOWED_FIELDS });
+
+    const none = { ...settings, writeSurface: false, allowedFields: { default: false, fields: [] } };
+    await world.operator.auth.updateOrganization({ settings: none }, await world.operate('acme'));
+    const again = await authenticate(acme);
+    expect(again.writeSurface).toBe(false);
+    expect(identityIn(again.callerToken)).toMatchObject({ writeSurface: false, allowedFields: [] });
+  });
+});
+
+describe('a key that is not good', () => {
+  it.each(['', 'crk_', 'x', `crk_${'0'.repeat(39)}`, `cro_${'0'.repeat(39)}`, 'crk_\u0000', 'x'.repeat(100_000)])(
+    'is refused when malformed (%#)',
+    async (key) => expect(await failureOf(authenticate(key))).toEqual(REFUSED),
+  );
+
+  it('is refused when unknown', async () => {
+    expect(await failureOf(authenticate(createApiKey()))).toEqual(REFUSED);
+  });
+
+  it('is known by its checksum when a character is wrong, without asking the database', async () => {
+    const key = await world.createKey('acme');
+    const typo = key.slice(0, 10) + (key[10] === 'x' ? 'y' : 'x') + key.slice(11);
+    // Were it looked up, it would be found.
+    await world.rows(`update auth.key_directory set digest = $2 where digest = $1`, [digestOf(key), digestOf(typo)]);
+    expect(await failureOf(authenticate(typo))).toEqual(REFUSED);
+    await world.rows('alter table auth.key_directory rename to away');
+    try {
+      expect((await failureOf(authenticate(key)))?.kind).toBe('internal');
+      expect(await failureOf(authenticate(typo))).toEqual(REFUSED);
+    } finally {
+      await world.rows('alter table auth.away rename to key_directory');
+    }
+  });
+
+  it('is refused once it has expired, and serves until then', async () => {
+    const key = await world.createKey('acme', { expiresInSeconds: 1 });
+    const longer = await world.createKey('acme', { expiresInSeconds: 60 });
+    expect((await authenticate(key)).organizationId).toBe('acme');
+    await sleep(1_050);
+    expect(await failureOf(authenticate(key))).toEqual(REFUSED);
+    expect((await authenticate(longer)).organizationId).toBe('acme');
+  });
+
+  it('is refused from the moment of its revocation; the others live on', async () => {
+    const [key, other] = [await world.createKey('acme'), await world.createKey('acme')];
+    const { callerToken } = await authenticate(key);
+    await world.operator.auth.revokeKey({ keyId: identityIn(callerToken).keyId }, await world.operate('acme'));
+    expect(await failureOf(authenticate(key))).toEqual(REFUSED);
+    expect((await authenticate(other)).organizationId).toBe('acme');
+  });
+
+  it('is refused when its organization is gone', async () => {
+    await world.load([organization('initech')]);
+    const key = await world.createKey('initech');
+    await world.rows(`delete from auth.organizations where organization = 'initech'`);
+    expect(await failureOf(authenticate(key))).toEqual(REFUSED);
+  });
+});
+
+describe('the last use of a key', () => {
+  let key: string;
+  beforeAll(async () => {
+    key = await world.createKey('acme');
+  });
+  const lastUse = async () => {
+    const text = 'select last_used_at as "at", now() - last_used_at < $2::interval as fresh from auth.api_keys where digest = $1';
+    const [row] = await world.rows<{ at: Date | null; fresh: boolean | null }>(text, [digestOf(key), '10 seconds']);
+    return row!;
+  };
+  const usedAgo = (ago: string) =>
+    world.rows('update auth.api_keys set last_used_at = now() - $2::interval where digest = $1', [digestOf(key), ago]);
+
+  it('is not known before there was one', async () => {
+    expect((await lastUse()).at).toBeNull();
+  });
+
+  it('is written at the first use', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => authenticate(key)));
+    await expect.poll(async () => (await lastUse()).fresh).toBe(true);
+  });
+
+  it('is not written again within a minute', async () => {
+    await usedAgo('55 seconds');
+    const before = await lastUse();
+    for (let i = 0; i < 5; i++) await authenticate(key);
+    await sleep(100);
+    expect(await lastUse()).toEqual(before);
+  });
+
+  it('is written again after a minute', async () => {
+    await usedAgo('61 seconds');
+    await authenticate(key);
+    await expect.poll(async () => (await lastUse()).fresh).toBe(true);
+  });
+
+  it('is not written for a key that is refused', async () => {
+    const expired = await world.createKey('acme', { expiresInSeconds: 60 });
+    await world.rows(`update auth.api_keys set expires_at = now() where digest = $1`, [digestOf(expired)]);
+    await failureOf(authenticate(expired));
+    await sleep(100);
+    const [row] = await world.rows<{ at: Date | null }>('select last_used_at as "at" from auth.api_keys where digest = $1', [
+      digestOf(expired),
+    ]);
+    expect(row!.at).toBeNull();
+  });
+});

@@ -1,0 +1,132 @@
+import { Client, Pool } from 'pg';
+import { inject } from 'vitest';
+import { Database } from '@crs/kit/database';
+import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
+import { createLogger } from '@crs/kit/log';
+import { derivePassword, roleOf } from '@crs/kit/migrate';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { SECRET } from '@crs/testing/setup';
+import { startWorld, type World } from '@crs/testing/world';
+import { Signer } from '../src/domain/signer.ts';
+
+/** Two organizations of the same people and the same projects, so that whatever is mixed up between them shows. */
+export const TENANTS = ['acme', 'globex'] as const;
+export const ANN = 'ann@example.com';
+export const BOB = 'bob@example.com';
+export const ALPHA = '00000000-0000-4000-8000-00000000000a';
+export const BETA = '00000000-0000-4000-8000-00000000000b';
+
+export const organization = (id: string, settings: object = {}) => ({ type: 'organization', id, name: `The ${id}`, ...settings });
+export const user = (tenant: string, email: string, more: object = {}) => ({
+  type: 'user',
+  organization: tenant,
+  email,
+  name: `${email} of ${tenant}`,
+  ...more,
+});
+export const project = (tenant: string, id: string, more: object = {}) => ({ type: 'project', organization: tenant, id, ...more });
+
+/** Ann and Bob in each of the two, with two projects that nobody sees. */
+export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
+  organization(tenant),
+  user(tenant, ANN),
+  user(tenant, BOB),
+  project(tenant, ALPHA),
+  project(tenant, BETA),
+]);
+
+export interface AuthWorld extends World {
+  /** The internal listener. */
+  auth: ServiceClient<AuthServiceService>;
+  /** Signs as auth itself does. */
+  signer: Signer;
+  /** Rows as they are, past every wall. */
+  rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Calls as an operator, of one organization or above all. */
+  operate(organization?: string): Promise<CallOptions>;
+  asOrganization(organization: string): Promise<CallOptions>;
+  asUser(organization: string, email: string): Promise<CallOptions>;
+}
+
+export async function startAuthWorld(records: object[] = []): Promise<AuthWorld> {
+  const world = await startWorld();
+  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
+  const pool = new Pool({ connectionString: world.databaseUrl, max: 2 });
+  // Dropping the database ends it first.
+  pool.on('error', () => {});
+  const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
+  const rows = async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[];
+  if (records.length > 0) await world.load(records);
+  return {
+    ...world,
+    auth,
+    signer,
+    rows,
+    operate: (id) => world.operator.operator(id),
+    asOrganization: async (id) => {
+      const { callerToken } = await auth.authenticateKey({ apiKey: await world.createKey(id) });
+      return { token: callerToken };
+    },
+    asUser: async (id, email) => {
+      const [found] = await rows<{ userId: string }>('select user_id as "userId" from auth.users where organization = $1 and email = $2', [
+        id,
+        email,
+      ]);
+      const scopes = ['calls:read', 'projects:read', 'entities:read'];
+      return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 30) };
+    },
+    close: async () => {
+      auth.close();
+      await closeSigner();
+      await pool.end();
+      await world.close();
+    },
+  };
+}
+
+/** As the service's role, which row-level security holds for. */
+export function serviceUrl(databaseUrl: string, service = 'auth'): string {
+  const url = new URL(databaseUrl);
+  url.username = roleOf(service);
+  url.password = derivePassword(SECRET, service);
+  return url.href;
+}
+
+/** A replica's signer. */
+export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close(): Promise<void> }> {
+  const log = createLogger('auth', { level: 'silent' });
+  const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
+  const signer = new Signer(db, secret, log);
+  await signer.start();
+  return {
+    signer,
+    close: async () => {
+      signer.stop();
+      await db.close();
+    },
+  };
+}
+
+/** A database with every schema and no row. */
+export function emptyDatabase(): Promise<TestDatabase> {
+  return createDatabase(inject('postgresUrl'), inject('template'));
+}
+
+export async function query<Row = Record<string, unknown>>(url: string, text: string, values: unknown[] = []): Promise<Row[]> {
+  const connection = new Client({ connectionString: url });
+  await connection.connect();
+  try {
+    return (await connection.query(text, values)).rows as Row[];
+  } finally {
+    await connection.end();
+  }
+}
+
+/** What a refused call says, to compare; undefined where it is not refused. */
+export function failureOf(call: Promise<unknown>): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {
+  return call.then(
+    () => undefined,
+    ({ kind, reason, message, field }) => ({ kind, reason, message, ...(field !== undefined && { field }) }),
+  );
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/api-key';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+});
+afterAll(() => world?.close());
+
+const create = async (tenant = 'acme', options: { label?: string; expiresInSeconds?: number; readOnly?: boolean } = {}) =>
+  world.operator.auth.createKey({ label: '', expiresInSeconds: 0, readOnly: false, ...options }, await world.operate(tenant));
+const list = async (tenant = 'acme') => (await world.operator.auth.listKeys({}, await world.operate(tenant))).apiKeys;
+const revoke = async (keyId: string, tenant = 'acme') =>
+  (await world.operator.auth.revokeKey({ keyId }, await world.operate(tenant))).apiKey!;
+const MAX_SECONDS = 36_500 * 86_400;
+
+describe('a new key', () => {
+  it('is shown once, and stored as a digest with a short prefix', async () => {
+    const { apiKey, secret } = await create('acme', { label: 'Für ☎', readOnly: true });
+    expect(apiKey).toEqual({
+      keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
+      prefix: secret.slice(0, 10),
+      label: 'Für ☎',
+      readOnly: true,
+      createdAt: expect.any(Date),
+      expiresAt: undefined,
+      revokedAt: undefined,
+      lastUsedAt: undefined,
+    });
+    expect(await list()).toContainEqual(apiKey);
+    const stored = await world.rows(
+      `select a::text || d::text as row from auth.api_keys a join auth.key_directory d using (key_id) where a.digest = $1`,
+      [digestOf(secret)],
+    );
+    expect(stored).toHaveLength(1);
+    expect(stored[0]!['row']).not.toContain(secret.slice(10));
+    expect(world.log.join('')).not.toContain(secret.slice(10));
+  });
+
+  it('expires when it was asked to, or never', async () => {
+    for (const seconds of [1, 90 * 86_400, 2_147_483_647, 2_147_483_648, MAX_SECONDS]) {
+      const { apiKey } = await create('acme', { expiresInSeconds: seconds });
+      expect(apiKey!.expiresAt!.getTime() - apiKey!.createdAt!.getTime(), `${seconds} s`).toBe(seconds * 1000);
+    }
+    expect(await failureOf(create('acme', { expiresInSeconds: MAX_SECONDS + 1 }))).toMatchObject({
+      kind: 'invalid_argument',
+      field: 'expires_in',
+    });
+  });
+
+  it('has a label of at most 100 characters', async () => {
+    expect((await create('acme', { label: '😀'.repeat(100) })).apiKey!.label).toBe('😀'.repeat(100));
+    for (const label of ['😀'.repeat(101), 'a\u0000b']) {
+      expect(await failureOf(create('acme', { label }))).toMatchObject({ kind: 'invalid_argument', field: 'label' });
+    }
+  });
+
+  it('needs an organization that exists, and leaves nothing where it does not', async () => {
+    expect((await failureOf(create('nowhere')))?.kind).toBe('not_found');
+    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
+    expect(await world.rows(`select 1 from auth.key_directory where organization = 'nowhere'`)).toEqual([]);
+  });
+});
+
+describe('the list of keys', () => {
+  it('is newest first, with the revoked and the expired, of the organization alone', async () => {
+    const made = [];
+    for (const label of ['one', 'two', 'three']) made.push((await create('globex', { label })).apiKey!.keyId);
+    await revoke(made[1]!, 'globex');
+    await world.rows('update auth.api_keys set expires_at = created_at where key_id = $1', [made[0]]);
+    const keys = await list('globex');
+    expect(keys.map(({ label }) => label)).toEqual(['three', 'two', 'one']);
+    expect(keys.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([false, true, false]);
+    expect((await list('acme')).map(({ keyId }) => keyId)).not.toEqual(expect.arrayContaining(made));
+  });
+});
+
+describe('revoking a key', () => {
+  it('again changes nothing: the first moment stands', async () => {
+    const { apiKey } = await create();
+    const first = await revoke(apiKey!.keyId);
+    expect(first).toEqual({ ...apiKey, revokedAt: expect.any(Date) });
+    expect(await revoke(apiKey!.keyId)).toEqual(first);
+  });
+
+  it("finds no key of another organization's, and none that is not there", async () => {
+    const { apiKey } = await create('globex');
+    for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)]) expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');
+    for (const keyId of ['', 'x'.repeat(101), 'a\u0000b']) {
+      expect(await failureOf(revoke(keyId))).toMatchObject({ kind: 'invalid_argument', field: 'key_id' });
+    }
+    expect((await list('globex')).find(({ keyId }) => keyId === apiKey!.keyId)!.revokedAt).toBeUndefined();
+  });
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { ALPHA, ANN, BETA, BOB, failureOf, PEOPLE_AND_PROJECTS, project, startAuthWorld, TENANTS, user, type AuthWorld } from './fixtures.ts';
+
+const { PROJECT_ROLE_LEAD: LEAD, PROJECT_ROLE_MEMBER: MEMBER, PROJECT_ROLE_UNSPECIFIED: NONE } = ProjectRole;
+const GAMMA = '00000000-0000-4000-8000-00000000000c';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, project('globex', GAMMA), user('globex', 'globex@example.com')]);
+});
+afterAll(() => world?.close());
+
+interface Target {
+  email?: string;
+  projectId?: string;
+  role?: ProjectRole;
+}
+const request = ({ email = ANN, projectId = ALPHA, role = MEMBER }: Target) => ({ email, projectId, role });
+const add = async (target: Target = {}, tenant = 'acme') => world.operator.auth.addMember(request(target), await world.operate(tenant));
+const remove = async (target: Target = {}, tenant = 'acme') => world.operator.auth.removeMember(request(target), await world.operate(tenant));
+/** Who has which role, of both organizations. */
+const roles = async () =>
+  (
+    await world.rows<{ role: string }>(
+      `select concat_ws(' ', organization, email, right(project_id::text, 1), role) as role
+        from auth.project_roles join auth.users using (organization, user_id) order by 1`,
+    )
+  ).map(({ role }) => role);
+
+describe('adding a member', () => {
+  it('gives the role, in that organization only', async () => {
+    expect(await add()).toEqual({});
+    expect(await roles()).toEqual([`acme ${ANN} a member`]);
+    await add({}, 'globex');
+    expect(await roles()).toEqual([`acme ${ANN} a member`, `globex ${ANN} a member`]);
+  });
+
+  it('again changes nothing', async () => {
+    const before = await roles();
+    expect(await add()).toEqual({});
+    expect(await roles()).toEqual(before);
+  });
+
+  it('takes the e-mail and the project in any case', async () => {
+    await add({ email: BOB.toUpperCase(), projectId: BETA.toUpperCase() });
+    expect(await roles()).toContain(`acme ${BOB} b member`);
+  });
+
+  it('leaves the other role alone', async () => {
+    await add({ role: LEAD });
+    expect(await roles()).toEqual(expect.arrayContaining([`acme ${ANN} a lead`, `acme ${ANN} a member`]));
+  });
+
+  it('works for many projects and people at the same time', async () => {
+    const projects = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-b000-00000000000${i}`);
+    await world.load(projects.map((id) => project('acme', id)));
+    const targets = projects.flatMap((projectId) => [ANN, BOB].flatMap((email) => [LEAD, MEMBER].map((role) => ({ projectId, email, role }))));
+    await Promise.all(targets.map((target) => add(target)));
+    await Promise.all(targets.map((target) => remove(target)));
+  });
+
+  it('may be of a disabled user', async () => {
+    await world.load([user('acme', 'gone@example.com')]);
+    await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));
+    await add({ email: 'gone@example.com' });
+    expect(await roles()).toContain('acme gone@example.com a member');
+  });
+});
+
+describe('removing a member', () => {
+  it('takes that role away, in that organization only', async () => {
+    for (const tenant of TENANTS) for (const role of [LEAD, MEMBER]) await add({ role }, tenant);
+    expect(await remove({ role: LEAD })).toEqual({});
+    const left = await roles();
+    expect(left).not.toContain(`acme ${ANN} a lead`);
+    expect(left).toEqual(expect.arrayContaining([`acme ${ANN} a member`, `globex ${ANN} a lead`, `globex ${ANN} a member`]));
+  });
+
+  it('that is not there is not found, and changes nothing', async () => {
+    await add();
+    await remove();
+    const before = await roles();
+    expect((await failureOf(remove()))?.kind).toBe('not_found');
+    expect(await roles()).toEqual(before);
+  });
+});
+
+describe.each([
+  ['add', add],
+  ['remove', remove],
+])('%s', (_, change) => {
+  it.each<[string, string, Target]>([
+    ['an unknown user', 'not_found', { email: 'nobody@example.com' }],
+    ["another organization's user", 'not_found', { email: 'globex@example.com' }],
+    ['an unknown project', 'not_found', { projectId: '00000000-0000-4000-8000-0000000000ff' }],
+    ["another organization's project", 'not_found', { projectId: GAMMA }],
+    ['what is no e-mail', 'invalid_argument', { email: '' }],
+    ['NUL in the e-mail', 'invalid_argument', { email: `${ANN}\u0000` }],
+    ['what is no project id', 'invalid_argument', { projectId: 'alpha' }],
+    ['no project id', 'invalid_argument', { projectId: '' }],
+    ['braces around the project id', 'invalid_argument', { projectId: `{${ALPHA}}` }],
+    ['no role', 'invalid_argument', { role: NONE }],
+    ['an unknown role', 'invalid_argument', { role: 9 as unknown as ProjectRole }],
+  ])('refuses %s', async (_, kind, target) => {
+    const before = await roles();
+    expect((await failureOf(change(target)))?.kind).toBe(kind);
+    expect(await roles()).toEqual(before);
+  });
+
+  it('refuses an organization that is not there', async () => {
+    expect((await failureOf(change({}, 'nowhere')))?.kind).toBe('not_found');
+  });
+});

@@ -1,0 +1,147 @@
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/api-key';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { createOperatorCredential } from '../src/domain/operator-credential.ts';
+import { ensureOperator } from '../src/store/bootstrap.ts';
+import { failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+});
+afterAll(() => world?.close());
+
+const admin = () => world.operator.auth;
+const issue = (credential: string, organizationId = '') => admin().issueOperatorToken({ credential, organizationId });
+const create = async (name: string) => admin().createOperator({ name }, await world.operate());
+const revoke = async (name: string) => admin().revokeOperator({ name }, await world.operate());
+const list = async () => (await admin().listOperators({}, await world.operate())).operators;
+const REFUSED = { kind: 'unauthenticated', reason: 'INVALID_OPERATOR', message: 'The operator credential is unknown or revoked.' };
+
+describe('an operator token', () => {
+  it('is for one organization, existing or not, or for none, and lives a minute', async () => {
+    for (const id of ['acme', 'not-there-yet', '']) {
+      const { identity, iat, exp } = decodeJwt<{ identity: object }>((await issue(OPERATOR_CREDENTIAL, id)).operatorToken);
+      expect(identity).toEqual({ kind: 'operator', name: 'local', ...(id !== '' && { organization: id }) });
+      expect(exp! - iat!).toBe(60);
+    }
+  });
+
+  it.each(['', 'x', createOperatorCredential(), `${OPERATOR_CREDENTIAL} `, OPERATOR_CREDENTIAL.toUpperCase(), 'a\u0000b'])(
+    'is not issued for an unknown credential (%#)',
+    async (credential) => {
+      expect(await failureOf(issue(credential))).toEqual(REFUSED);
+      expect(await failureOf(issue(credential, 'acme'))).toEqual(REFUSED);
+    },
+  );
+
+  it.each(['0', 'a', '9-', 'a'.repeat(40), 'a--b'])('is issued for %s', async (id) => {
+    expect(await failureOf(issue(OPERATOR_CREDENTIAL, id))).toBeUndefined();
+  });
+
+  it.each(['-', '-a', 'A', 'a_b', 'a.b', 'ä', '*', ' ', 'a ', 'a\n', '\u0000', 'a'.repeat(41)])(
+    'is not issued for what can be no organization: %j',
+    async (id) => {
+      expect(await failureOf(issue(OPERATOR_CREDENTIAL, id))).toMatchObject({ kind: 'invalid_argument', field: 'organization' });
+    },
+  );
+
+  it('shows its own organization only, though both hold the same people', async () => {
+    for (const tenant of TENANTS) {
+      const { users } = await admin().listUsers({}, await world.operate(tenant));
+      expect(users.map(({ name }) => name)).toEqual([`ann@example.com of ${tenant}`, `bob@example.com of ${tenant}`]);
+    }
+  });
+});
+
+describe('operators', () => {
+  it('are created with a credential that is shown once and stored as a digest', async () => {
+    const { operator, credential } = await create('olga');
+    expect(operator).toEqual({ name: 'olga', createdAt: expect.any(Date), revokedAt: undefined });
+    expect(credential).toMatch(/^cro_[0-9A-Za-z_-]{43}$/);
+    expect(await failureOf(issue(credential))).toBeUndefined();
+    const [row] = await world.rows(`select digest, o::text as row from auth.operators o where name = 'olga'`);
+    expect(row!['digest']).toEqual(digestOf(credential));
+    expect(row!['row']).not.toContain(credential.slice(4));
+    expect(JSON.stringify(await list())).not.toContain(credential);
+  });
+
+  it('are unique by name among the live ones', async () => {
+    const first = await create('uma');
+    expect(await failureOf(create('uma'))).toMatchObject({ kind: 'already_exists', field: 'name' });
+    await revoke('uma');
+    const second = await create('uma');
+    expect(await failureOf(issue(first.credential))).toEqual(REFUSED);
+    expect(await failureOf(issue(second.credential))).toBeUndefined();
+    const umas = (await list()).filter(({ name }) => name === 'uma');
+    expect(umas.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
+  });
+
+  it('are named by 1 to 100 characters', async () => {
+    for (const name of ['x', '😀'.repeat(100)]) expect((await create(name)).operator!.name).toBe(name);
+    for (const name of ['', '😀'.repeat(101), 'a\u0000b']) {
+      expect(await failureOf(create(name))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
+    }
+  });
+
+  it('are listed by name, whatever the locale', async () => {
+    await create('Zoe');
+    await create('_under');
+    const names = (await list()).map(({ name }) => name);
+    expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+
+  it('get no token any more once they are revoked; the others do', async () => {
+    const [gone, stays] = [await create('gone'), await create('stays')];
+    const { operator } = await revoke('gone');
+    expect(operator).toEqual({ ...gone.operator, revokedAt: expect.any(Date) });
+    expect(await failureOf(issue(gone.credential, 'acme'))).toEqual(REFUSED);
+    expect(await failureOf(issue(stays.credential, 'acme'))).toBeUndefined();
+  });
+
+  it('can not be revoked twice, nor when unknown', async () => {
+    await create('twice');
+    await revoke('twice');
+    for (const name of ['twice', 'nobody', '', 'a\u0000b']) expect((await failureOf(revoke(name)))?.kind, name).toBe('not_found');
+  });
+
+  it('always remain: of two that revoke each other at once, one stays', async () => {
+    for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
+    await create('other');
+    const outcomes = await Promise.all(['local', 'other'].map((name) => failureOf(revoke(name))));
+    const failures = outcomes.filter((outcome) => outcome !== undefined);
+    expect(failures).toHaveLength(1);
+    expect(failures[0]).toMatchObject({ kind: 'failed_precondition', field: 'name' });
+    const live = (await list()).filter(({ revokedAt }) => !revokedAt);
+    expect(live).toHaveLength(1);
+    expect((await failureOf(revoke(live[0]!.name)))?.kind).toBe('failed_precondition');
+  });
+});
+
+describe('the credential of an installation', () => {
+  const count = async (name: string) => (await world.rows(`select 1 from auth.operators where name = $1`, [name])).length;
+
+  it('is an operator after the first start, and again changes nothing', async () => {
+    const credential = createOperatorCredential();
+    for (let i = 0; i < 2; i++) await ensureOperator(world.databaseUrl, 'bootstrap', digestOf(credential));
+    expect(await count('bootstrap')).toBe(1);
+    expect(await failureOf(issue(credential))).toBeUndefined();
+  });
+
+  it('is not let in again once it is revoked', async () => {
+    const credential = createOperatorCredential();
+    await ensureOperator(world.databaseUrl, 'first', digestOf(credential));
+    await revoke('first');
+    await ensureOperator(world.databaseUrl, 'first', digestOf(credential));
+    expect(await failureOf(issue(credential))).toEqual(REFUSED);
+  });
+
+  it("does not replace a live operator's", async () => {
+    const [old, other] = [createOperatorCredential(), createOperatorCredential()];
+    await ensureOperator(world.databaseUrl, 'second', digestOf(old));
+    await ensureOperator(world.databaseUrl, 'second', digestOf(other));
+    expect(await failureOf(issue(old))).toBeUndefined();
+    expect(await failureOf(issue(other))).toEqual(REFUSED);
+  });
+});

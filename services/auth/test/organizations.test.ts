@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import { failureOf, startAuthWorld, type AuthWorld } from './fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld();
+});
+afterAll(() => world?.close());
+
+const ABSENT: OrganizationSettings = {
+  name: undefined,
+  writeSurface: undefined,
+  anonymizeInterviewees: undefined,
+  allowedFields: undefined,
+  rateLimit: undefined,
+  toolRateLimit: undefined,
+};
+const create = async (id: string, settings: Partial<OrganizationSettings> = {}) => {
+  const request = { settings: { ...ABSENT, name: `The ${id}`, ...settings } };
+  return (await world.operator.auth.createOrganization(request, await world.operate(id))).organization!;
+};
+const update = async (id: string, settings?: Partial<OrganizationSettings>) => {
+  const request = { settings: settings && { ...ABSENT, ...settings } };
+  return (await world.operator.auth.updateOrganization(request, await world.operate(id))).organization!;
+};
+const list = async () => (await world.operator.auth.listOrganizations({}, await world.operate())).organizations;
+const only = (...fields: string[]) => ({ default: false, fields });
+const DEFAULTS = {
+  writeSurface: false,
+  anonymizeInterviewees: false,
+  allowedFields: { default: true, fields: DEFAULT_ALLOWED_FIELDS },
+  rateLimit: { requests: 600, periodSeconds: 60 },
+  toolRateLimit: { requests: 120, periodSeconds: 60 },
+};
+const ALL_SET = {
+  name: 'All set',
+  writeSurface: true,
+  anonymizeInterviewees: true,
+  allowedFields: only('summary', 'cost'),
+  rateLimit: { requests: 1, periodSeconds: 2 },
+  toolRateLimit: { requests: 3, periodSeconds: 4 },
+};
+const ALL_SHOWN = { ...ALL_SET, allowedFields: only('summary', 'cost') };
+
+/** Settings on both sides of each limit. */
+const GOOD: Partial<OrganizationSettings>[] = [
+  { name: 'x' },
+  { name: '😀'.repeat(200) },
+  { rateLimit: { requests: 1, periodSeconds: 1 } },
+  { rateLimit: { requests: 1_000_000_000, periodSeconds: 86_400 } },
+  { toolRateLimit: { requests: 1, periodSeconds: 1 } },
+  { toolRateLimit: { requests: 1_000_000_000, periodSeconds: 86_400 } },
+];
+const BAD: [string, Partial<OrganizationSettings>][] = [
+  ['name', { name: '' }],
+  ['name', { name: '😀'.repeat(201) }],
+  ['name', { name: 'a\u0000b' }],
+  ['rate_limit.requests', { rateLimit: { requests: 0, periodSeconds: 60 } }],
+  ['rate_limit.requests', { rateLimit: { requests: 1_000_000_001, periodSeconds: 60 } }],
+  ['rate_limit.requests', { rateLimit: { requests: 4_294_967_295, periodSeconds: 60 } }],
+  ['rate_limit.period_seconds', { rateLimit: { requests: 1, periodSeconds: 0 } }],
+  ['rate_limit.period_seconds', { rateLimit: { requests: 1, periodSeconds: 86_401 } }],
+  ['tool_rate_limit.requests', { toolRateLimit: { requests: 0, periodSeconds: 60 } }],
+  ['tool_rate_limit.period_seconds', { toolRateLimit: { requests: 1, periodSeconds: 86_401 } }],
+  ['allowed_fields', { allowedFields: only('summary', 'transcript') }],
+  ['allowed_fields', { allowedFields: only('Summary') }],
+  ['allowed_fields', { allowedFields: only('') }],
+  ['allowed_fields', { allowedFields: only('interviewee') }],
+];
+
+describe('a new organization', () => {
+  it('has the defaults', async () => {
+    expect(await create('defaults')).toEqual({
+      organizationId: 'defaults',
+      name: 'The defaults',
+      ...DEFAULTS,
+      createdAt: expect.any(Date),
+    });
+  });
+
+  it('may have every setting of its own', async () => {
+    expect(await create('all-set', ALL_SET)).toMatchObject(ALL_SHOWN);
+  });
+
+  it('needs a name', async () => {
+    expect(await failureOf(create('nameless', { name: undefined }))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
+    const bare = world.operator.auth.createOrganization({ settings: undefined }, await world.operate('nameless'));
+    expect(await failureOf(bare)).toMatchObject({ kind: 'invalid_argument', field: 'name' });
+  });
+
+  it('has an id that nobody else has; who comes second changes nothing', async () => {
+    await create('taken');
+    expect(await failureOf(create('taken', ALL_SET))).toMatchObject({ kind: 'already_exists', field: 'organization' });
+    expect((await list()).find(({ organizationId }) => organizationId === 'taken')).toMatchObject({ name: 'The taken', ...DEFAULTS });
+  });
+
+  it('is made once, however many ask at the same time', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race'))));
+    expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome?.kind === 'already_exists')).toHaveLength(4);
+  });
+
+  it.each(BAD)('is not made with a bad %s (%#)', async (field, settings) => {
+    expect(await failureOf(create('bad', settings))).toMatchObject({ kind: 'invalid_argument', field });
+    expect((await list()).map(({ organizationId }) => organizationId)).not.toContain('bad');
+  });
+});
+
+describe('a change of settings', () => {
+  beforeAll(async () => {
+    await create('acme');
+    await create('globex');
+  });
+
+  it.each(GOOD)('takes %j', async (settings) => {
+    expect(await update('acme', settings)).toMatchObject(settings);
+  });
+
+  it.each(BAD)('refuses a bad %s and then changes nothing else either (%#)', async (field, settings) => {
+    const before = await update('acme');
+    expect(await failureOf(update('acme', { writeSurface: !before.writeSurface, ...settings }))).toMatchObject({
+      kind: 'invalid_argument',
+      field,
+    });
+    expect(await update('acme')).toEqual(before);
+  });
+
+  it('leaves what is absent as it was', async () => {
+    const start = await update('acme', ALL_SET);
+    expect(start).toMatchObject(ALL_SHOWN);
+    const changes: Partial<OrganizationSettings>[] = [
+      { name: 'Another' },
+      { writeSurface: false },
+      { anonymizeInterviewees: false },
+      { allowedFields: only() },
+      { rateLimit: { requests: 10, periodSeconds: 20 } },
+      { toolRateLimit: { requests: 30, periodSeconds: 40 } },
+    ];
+    let expected = start;
+    for (const change of changes) {
+      expected = { ...expected, ...change } as typeof expected;
+      expect(await update('acme', change)).toEqual(expected);
+    }
+    expect(await update('acme', {})).toEqual(expected);
+    expect(await update('acme', undefined)).toEqual(expected);
+  });
+
+  it('switches fields: to a list, in one order and without repetitions, to none, to the default', async () => {
+    const fieldsOf = async (allowedFields: { default: boolean; fields: string[] }) => (await update('acme', { allowedFields })).allowedFields;
+    expect(await fieldsOf(only('summary', 'interviewee.name', 'summary'))).toEqual(only('interviewee.name', 'summary'));
+    expect(await fieldsOf(only(...ALLOWED_FIELDS.toReversed()))).toEqual(only(...ALLOWED_FIELDS));
+    expect(await fieldsOf(only())).toEqual(only());
+    expect(await fieldsOf({ default: true, fields: [] })).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
+    expect(await fieldsOf({ default: true, fields: ['cost'] })).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
+  });
+
+  it("leaves the other organization's alone", async () => {
+    await update('acme', ALL_SET);
+    expect((await list()).find(({ organizationId }) => organizationId === 'globex')).toMatchObject({ name: 'The globex', ...DEFAULTS });
+  });
+
+  it('needs an organization that exists', async () => {
+    expect((await failureOf(update('nowhere', ALL_SET)))?.kind).toBe('not_found');
+    expect((await failureOf(update('nowhere')))?.kind).toBe('not_found');
+  });
+});
+
+it('lists organizations by id, in the order of code points', async () => {
+  for (const id of ['a-b', 'a1', 'ab', '0']) await create(id);
+  const ids = (await list()).map(({ organizationId }) => organizationId);
+  expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
+  expect(ids).toEqual(expect.arrayContaining(['0', 'a-b', 'a1', 'ab', 'acme', 'globex']));
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CallOptions } from '@crs/kit/grpc-client';
+import { ALPHA, ANN, BETA, BOB, failureOf, PEOPLE_AND_PROJECTS, project, startAuthWorld, TENANTS, user, type AuthWorld } from './fixtures.ts';
+
+const GAMMA = '00000000-0000-4000-8000-00000000000c';
+const many = (n: number) => Array.from({ length: n }, (_, i) => `nobody${i}@example.com`);
+const manyIds = (n: number) => Array.from({ length: n }, (_, i) => `00000000-0000-4000-a000-${String(i).padStart(12, '0')}`);
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld([
+    ...PEOPLE_AND_PROJECTS,
+    user('acme', 'Zoë@example.com', { name: 'Zoë' }),
+    user('acme', 'nameless@example.com', { name: null }),
+    user('acme', 'gone@example.com'),
+    user('globex', 'globex@example.com'),
+    project('globex', GAMMA),
+  ]);
+  await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));
+});
+afterAll(() => world?.close());
+
+const idOf = async (tenant: string, email: string) => {
+  const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [tenant, email]);
+  return row!.id;
+};
+
+describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => {
+  let acme: CallOptions;
+  let globex: CallOptions;
+  beforeAll(async () => {
+    const caller = (tenant: string) => (who === 'a user' ? world.asUser(tenant, ANN) : world.asOrganization(tenant));
+    [acme, globex] = [await caller('acme'), await caller('globex')];
+  });
+  const resolve = async (emails: string[], caller = acme) => {
+    const { profiles } = await world.auth.resolveProfiles({ emails }, caller);
+    return profiles.toSorted((a, b) => (a.email < b.email ? -1 : 1));
+  };
+
+  it('finds users of its own organization, as recorded, by an e-mail in any case and form', async () => {
+    expect(await resolve(['ANN@example.com', 'zoe\u0308@EXAMPLE.com', 'nameless@example.com'])).toEqual([
+      { userId: await idOf('acme', 'Zoë@example.com'), email: 'Zoë@example.com', name: 'Zoë' },
+      { userId: await idOf('acme', ANN), email: ANN, name: `${ANN} of acme` },
+      { userId: await idOf('acme', 'nameless@example.com'), email: 'nameless@example.com', name: '' },
+    ]);
+    expect(await resolve([ANN], globex)).toEqual([{ userId: await idOf('globex', ANN), email: ANN, name: `${ANN} of globex` }]);
+  });
+
+  it('leaves out the disabled, the unknown and the foreign', async () => {
+    expect(await resolve(['gone@example.com', 'nobody@example.com', 'globex@example.com', '', 'no e-mail'])).toEqual([]);
+    expect(await resolve([])).toEqual([]);
+  });
+
+  it('answers once for an e-mail that is asked twice', async () => {
+    expect(await resolve([ANN, ANN.toUpperCase()])).toHaveLength(1);
+  });
+
+  it('takes 101 e-mails, and not 102', async () => {
+    expect(await resolve([...many(100), ANN])).toHaveLength(1);
+    expect(await failureOf(resolve([...many(101), ANN]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
+  });
+
+  it('refuses what can be no text', async () => {
+    expect(await failureOf(resolve([`${ANN}\u0000`]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
+  });
+});
+
+describe('ResolveReferences', () => {
+  const resolve = async (emails: string[], projectIds: string[], tenant = 'acme') =>
+    world.auth.resolveReferences({ emails, projectIds }, await world.operate(tenant));
+
+  it('finds users, disabled ones too, and projects, of the organization alone', async () => {
+    for (const tenant of TENANTS) {
+      const found = await resolve([ANN, 'gone@example.com', 'globex@example.com', 'nobody@example.com'], [ALPHA, GAMMA, ...manyIds(1)], tenant);
+      const own = tenant === 'acme' ? 'gone@example.com' : 'globex@example.com';
+      expect(found).toEqual({
+        users: [
+          { email: ANN, userId: await idOf(tenant, ANN) },
+          { email: own, userId: await idOf(tenant, own) },
+        ],
+        projectIds: tenant === 'acme' ? [ALPHA] : expect.arrayContaining([ALPHA, GAMMA]),
+        organizationExists: true,
+      });
+    }
+  });
+
+  it('answers e-mails as they were asked', async () => {
+    const asked = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
+    expect((await resolve(asked, [])).users.map(({ email }) => email)).toEqual(asked);
+  });
+
+  it('finds nothing for an organization that is not there, and says so', async () => {
+    expect(await resolve([ANN], [ALPHA], 'nowhere')).toEqual({ users: [], projectIds: [], organizationExists: false });
+  });
+
+  it('takes 10,000 of each, as long as they may be, and not 10,001', async () => {
+    const long = many(9_999).map((email) => `${'x'.repeat(254 - email.length)}${email}`);
+    const found = await resolve([...long, BOB], [...manyIds(9_999), BETA]);
+    expect([found.users.map(({ email }) => email), found.projectIds]).toEqual([[BOB], [BETA]]);
+    expect(await failureOf(resolve(many(10_001), []))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
+    expect(await failureOf(resolve([], manyIds(10_001)))).toMatchObject({ kind: 'invalid_argument', field: 'project_ids' });
+  });
+
+  it('refuses what can be neither', async () => {
+    expect(await failureOf(resolve(['a\u0000@b'], []))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
+    for (const id of ['', 'alpha', `{${ALPHA}}`, '00000000000040008000000000000000']) {
+      expect(await failureOf(resolve([], [id])), id).toMatchObject({ kind: 'invalid_argument', field: 'project_ids' });
+    }
+  });
+});

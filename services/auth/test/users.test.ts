@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyPassword } from '../src/domain/password.ts';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+});
+afterAll(() => world?.close());
+
+const create = async (email: string, { tenant = 'acme', name = 'Somebody', password = '' } = {}) =>
+  (await world.operator.auth.createUser({ email, name, password }, await world.operate(tenant))).user!;
+const list = async (tenant = 'acme') => (await world.operator.auth.listUsers({}, await world.operate(tenant))).users;
+const setDisabled = async (email: string, disabled: boolean, tenant = 'acme') =>
+  (await world.operator.auth.setUserDisabled({ email, disabled }, await world.operate(tenant))).user!;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+describe('a new user', () => {
+  it('has what was given', async () => {
+    const user = await create('New.User@Example.com', { name: 'Néw' });
+    expect(user).toEqual({
+      userId: expect.stringMatching(UUID),
+      email: 'New.User@Example.com',
+      name: 'Néw',
+      disabled: false,
+      hasPassword: false,
+      createdAt: expect.any(Date),
+    });
+    expect(await list()).toContainEqual(user);
+  });
+
+  it.each([
+    ['another case', 'ZOË@example.com', 'zoë@EXAMPLE.com'],
+    ['a decomposed character', 'café@example.com', 'cafe\u0301@example.com'],
+    ['both', 'über@example.com', 'U\u0308BER@example.com'],
+  ])('is refused where the e-mail is taken in %s', async (_, taken, email) => {
+    await create(taken);
+    expect(await failureOf(create(email))).toMatchObject({ kind: 'already_exists', field: 'email' });
+    expect((await list()).filter((user) => user.email === taken || user.email === email)).toHaveLength(1);
+  });
+
+  it('may have an e-mail of the other organization, and is somebody else', async () => {
+    const [one, other] = await Promise.all(TENANTS.map((tenant) => create('both@example.com', { tenant, name: tenant })));
+    expect(one!.userId).not.toBe(other!.userId);
+    for (const tenant of TENANTS) {
+      expect((await list(tenant)).filter(({ email }) => email === 'both@example.com').map(({ name }) => name)).toEqual([tenant]);
+    }
+  });
+
+  it('is made once, however many ask at the same time', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race@example.com'))));
+    expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
+  });
+
+  it.each(['a@b', `${'a'.repeat(252)}@b`, `${'😀'.repeat(252)}@b`, 'a+b@c', '"a"@b', 'ä@ö'])('takes the e-mail %s', async (email) => {
+    expect((await create(email)).email).toBe(email);
+  });
+
+  it.each(['', 'a', '@b', 'a@', 'ab', 'a@b@c', 'a b@c', 'a@b\n', `${'a'.repeat(253)}@b`, `${'😀'.repeat(253)}@b`, 'a\u0000@b'])(
+    'refuses the e-mail %j',
+    async (email) => {
+      const before = await list();
+      expect(await failureOf(create(email))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
+      expect(await list()).toEqual(before);
+    },
+  );
+
+  it('is named by 1 to 200 characters', async () => {
+    expect((await create('n1@example.com', { name: 'x' })).name).toBe('x');
+    expect((await create('n2@example.com', { name: '😀'.repeat(200) })).name).toBe('😀'.repeat(200));
+    for (const name of ['', '😀'.repeat(201), '\u0000']) {
+      expect(await failureOf(create('n3@example.com', { name }))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
+    }
+  });
+
+  it('has a password of 8 to 200 characters or none, stored as a hash', async () => {
+    for (const [i, password] of ['12345678', '😀'.repeat(200)].entries()) {
+      const { hasPassword, userId } = await create(`p${i}@example.com`, { password });
+      expect(hasPassword).toBe(true);
+      const [row] = await world.rows<{ hash: string; row: string }>(
+        'select password_hash as hash, users::text as row from auth.users where user_id = $1',
+        [userId],
+      );
+      expect(row!.row).not.toContain(password);
+      expect(await verifyPassword(password, row!.hash)).toBe(true);
+    }
+    for (const password of ['1234567', '😀'.repeat(201), '12345678\u0000']) {
+      expect(await failureOf(create('p3@example.com', { password }))).toMatchObject({ kind: 'invalid_argument', field: 'password' });
+    }
+  });
+
+  it('needs an organization that exists', async () => {
+    expect((await failureOf(create('a@example.com', { tenant: 'nowhere' })))?.kind).toBe('not_found');
+    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
+  });
+});
+
+describe('a disabled user', () => {
+  beforeAll(() => Promise.all(TENANTS.map((tenant) => create('On.Off@example.com', { tenant, password: 'a password' }))));
+
+  it('is disabled by an e-mail in any case, in that organization only', async () => {
+    expect(await setDisabled('ON.off@EXAMPLE.com', true)).toMatchObject({ email: 'On.Off@example.com', disabled: true, hasPassword: true });
+    const stateIn = async (tenant: string) => (await list(tenant)).find(({ email }) => email === 'On.Off@example.com')!.disabled;
+    expect([await stateIn('acme'), await stateIn('globex')]).toEqual([true, false]);
+  });
+
+  it('stays disabled when disabled again, since the first time', async () => {
+    const since = () => world.rows(`select disabled_at from auth.users where organization = 'acme' and email = 'On.Off@example.com'`);
+    await setDisabled('on.off@example.com', true);
+    const before = await since();
+    await setDisabled('on.off@example.com', true);
+    expect(await since()).toEqual(before);
+  });
+
+  it('is the same user when enabled again, and enabling again changes nothing', async () => {
+    const before = await setDisabled('on.off@example.com', true);
+    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
+    expect(await setDisabled('on.off@example.com', false)).toEqual({ ...before, disabled: false });
+  });
+
+  it('keeps the e-mail taken', async () => {
+    await setDisabled('on.off@example.com', true);
+    expect((await failureOf(create('on.off@example.com')))?.kind).toBe('already_exists');
+  });
+
+  it('must be somebody', async () => {
+    expect((await failureOf(setDisabled('nobody@example.com', true)))?.kind).toBe('not_found');
+    for (const email of ['', `${'a'.repeat(253)}@b`, 'on.off@example.com\u0000']) {
+      expect(await failureOf(setDisabled(email, true))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
+    }
+  });
+
+  it('must be of the organization', async () => {
+    await create('globex.only@example.com', { tenant: 'globex' });
+    expect((await failureOf(setDisabled('globex.only@example.com', true, 'acme')))?.kind).toBe('not_found');
+    expect((await failureOf(setDisabled('globex.only@example.com', true, 'nowhere')))?.kind).toBe('not_found');
+  });
+});
+
+it('lists users by e-mail, folded, in the order of code points', async () => {
+  for (const email of ['B@list', 'a@list', 'C@list', '_@list', 'é@list', '😀@list']) await create(email, { tenant: 'globex' });
+  const emails = (await list('globex')).map(({ email }) => email).filter((email) => email.endsWith('@list'));
+  expect(emails).toEqual(['_@list', 'a@list', 'B@list', 'C@list', 'é@list', '😀@list']);
+});

@@ -1,0 +1,37 @@
+import type { Query } from '@crs/kit/database';
+
+/** Deletions that span services: what of them is here. Run under the import lock, so that no batch writes meanwhile. */
+
+/** Everything, the secret of its anonymized names included. */
+export async function eraseOrganization(query: Query, organization: string): Promise<void> {
+  for (const table of ['calls', 'call_days', 'name_secrets']) {
+    await query({ name: `erase_all_${table}`, text: `delete from calls.${table} where organization = $1`, values: [organization] });
+  }
+}
+
+/** The calls of a project with all that hangs on them, and their share of the rollup. */
+export async function eraseProject(query: Query, organization: string, projectId: string): Promise<void> {
+  await query({
+    name: 'erase_project_calls',
+    text: `with gone as (
+        delete from calls.calls where organization = $1 and project_id = $2 returning (created_at at time zone 'UTC')::date as day
+      ),
+      days as (select day, count(*)::int as calls from gone group by day)
+      update calls.call_days d set calls = d.calls - days.calls from days where d.organization = $1 and d.day = days.day`,
+    values: [organization, projectId],
+  });
+}
+
+/** A user's notes go; the calls that they conducted stay. */
+export async function eraseUser(query: Query, organization: string, userId: string): Promise<void> {
+  await query({
+    name: 'erase_user_notes',
+    text: 'delete from calls.notes where organization = $1 and user_id = $2',
+    values: [organization, userId],
+  });
+  await query({
+    name: 'release_conductor',
+    text: 'update calls.calls set conducted_by = null where organization = $1 and conducted_by = $2',
+    values: [organization, userId],
+  });
+}

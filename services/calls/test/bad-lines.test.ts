@@ -1,0 +1,150 @@
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callLine, PROJECT, sendBatch, tenant, type BatchLine } from './_records.ts';
+
+/** A project and a user that only globex has. */
+const THEIRS = '99999999-2222-4333-8444-555555555555';
+const STRANGER = 'eve@globex.example';
+
+let world: World;
+let database: Session;
+let key: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  database = await openSession(world.databaseUrl);
+  await world.load([
+    ...tenant('acme'),
+    ...tenant('globex'),
+    { type: 'project', organization: 'globex', id: THEIRS, name: 'Theirs' },
+    { type: 'user', organization: 'globex', email: STRANGER },
+    callLine('globex', 'theirs', { project_id: THEIRS, conducted_by: STRANGER }),
+  ]);
+  key = await world.createKey('acme');
+});
+afterAll(async () => {
+  await database?.close();
+  await world?.close();
+});
+
+const storedIds = async (organization = 'acme') =>
+  (await database.query<{ id: string }>('select call_id as id from calls.calls where organization = $1 order by 1', [organization])).map(({ id }) => id);
+
+const bad = (fields: object): BatchLine => callLine('acme', 'bad', fields);
+const note = (email: unknown) => ({ email, text: 'x' });
+const E_MAIL = 'must be the e-mail of a user of this organization';
+
+const BAD: Record<string, [BatchLine, string]> = {
+  'not JSON': ['{"type":"call"', ': must be valid JSON'],
+  'two values': ['{} {}', ': must be valid JSON'],
+  nothing: ['', ': must be valid JSON'],
+  'a list': ['[]', ': must be a JSON object'],
+  null: ['null', ': must be a JSON object'],
+  'Latin-1': [Buffer.from('{"type":"call","organization":"acme","id":"bad","source":"caf\u00e9"}', 'latin1'), ': must be valid UTF-8'],
+  'UTF-16': [Buffer.from('\ufeff{"type":"call"}', 'utf16le'), ': must be valid UTF-8'],
+  'another type': [{ type: 'project', organization: 'acme', id: PROJECT }, 'type: must be call'],
+  'no type': [{ organization: 'acme', id: 'bad' }, 'type: is required'],
+  'no id': [{ type: 'call', organization: 'acme' }, 'id: is required'],
+  'an id that is none': [callLine('acme', 'a/b'), 'id: must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"'],
+  'an id too long': [callLine('acme', 'x'.repeat(129)), 'id: must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"'],
+  'another organization': [callLine('globex', 'bad'), 'organization: must be the organization that the batch is sent for'],
+  'no organization': [{ type: 'call', id: 'bad' }, 'organization: is required'],
+  'a state that is none': [
+    bad({ call_status: 'Done' }),
+    'call_status: must be one of scheduled, reached_out, not_scheduled, done, rescheduled, not_interested, canceled, candidate',
+  ],
+  'a type of call that is none': [bad({ call_type: '' }), 'call_type: must be one of interview, meeting'],
+  'a redaction state that is none': [bad({ anonymity_status: 'done' }), 'anonymity_status: must be one of not_requested, started, complete, errored'],
+  'a review state that is none': [bad({ kta_approval_status: 'ok' }), 'kta_approval_status: must be one of pending, approved'],
+  'a rating too low': [bad({ rating: 0.99 }), 'rating: must be at least 1'],
+  'a rating too high': [bad({ rating: 5.01 }), 'rating: must be at most 5'],
+  'a rating as text': [bad({ rating: '4' }), 'rating: must be a number'],
+  'a negative cost': [bad({ cost: -0.01 }), 'cost: must be at least 0'],
+  'an infinite cost': ['{"type":"call","organization":"acme","id":"bad","cost":1e400}', 'cost: must be a number'],
+  'a negative duration': [bad({ duration_minutes: -1 }), 'duration_minutes: must be at least 0'],
+  'an unknown property': [bad({ ratings: 4 }), 'ratings: is not a known property'],
+  'an unknown property deep down': [bad({ expert: { nam: 'x' } }), 'expert.nam: is not a known property'],
+  'a day that does not exist': [bad({ created_at: '2025-02-29T00:00:00Z' }), 'created_at: must be an RFC 3339 date-time with Z or an offset'],
+  'a time without offset': [bad({ date: '2025-02-28T00:00:00' }), 'date: must be an RFC 3339 date-time with Z or an offset'],
+  NUL: [bad({ summary: 'a\0b' }), 'summary: must not contain the NUL character'],
+  'NUL deep down': [bad({ participants: [{}, { name: '\0' }] }), 'participants[1].name: must not contain the NUL character'],
+  'a lone surrogate': ['{"type":"call","organization":"acme","id":"bad","transcript":"\\ud83d"}', 'transcript: must not contain a lone surrogate'],
+  'a project that is nowhere': [bad({ project_id: PROJECT.replaceAll('1', '0') }), 'project_id: must be a project of this organization'],
+  "another organization's project": [bad({ project_id: THEIRS }), 'project_id: must be a project of this organization'],
+  'a project id that is none': [bad({ project_id: 'x' }), 'project_id: must be a UUID'],
+  "another organization's user": [bad({ conducted_by: STRANGER }), `conducted_by: ${E_MAIL}`],
+  'a user that is nowhere': [bad({ conducted_by: 'nobody@crs.example' }), `conducted_by: ${E_MAIL}`],
+  'a note of nobody': [bad({ notes: [note('ann@crs.example'), note(STRANGER)] }), `notes[1].email: ${E_MAIL}`],
+  'a note of nobody after one without text': [bad({ notes: [{ email: 'ann@crs.example' }, note(STRANGER)] }), `notes[1].email: ${E_MAIL}`],
+  'a note of nobody without text': [bad({ notes: [{ email: STRANGER, text: null }] }), `notes[0].email: ${E_MAIL}`],
+  'a deletion that says more': [bad({ deleted: true, rating: 4 }), 'rating: is not a known property'],
+  'deleted as text': [bad({ deleted: 'yes' }), 'deleted: must be true or false'],
+};
+
+describe('bad lines', () => {
+  it('are refused one by one, by number, field and reason, and the good ones around them are kept', async () => {
+    const lines: BatchLine[] = [];
+    const refusals: string[] = [];
+    for (const [line, refusal] of Object.values(BAD)) {
+      lines.push(callLine('acme', `good-${lines.length}`), line);
+      refusals.push(`${lines.length}: ${refusal}`);
+    }
+    const answer = await sendBatch(world, 'acme', lines);
+    expect(answer.refused).toEqual(refusals);
+    expect(answer).toMatchObject({ accepted: refusals.length, unchanged: 0 });
+    const good = refusals.map((_, i) => `good-${i * 2}`).sort();
+    expect(await storedIds()).toEqual(good);
+    const { json } = await world.rest('/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z', { key });
+    expect(json.pagination.total_items).toBe(good.length);
+    expect(await storedIds('globex')).toEqual(['theirs']);
+  });
+
+  it('leave the call that they name as it was', async () => {
+    const line = callLine('acme', 'kept', { rating: 1, notes: [note('ann@crs.example')], transcript: 'words' });
+    await sendBatch(world, 'acme', [line]);
+    const before = await world.rest('/v1/calls/kept', { key });
+    const answer = await sendBatch(world, 'acme', [
+      { ...line, rating: 9 },
+      { ...line, rating: 2, notes: [note('nobody@crs.example')] },
+      { ...line, transcript: [{ text: 'new' }, { text: 1 }] },
+    ]);
+    expect(answer).toEqual({
+      accepted: 0,
+      unchanged: 0,
+      refused: ['1: rating: must be at most 5', `2: notes[0].email: ${E_MAIL}`, '3: transcript[1].text: must be text'],
+    });
+    expect((await world.rest('/v1/calls/kept', { key })).text).toBe(before.text);
+  });
+
+  it('hold the bounds of a rating', async () => {
+    expect(await sendBatch(world, 'acme', [callLine('acme', 'r1', { rating: 1 }), callLine('acme', 'r5', { rating: 5 })])).toMatchObject({ accepted: 2 });
+  });
+
+  it('name users by e-mail in any case', async () => {
+    const line = callLine('acme', 'folded', { conducted_by: 'ANN@crs.EXAMPLE', notes: [note('Bob@crs.example')] });
+    expect(await sendBatch(world, 'acme', [line])).toMatchObject({ accepted: 1, refused: [] });
+    const lower = { ...line, conducted_by: 'ann@crs.example', notes: [note('bob@crs.example')] };
+    expect(await sendBatch(world, 'acme', [lower])).toMatchObject({ unchanged: 1, refused: [] });
+  });
+
+  it('are all of an organization that does not exist', async () => {
+    const lines = [callLine('nowhere', 'x'), callLine('nowhere', 'x', { deleted: true }), callLine('nowhere', 'x', { rating: 0 })];
+    expect(await sendBatch(world, 'nowhere', lines)).toEqual({
+      accepted: 0,
+      unchanged: 0,
+      refused: [
+        '1: organization: must be an organization that exists',
+        '2: organization: must be an organization that exists',
+        '3: rating: must be at least 1',
+      ],
+    });
+    expect(await storedIds('nowhere')).toEqual([]);
+  });
+
+  it('may name more people than are looked up at once', async () => {
+    const notes = Array.from({ length: 12_000 }, (_, i) => note(`${'x'.repeat(230)}${i}@crs.example`));
+    const answer = await sendBatch(world, 'acme', [callLine('acme', 'crowd', { notes }), callLine('acme', 'lone', { notes: [note('ann@crs.example')] })]);
+    expect(answer).toEqual({ accepted: 1, unchanged: 0, refused: [`1: notes[0].email: ${E_MAIL}`] });
+  });
+});

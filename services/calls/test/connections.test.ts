@@ -1,0 +1,124 @@
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { Database, type Scope, type Statement } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { openSession, type Session } from '@crs/testing/sql';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+
+const log = createLogger('test', { level: 'silent' });
+const GONE = { kind: 'unavailable', retryAfterSeconds: 1 };
+
+let superuser: Session;
+let database: Database;
+
+beforeAll(async () => {
+  superuser = await openSession(inject('postgresUrl'));
+});
+afterEach(() => database.close());
+afterAll(() => superuser?.close());
+
+const scope = (ms = 5_000, signal?: AbortSignal): Scope => ({ organization: 'acme', deadline: Date.now() + ms, ...(signal && { signal }) });
+const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
+const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
+/** How long it took to fail with this. */
+async function failure(promise: Promise<unknown>, expected: object): Promise<number> {
+  const started = performance.now();
+  await expect(promise).rejects.toMatchObject(expected);
+  return performance.now() - started;
+}
+
+describe.each([
+  ['for one statement after another', false],
+  ['for statements sent together', true],
+])('the only connection, %s,', (_, pipeline) => {
+  const open = (url = inject('postgresUrl')) => {
+    database = new Database({ name: 'test', url, maxConnections: 1, log, pipeline });
+  };
+  const run = <Row>(within: Scope, statement: Statement) =>
+    pipeline ? database.read<Row>(within, statement) : database.transact(within, (query) => query<Row>(statement));
+  const pid = async () => (await run<{ pid: number }>(scope(), PID))[0]!.pid;
+
+  it('is used again after success, and never after an error', async () => {
+    open();
+    const first = await pid();
+    expect(await pid()).toBe(first);
+    await expect(run(scope(), { name: 'bad', text: 'select 1 / 0' })).rejects.toThrow('division by zero');
+    expect(await pid()).not.toBe(first);
+  });
+
+  it('is free again at the deadline of who had it', async () => {
+    open();
+    expect(await failure(run(scope(200), SLEEP), { kind: 'deadline_exceeded' })).toBeLessThan(1_000);
+    await pid();
+  });
+
+  it('is free again as soon as its caller is gone, and so is a place in the queue', async () => {
+    open();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const working = failure(run(scope(15_000, first.signal), SLEEP), { kind: 'deadline_exceeded' });
+    const waiting = failure(run(scope(15_000, second.signal), SLEEP), { kind: 'deadline_exceeded' });
+    setTimeout(() => second.abort(), 50);
+    expect(await waiting).toBeLessThan(1_000);
+    first.abort();
+    expect(await working).toBeLessThan(2_000);
+    await pid();
+  });
+
+  it('is not asked for by who is gone or late already', async () => {
+    open('postgres://nobody@127.0.0.1:1/none');
+    await failure(run(scope(5_000, AbortSignal.abort()), PID), { kind: 'deadline_exceeded' });
+    await failure(run(scope(0), PID), { kind: 'deadline_exceeded' });
+    await failure(run(scope(), PID), GONE);
+  });
+
+  it('may break between two statements', async () => {
+    open();
+    const work = database.transact(scope(), async (query) => {
+      const [row] = await query<{ pid: number }>(PID);
+      await superuser.query('select pg_terminate_backend($1, 1000)', [row!.pid]);
+      return query(PID);
+    });
+    await failure(work, GONE);
+    await pid();
+  });
+
+  it('may be cut in the middle of a statement', async () => {
+    const { url, cut, close } = await proxy(inject('postgresUrl'));
+    open(url);
+    try {
+      await pid();
+      const work = failure(run(scope(), SLEEP), GONE);
+      setTimeout(cut, 50);
+      expect(await work).toBeLessThan(1_000);
+      await pid();
+    } finally {
+      close();
+    }
+  });
+});
+
+/** The way to a server, which can be cut. */
+async function proxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
+  const { hostname, port } = new URL(target);
+  let sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const onward = connect(Number(port), hostname);
+    sockets.push(socket, onward);
+    for (const each of [socket, onward]) each.on('error', () => {});
+    socket.pipe(onward).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target);
+  url.port = String((server.address() as AddressInfo).port);
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+    sockets = [];
+  };
+  return {
+    url: url.href,
+    cut,
+    close: () => {
+      cut();
+      server.close();
+    },
+  };
+}

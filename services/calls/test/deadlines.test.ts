@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallOptions } from '@crs/kit/grpc-client';
+import { interceptStatements, openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { callerToken, callsClient } from './_clients.ts';
+import { callLine, sendBatch, tenant } from './_records.ts';
+
+/** As in `npm start`. */
+const CONNECTIONS = 8;
+const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
+
+let world: World;
+let database: Session;
+/** Holds locks. */
+let locks: Session;
+let token: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  database = await openSession(world.databaseUrl);
+  locks = await openSession(world.databaseUrl);
+  await world.load([...tenant('acme'), callLine('acme', 'call_1')]);
+  token = await callerToken(world, await world.createKey('acme'));
+});
+afterAll(async () => {
+  await database?.close();
+  await locks?.close();
+  await world?.close();
+});
+afterEach(() => locks.query('rollback'));
+
+const block = async () => {
+  await locks.query('begin');
+  await locks.query('lock table calls.calls in access exclusive mode');
+};
+
+/** By a client of its own, whose breaker knows nothing of the failures before. */
+async function asking<T>(ask: (calls: ReturnType<typeof callsClient>) => Promise<T>): Promise<T> {
+  const calls = callsClient(world.stack.addresses.calls);
+  try {
+    return await ask(calls);
+  } finally {
+    calls.close();
+  }
+}
+const RANGE = { start: new Date('2000-01-01'), end: new Date('2100-01-01'), updatedSince: undefined, page: 1, perPage: 50 };
+const CALL = { callId: 'call_1', withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+const list = (options: CallOptions = {}) => asking((calls) => calls.listOrganizationCalls(RANGE, { token, ...options }));
+const detail = (options: CallOptions = {}) => asking((calls) => calls.getOrganizationCall(CALL, { token, ...options }));
+const importing = (options: CallOptions = {}) => sendBatch(world, 'acme', [callLine('acme', 'call_1', { summary: `${Math.random()}` })], options);
+
+/** The sessions of the service, by what they wait for. */
+async function sessions(where = 'true'): Promise<number[]> {
+  const rows = await database.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name like 'crs-calls%' and ${where}`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+const stuck = () => sessions(`wait_event_type = 'Lock'`);
+
+async function until(condition: () => Promise<boolean>, withinMs: number): Promise<void> {
+  for (const end = Date.now() + withinMs; !(await condition()); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`not so within ${withinMs} ms: ${condition}`);
+  }
+}
+
+describe('a call whose statement is stuck', () => {
+  it.each([
+    ['a list', list],
+    ['a detail', detail],
+    ['an import', importing],
+  ])('ends by its deadline and leaves nothing behind: %s', async (_, ask) => {
+    await ask();
+    await block();
+    const started = Date.now();
+    const answer = ask({ deadline: started + 600 }).catch((error: unknown) => error);
+    await until(async () => (await stuck()).length > 0, 600);
+    const pids = await stuck();
+    expect(await answer).toMatchObject(LATE);
+    expect(Date.now() - started).toBeLessThan(900);
+    await until(async () => (await stuck()).length === 0, 2_000);
+    await locks.query('rollback');
+    await ask();
+    const now = await sessions();
+    expect(now.filter((pid) => pids.includes(pid))).toEqual([]);
+  });
+
+  it('keeps no others waiting, more of them than there are connections', async () => {
+    await block();
+    const answers = await Promise.all(Array.from({ length: CONNECTIONS * 2 }, () => detail({ deadline: Date.now() + 500 }).catch((error: unknown) => error)));
+    for (const answer of answers) expect(answer).toMatchObject(LATE);
+    await until(async () => (await stuck()).length === 0, 2_000);
+    await locks.query('rollback');
+    await Promise.all(Array.from({ length: CONNECTIONS * 2 }, () => detail()));
+    expect((await sessions(`application_name = 'crs-calls'`)).length).toBeLessThanOrEqual(CONNECTIONS);
+  });
+});
+
+describe('a call whose caller is gone', () => {
+  it.each([
+    ['a detail', detail],
+    ['an import', importing],
+  ])('frees its connection and ends its statement long before its deadline: %s', async (_, ask) => {
+    await block();
+    const controller = new AbortController();
+    const answers = Array.from({ length: CONNECTIONS + 1 }, () => ask({ signal: controller.signal, deadline: Date.now() + 20_000 }).catch(() => 'gone'));
+    await until(async () => (await stuck()).length > 0, 2_000);
+    controller.abort(new Error('gone'));
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['gone']));
+    await until(async () => (await stuck()).length === 0, 4_000);
+    await locks.query('rollback');
+    await ask({ deadline: Date.now() + 2_000 });
+  });
+});
+
+describe('an import', () => {
+  it('never takes longer than the 30 seconds that pollers reach back over, whatever its caller allows', async () => {
+    const timeouts: number[] = [];
+    const stop = interceptStatements((statement) => {
+      if (statement.name === 'tenant' && statement.values?.[0] === 'acme') timeouts.push(Number(statement.values[1]));
+      return statement;
+    });
+    try {
+      await importing({ deadline: Date.now() + 600_000 });
+    } finally {
+      stop();
+    }
+    expect(timeouts.length).toBeGreaterThan(0);
+    expect(Math.max(...timeouts)).toBeLessThanOrEqual(30_000);
+  });
+});

@@ -1,0 +1,213 @@
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/allowed-fields';
+import { createLogger } from '@crs/kit/log';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCallsService } from '../src/service.ts';
+import { callerToken, callsClient, serviceDatabaseUrl } from './_clients.ts';
+import { callLine, tenant } from './_records.ts';
+
+const CREATED = '2025-03-01T10:00:00.000Z';
+
+/** The same call in every organization. */
+const call = (organization: string, id = 'call_1', fields: object = {}) =>
+  callLine(organization, id, {
+    anonymity_status: 'complete',
+    created_at: CREATED,
+    cost: 120.5,
+    rating: 4,
+    segment: 'Customers',
+    source: 'Network',
+    expert: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
+    participants: [{ name: 'eva muster', role: 'expert', email: 'eva@initech.example' }],
+    summary: 'Short.',
+    ktas: '- one',
+    kta_approval_status: 'pending',
+    qa_blocks: [{ id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: 'Intro' }],
+    transcript: [{ speaker: 'Eva Muster', start_seconds: 1.5, text: 'Hello.' }],
+    redacted_transcript: 'Eva Muster: Hello.',
+    language: 'en',
+    ...fields,
+  });
+
+const ALWAYS = ['call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'date', 'created_at', 'updated_at', 'duration_minutes'];
+
+const verbatim = (name: string) => ({
+  kind: 'verbatim',
+  language: 'en',
+  text: `${name}: Hello.`,
+  segments: [{ speaker: name, start_seconds: 1.5, text: 'Hello.' }],
+});
+const redacted = (name: string) => ({ kind: 'redacted', language: 'en', text: `${name}: Hello.`, segments: [] });
+const clean = { kind: 'clean', language: 'en', text: 'Q: Why?\nA: Because.', segments: [] };
+const block = { id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: 'Intro' };
+
+/** What each field shows when it alone is enabled, besides what is always there. */
+const SHOWN: Record<AllowedField, object> = {
+  'interviewee.name': { interviewee: { name: 'Eva Muster' } },
+  'interviewee.job_title': { interviewee: { job_title: 'CFO' } },
+  'interviewee.organization': { interviewee: { organization: 'Initech' } },
+  'interviewee.country': { interviewee: { country: 'Chile' } },
+  'interviewee.bio': { interviewee: { bio: 'Two companies.' } },
+  participants: { participants: [{ name: 'Interviewee', role: 'expert' }] },
+  'participants.email': {},
+  summary: { summary: 'Short.' },
+  key_takeaways: { key_takeaways: '- one', key_takeaways_status: 'pending' },
+  qa_blocks: { qa_blocks: [block] },
+  rating: { rating: 4 },
+  cost: { cost: 120.5 },
+  segment: { segment: 'Customers' },
+  source: { source: 'Network' },
+  'transcripts.verbatim': { transcripts: [verbatim('Interviewee')] },
+  'transcripts.redacted': { transcripts: [redacted('Interviewee')] },
+  'transcripts.clean': {},
+};
+
+const organizationOf = (field: AllowedField) => `only-${field.replaceAll(/[._]/g, '-')}`;
+const MODES = {
+  all: {},
+  none: { allowed_fields: [] },
+  anonymous: { anonymize_interviewees: true },
+  'anonymous-too': { anonymize_interviewees: true },
+};
+
+let world: World;
+const keys = new Map<string, string>();
+
+beforeAll(async () => {
+  world = await startWorld();
+  const settings: [string, object][] = [
+    ...ALLOWED_FIELDS.map((field): [string, object] => [organizationOf(field), { allowed_fields: [field] }]),
+    ...Object.entries(MODES),
+  ];
+  await world.load(settings.flatMap(([id, setting]) => tenant(id, setting)));
+  await world.load(settings.map(([id]) => call(id)));
+  for (const [id] of settings) keys.set(id, await world.createKey(id));
+});
+afterAll(() => world?.close());
+
+async function detail(organization: string, path = 'call_1') {
+  const { status, json } = await world.rest(`/v1/calls/${path}`, { key: keys.get(organization) });
+  expect(status).toBe(200);
+  return json;
+}
+
+async function listItem(organization: string) {
+  const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', { key: keys.get(organization) });
+  expect(json.data).toHaveLength(1);
+  return json.data[0];
+}
+
+/** What a detail holds besides what is always there. */
+function optional(json: Record<string, unknown>): object {
+  for (const key of ALWAYS) expect(json).toHaveProperty(key);
+  return Object.fromEntries(Object.entries(json).filter(([key]) => !ALWAYS.includes(key)));
+}
+
+describe('allowed_fields', () => {
+  it.each(ALLOWED_FIELDS)('with %s alone shows that and no more', async (field) => {
+    const organization = organizationOf(field);
+    expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...SHOWN[field] });
+    const { segment, source, has_transcript: hasTranscript } = await listItem(organization);
+    expect({ segment, source }).toEqual({
+      segment: field === 'segment' ? 'Customers' : undefined,
+      source: field === 'source' ? 'Network' : undefined,
+    });
+    expect(hasTranscript).toBe(field === 'transcripts.verbatim' || field === 'transcripts.redacted');
+  });
+
+  it('without any shows what is always there', async () => {
+    expect(optional(await detail('none'))).toEqual({ interviewee: {}, transcripts: [] });
+  });
+
+  it('with all shows all', async () => {
+    expect(optional(await detail('all'))).toEqual({
+      interviewee: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
+      participants: [{ name: 'eva muster', role: 'expert', email: 'eva@initech.example' }],
+      summary: 'Short.',
+      key_takeaways: '- one',
+      key_takeaways_status: 'pending',
+      qa_blocks: [block],
+      rating: 4,
+      cost: 120.5,
+      segment: 'Customers',
+      source: 'Network',
+      transcripts: [verbatim('Eva Muster'), redacted('Eva Muster'), clean],
+    });
+  });
+});
+
+describe('include flags', () => {
+  it.each([
+    ['', ['verbatim', 'redacted', 'clean']],
+    ['?include_verbatim=false', ['redacted', 'clean']],
+    ['?include_redacted=false', ['verbatim', 'clean']],
+    ['?include_clean=false', ['verbatim', 'redacted']],
+    ['?include_verbatim=true&include_redacted=false&include_clean=false', ['verbatim']],
+    ['?include_verbatim=false&include_redacted=false&include_clean=false', []],
+  ])('%s', async (query, kinds) => {
+    const { transcripts } = await detail('all', `call_1${query}`);
+    expect(transcripts.map((it: { kind: string }) => it.kind)).toEqual(kinds);
+  });
+
+  it('can ask for nothing that is not enabled', async () => {
+    expect((await detail(organizationOf('transcripts.redacted'), 'call_1?include_verbatim=true&include_redacted=false')).transcripts).toEqual([]);
+  });
+});
+
+describe('anonymize_interviewees', () => {
+  it('shows one made-up name wherever the recorded one stands', async () => {
+    const { interviewee, participants, transcripts } = await detail('anonymous');
+    expect(interviewee).toMatchObject({ name: expect.stringMatching(/^Expert [A-Z2-7]{8}$/), job_title: 'CFO' });
+    expect(participants[0].name).toBe(interviewee.name);
+    expect(transcripts).toEqual([verbatim(interviewee.name), redacted(interviewee.name), clean]);
+  });
+
+  it('prefers the recorded anonymized name, and shows it as soon as it is recorded', async () => {
+    await world.load([call('anonymous', 'named', { anonymized_name: 'CFO at a software house' })]);
+    const before = await detail('anonymous', 'named');
+    expect(before.interviewee.name).toBe('CFO at a software house');
+    await world.load([call('anonymous', 'named', { anonymized_name: 'Former CFO' })]);
+    const after = await detail('anonymous', 'named');
+    expect(after.interviewee.name).toBe('Former CFO');
+    expect(after.updated_at > before.updated_at).toBe(true);
+  });
+
+  it('gives a person one name in all calls of an organization, and another one in another organization', async () => {
+    await world.load([call('anonymous', 'again', { expert: { name: 'EVA MUSTER', organization: 'initech' } })]);
+    const { name } = (await detail('anonymous')).interviewee;
+    expect((await detail('anonymous', 'again')).interviewee.name).toBe(name);
+    expect((await detail('anonymous-too')).interviewee.name).toMatch(/^Expert/);
+    expect((await detail('anonymous-too')).interviewee.name).not.toBe(name);
+  });
+
+  it('gives the same names by another instance, even where both meet an organization for the first time', async () => {
+    await world.load([...tenant('fresh', { anonymize_interviewees: true }), call('fresh')]);
+    keys.set('fresh', await world.createKey('fresh'));
+    const another = createCallsService(
+      {
+        listen: '127.0.0.1:0',
+        adminListen: '127.0.0.1:0',
+        databaseUrl: serviceDatabaseUrl(world),
+        maxConnections: 2,
+        authAddress: world.stack.addresses.auth,
+      },
+      { log: createLogger('another', { level: 'silent' }) },
+    );
+    const { grpc } = await another.start();
+    const calls = callsClient(grpc);
+    const ask = async (organization: string) => {
+      const token = await callerToken(world, keys.get(organization)!);
+      const request = { callId: 'call_1', withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+      const { callJson } = await calls.getOrganizationCall(request, { token });
+      return JSON.parse(Buffer.from(callJson).toString()).interviewee.name;
+    };
+    try {
+      expect(await ask('anonymous')).toBe((await detail('anonymous')).interviewee.name);
+      const [theirs, ours] = await Promise.all([ask('fresh'), detail('fresh')]);
+      expect(theirs).toBe(ours.interviewee.name);
+    } finally {
+      calls.close();
+      await another.stop();
+    }
+  });
+});

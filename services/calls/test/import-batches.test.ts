@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callLine, sendBatch, tenant, type CallLine } from './_records.ts';
+
+const MIB = 1024 * 1024;
+
+let world: World;
+let database: Session;
+/** Holds locks. */
+let locks: Session;
+
+beforeAll(async () => {
+  world = await startWorld();
+  database = await openSession(world.databaseUrl);
+  locks = await openSession(world.databaseUrl);
+  await world.load(['acme', 'globex', 'large', 'shared'].flatMap((id) => tenant(id)));
+});
+afterAll(async () => {
+  await database?.close();
+  await locks?.close();
+  await world?.close();
+});
+
+/** A call that writes into every table. */
+const full = (organization: string, id: string, text = 'first', day = 1): CallLine =>
+  callLine(organization, id, {
+    created_at: `2025-03-0${day}T10:00:00Z`,
+    summary: text,
+    transcript: text,
+    redacted_transcript: [{ text }],
+    notes: [{ email: 'ann@crs.example', text }],
+  });
+
+/** All that is stored for an organization. */
+async function everything(organization: string): Promise<unknown[][]> {
+  const stored = [];
+  for (const table of ['calls', 'transcripts', 'notes', 'call_days']) {
+    stored.push(await database.query(`select * from calls.${table} where organization = $1 order by 2, 3`, [organization]));
+  }
+  return stored;
+}
+
+/** How far the rollup is from the calls, by day. */
+async function rollupErrors(): Promise<unknown[]> {
+  return database.query(
+    `select organization, day::text, coalesce(d.calls, 0) - coalesce(c.calls, 0) as off from calls.call_days d full join (
+        select organization, (created_at at time zone 'UTC')::date as day, count(*)::int as calls from calls.calls group by 1, 2
+      ) c using (organization, day) where coalesce(d.calls, 0) <> coalesce(c.calls, 0)`,
+  );
+}
+
+/** The process id of the import that waits for a lock. */
+async function waitingImport(): Promise<number> {
+  for (;;) {
+    const [row] = await database.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'crs-calls-import' and wait_event_type = 'Lock'`,
+    );
+    if (row) return row.pid;
+    await sleep(10);
+  }
+}
+
+describe('the size of a batch', () => {
+  it('is at most 1,000 lines', async () => {
+    const lines = Array.from({ length: 1001 }, (_, i) => callLine('large', `call-${i}`));
+    await expect(sendBatch(world, 'large', lines)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
+    expect(await everything('large')).toEqual([[], [], [], []]);
+    expect(await sendBatch(world, 'large', lines.slice(1))).toEqual({ accepted: 1000, unchanged: 0, refused: [] });
+  });
+
+  it('is at most 16 MiB', async () => {
+    const empty = JSON.stringify(callLine('large', 'huge', { summary: '' }));
+    const line = (bytes: number) => empty.replace('""', `"${'x'.repeat(bytes - empty.length)}"`);
+    const tooLarge = [line(8 * MIB), line(8 * MIB + 1)];
+    await expect(sendBatch(world, 'large', tooLarge)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
+    expect(await sendBatch(world, 'large', [line(16 * MIB)])).toEqual({ accepted: 1, unchanged: 0, refused: [] });
+    const [row] = await database.query(`select length(summary) as length from calls.calls where call_id = 'huge'`);
+    expect(row).toEqual({ length: 16 * MIB - empty.length });
+  });
+});
+
+describe('an import that fails half way', () => {
+  const change = [full('acme', 'kept', 'second', 2), full('acme', 'new'), callLine('acme', 'gone', { deleted: true })];
+  let before: unknown[][];
+
+  beforeAll(async () => {
+    await sendBatch(world, 'acme', [full('acme', 'kept'), full('acme', 'gone')]);
+    before = await everything('acme');
+  });
+
+  it.each(['calls', 'transcripts', 'notes', 'call_days'])('as it may not write to %s, leaves nothing', async (table) => {
+    await database.query(`revoke insert, update on calls.${table} from crs_calls`);
+    try {
+      await expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({ kind: 'internal', message: 'An unexpected error occurred.' });
+    } finally {
+      await database.query(`grant insert, update on calls.${table} to crs_calls`);
+    }
+    expect(await everything('acme')).toEqual(before);
+  });
+
+  it('as the server ends its connection, leaves nothing, and the next one works', async () => {
+    await locks.query('begin');
+    await locks.query('lock table calls.call_days in exclusive mode');
+    const answer = expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
+    await database.query('select pg_terminate_backend($1)', [await waitingImport()]);
+    await answer;
+    await locks.query('commit');
+    expect(await everything('acme')).toEqual(before);
+    expect(await rollupErrors()).toEqual([]);
+    expect(await sendBatch(world, 'acme', change)).toEqual({ accepted: 3, unchanged: 0, refused: [] });
+    expect(await rollupErrors()).toEqual([]);
+  });
+});
+
+describe('imports at the same time', () => {
+  it('of the same calls, in orders of their own, end with one of them whole, and an exact rollup', async () => {
+    const ids = Array.from({ length: 30 }, (_, i) => `call-${i}`);
+    const rounds = Array.from({ length: 8 }, (_, i) => i);
+    const send = async (organization: string, client: string, order: string[]) => {
+      for (const round of rounds) {
+        const lines = order.map((id, i) =>
+          (round + i) % 7 === 0 ? callLine(organization, id, { deleted: true }) : full(organization, id, `${client} ${round}`, 1 + ((round + i) % 5)),
+        );
+        expect(await sendBatch(world, organization, lines)).toMatchObject({ refused: [] });
+      }
+    };
+    await Promise.all([
+      send('shared', 'one', ids),
+      send('shared', 'two', ids.toReversed()),
+      send('shared', 'three', ids.toSorted((a, b) => Number(a.endsWith('3')) - Number(b.endsWith('3')))),
+      send('globex', 'four', ids),
+    ]);
+    expect(await rollupErrors()).toEqual([]);
+    const rows = await database.query<{ summary: string; texts: string[]; notes: string[] }>(
+      `select summary, array(select text from calls.transcripts t where (t.organization, t.call_id) = (c.organization, c.call_id)) as texts,
+          array(select text from calls.notes n where (n.organization, n.call_id) = (c.organization, c.call_id)) as notes
+        from calls.calls c where organization in ('shared', 'globex')`,
+    );
+    expect(rows.length).toBeGreaterThan(30);
+    for (const { summary, texts, notes } of rows) expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
+  });
+
+  it('bear the times of their writing, however long they waited for each other', async () => {
+    await locks.query('begin');
+    await locks.query(`select pg_advisory_xact_lock(hashtextextended('calls.import:' || 'shared', 0))`);
+    const answer = sendBatch(world, 'shared', [full('shared', 'late')]);
+    await waitingImport();
+    await sleep(50);
+    const free = Date.now();
+    await locks.query('commit');
+    expect(await answer).toMatchObject({ accepted: 1 });
+    const [row] = await database.query<{ updated_at: Date }>(`select updated_at from calls.calls where call_id = 'late'`);
+    expect(+row!.updated_at).toBeGreaterThanOrEqual(free);
+  });
+
+  it('of one organization do not wait for those of another', async () => {
+    await locks.query('begin');
+    await locks.query(`select pg_advisory_xact_lock(hashtextextended('calls.import:' || 'shared', 0))`);
+    const waits = sendBatch(world, 'shared', [full('shared', 'waits')]);
+    await waitingImport();
+    expect(await sendBatch(world, 'globex', [full('globex', 'does-not-wait')])).toMatchObject({ accepted: 1 });
+    await locks.query('commit');
+    expect(await waits).toMatchObject({ accepted: 1 });
+  });
+});

@@ -1,0 +1,158 @@
+import { ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callLine, detailOf, PROJECT, tenant, type CallLine } from './_records.ts';
+
+const NASTY = [
+  'tab\tnew line\ncarriage return\r\nback\\slash \\n \\t \\N \\x41 \\. double "quotes" single \'quotes\' $1 %s {"json": [1]}',
+  '\\.',
+  'line\n\\.\nline',
+  '\\N',
+  '',
+  ' spaces at both ends ',
+  'emoji 👩‍👩‍👧 🏳️‍🌈 \u{10ffff}, 한국어, العربية, हिन्दी, ไทย, ΣΊΣΥΦΟΣ, İstanbul, ß',
+  'decomposed e\u0301 beside composed é, \ufeff mark, \u2028\u2029\u0085\v\f\b\u0001\u007f',
+  `<script>alert('x')</script> <!-- & &amp; -->`,
+];
+const LONG = 'Lorem ipsum "dolor" \\ 👩 é\n'.repeat(20_000);
+const EVERYTHING = NASTY.join('|');
+
+/** Something in every field, the odder the better. */
+const FULL = callLine('acme', 'Az09._:-', {
+  project_id: PROJECT,
+  call_type: 'meeting',
+  conducted_by: 'ann@crs.example',
+  call_status: 'rescheduled',
+  anonymity_status: 'complete',
+  cost: 120.12345678,
+  created_at: '2025-03-01T23:59:59.999Z',
+  date: '1969-12-31T23:59:59.001-11:59',
+  duration_minutes: 1e-7,
+  expert: { name: 'İ. Müller: "the" \\ expert', job_title: NASTY[0], organization: NASTY[1], country: NASTY[2], bio: LONG },
+  anonymized_name: 'Expert',
+  participants: NASTY.map((name) => ({ name, role: EVERYTHING, email: 'ä"\\\u{1f600}@crs.example' })),
+  ktas: EVERYTHING,
+  kta_approval_status: 'approved',
+  notes: [
+    { email: 'ann@crs.example', text: EVERYTHING },
+    { email: 'bob@crs.example', text: '' },
+  ],
+  qa_blocks: NASTY.map((text, i) => ({ id: `${PROJECT.slice(0, -1)}${i}`, question: text, answer: EVERYTHING, section: text })),
+  rating: 4.00000001,
+  segment: NASTY[6],
+  source: NASTY[7],
+  summary: LONG,
+  transcript: NASTY.map((text, i) => ({ speaker: text, start_seconds: i + 0.12345678, text })),
+  redacted_transcript: EVERYTHING,
+  language: NASTY[3],
+});
+
+let world: World;
+let database: Session;
+let key: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  database = await openSession(world.databaseUrl);
+  await world.load(tenant('acme'));
+  key = await world.createKey('acme');
+});
+afterAll(async () => {
+  await database?.close();
+  await world?.close();
+});
+
+/** Imports a line and reads it back. */
+async function roundTrip(line: CallLine) {
+  await world.load([line]);
+  const { status, json } = await world.rest(`/v1/calls/${line.id}`, { key });
+  expect(status).toBe(200);
+  const times = { createdAt: new Date(line['created_at'] ?? json.created_at), updatedAt: new Date(json.updated_at) };
+  return { json, expected: detailOf(line, times) };
+}
+
+describe('a record', () => {
+  it('comes back as it was sent, whatever its fields hold', async () => {
+    const { json, expected } = await roundTrip(FULL);
+    expect(json).toEqual(expected);
+    expect(json.summary.length).toBe(LONG.length);
+    const notes = await database.query('select text from calls.notes where call_id = $1 order by length(text)', [FULL.id]);
+    expect(notes).toEqual([{ text: '' }, { text: EVERYTHING }]);
+  });
+
+  it('changes nothing when it is sent again, in whatever order its properties are', async () => {
+    const reversed = JSON.parse(JSON.stringify(FULL), (_, value: unknown) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).toReversed()) : value,
+    );
+    expect(await world.tryLoad([FULL, reversed])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
+  });
+
+  it('comes back with nulls and empty lists where it says nothing', async () => {
+    const { json, expected } = await roundTrip(callLine('acme', 'bare', { created_at: '2025-03-01T00:00:00.000Z' }));
+    expect(json).toEqual(expected);
+    expect(json).toMatchObject({ call_type: 'interview', rating: null, participants: [], qa_blocks: [], transcripts: [] });
+  });
+
+  it('may say nothing in nested places, by null and by empty lists', async () => {
+    const nobody = { name: null, role: null, email: null };
+    const { json, expected } = await roundTrip(
+      callLine('acme', 'nested', {
+        expert: { name: null, job_title: null, organization: null, country: null, bio: null },
+        participants: [nobody, {}, nobody],
+        qa_blocks: [{ id: PROJECT, question: null, answer: null, section: null }],
+        notes: [{ email: 'ann@crs.example', text: null }],
+        transcript: [{ speaker: null, start_seconds: null, text: '' }],
+        redacted_transcript: [],
+        anonymity_status: 'complete',
+      }),
+    );
+    expect(json).toEqual(expected);
+    expect(json.participants).toEqual([nobody, nobody, nobody]);
+    expect(await database.query("select 1 from calls.notes where call_id = 'nested'")).toEqual([]);
+    expect(json.transcripts).toEqual([{ kind: 'verbatim', language: null, text: '', segments: [{ speaker: null, start_seconds: null, text: '' }] }]);
+  });
+
+  it.each([0, 1e-7, 5e-324, 0.1, 123456789.12345678, 2 ** 53 - 1, 1e21, Number.MAX_VALUE])('keeps the number %d to the last digit', async (number) => {
+    const line = callLine('acme', 'number', { cost: number, duration_minutes: number, transcript: [{ start_seconds: number, text: 'x' }] });
+    const { json, expected } = await roundTrip(line);
+    expect(json).toEqual(expected);
+  });
+
+  it('that says less than before loses what it no longer says', async () => {
+    await world.load([{ ...FULL, id: 'whole' }]);
+    const { json, expected } = await roundTrip(callLine('acme', 'whole', { created_at: FULL['created_at'] }));
+    expect(json).toEqual(expected);
+    expect(await database.query("select 1 from calls.notes where call_id = 'whole'")).toEqual([]);
+  });
+
+  it('may have been created at any instant that can be written, wherever the process stands', async () => {
+    const zone = process.env['TZ'];
+    // Before standard time, its offset had seconds.
+    process.env['TZ'] = 'Europe/Berlin';
+    try {
+      for (const instant of ['0001-01-01T00:00:00.000Z', '1850-06-01T12:00:00.000Z', '9999-12-31T23:59:59.999Z']) {
+        const { json, expected } = await roundTrip(callLine('acme', 'early-or-late', { created_at: instant, date: instant }));
+        expect(json).toEqual(expected);
+        for (const [start_date, end_date, found] of [
+          [instant, '9999-12-31T23:59:59.9999Z', true],
+          ['0001-01-01T00:00:00Z', instant, false],
+        ] as const) {
+          const list = await world.rest(`/v1/calls?${new URLSearchParams({ start_date, end_date, per_page: '200' })}`, { key });
+          const ids = (list.json.data ?? []).map((it: { call_id: string }) => it.call_id);
+          expect(ids.includes('early-or-late'), `${start_date} ${end_date}`).toBe(found);
+        }
+      }
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
+
+  it('is all that the organization ever reads: every field of the contract is there', async () => {
+    expect(ALLOWED_FIELDS).toHaveLength(17);
+    const { json } = await world.rest(`/v1/calls/${FULL.id}`, { key });
+    expect(json.transcripts.map((it: { kind: string }) => it.kind)).toEqual(['verbatim', 'redacted', 'clean']);
+    for (const value of Object.values(json)) expect(value).not.toBeNull();
+  });
+});

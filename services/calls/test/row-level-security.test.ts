@@ -1,0 +1,202 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Database } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { interceptStatements, openSession, type SentStatement, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NameSecrets } from '../src/store/name-secrets.ts';
+import { serviceDatabaseUrl } from './_clients.ts';
+import { callLine, sendBatch, tenant } from './_records.ts';
+
+/** Statements without a predicate on the organization: they insert under its name, lock, or make temporary tables. */
+const WITHOUT_PREDICATE = /^(upsert_calls|insert_(transcripts|notes|name_secret)|open_call_days|lock_imports|stage_\w+)$/;
+const INSERTS = ['upsert_calls', 'insert_transcripts', 'insert_notes', 'open_call_days', 'insert_name_secret'];
+const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets'];
+const PAIRS = [
+  ['acme', 'globex'],
+  ['globex', 'acme'],
+] as const;
+const SAME = ['same-1', 'same-2', 'same-3', 'same-4', 'same-5'];
+
+/** The statements on tables of calls that were sent, and whether a predicate on the organization was removed from them. */
+const sent = new Map<string, boolean>();
+/** An insert that is sent under the name of another organization. */
+let forged: { name: string; as: string } | undefined;
+
+function withoutPredicate(statement: SentStatement): SentStatement {
+  const { name = 'unnamed', text, values = [] } = statement;
+  if (!/\bcalls\.\w/.test(text)) return statement;
+  const rewritten = text.replaceAll(/(\w+\.)?organization = \$1\b/g, () => '($1::text is not null)');
+  sent.set(name, rewritten !== text);
+  return { ...statement, text: rewritten, values: forged?.name === name ? [forged.as, ...values.slice(1)] : values };
+}
+
+let stopIntercepting: () => void;
+let world: World;
+let superuser: Session;
+/** As the service connects. */
+let database: Database;
+const keys = new Map<string, string>();
+
+beforeAll(async () => {
+  stopIntercepting = interceptStatements(withoutPredicate);
+  world = await startWorld();
+  superuser = await openSession(world.databaseUrl);
+  const log = createLogger('test', { level: 'silent' });
+  database = new Database({ name: 'test', url: serviceDatabaseUrl(world), maxConnections: 2, log, pipeline: false });
+  for (const [id] of PAIRS) {
+    await world.load(tenant(id, { anonymize_interviewees: true }));
+    keys.set(id, await world.createKey(id));
+  }
+});
+afterAll(async () => {
+  stopIntercepting?.();
+  await database?.close();
+  await superuser?.close();
+  await world?.close();
+});
+
+const call = (organization: string, id: string, text = organization) =>
+  callLine(organization, id, {
+    created_at: `2025-03-0${id.at(-1)}T10:00:00Z`,
+    segment: text,
+    expert: { name: 'Eva Muster' },
+    transcript: text,
+    redacted_transcript: [{ text }],
+    notes: [{ email: 'ann@crs.example', text }],
+  });
+const only = (organization: string) => `only-${organization}-9`;
+
+beforeEach(async () => {
+  await superuser.query('truncate calls.calls, calls.call_days cascade');
+  for (const [id] of PAIRS) await sendBatch(world, id, [...SAME, only(id)].map((callId) => call(id, callId)));
+});
+afterEach(() => {
+  forged = undefined;
+});
+
+const scopeOf = (organization: string) => ({ organization, deadline: Date.now() + 5_000 });
+
+async function everything(organization: string): Promise<unknown[][]> {
+  const stored = [];
+  for (const table of TABLES) {
+    stored.push(await superuser.query(`select * from calls.${table} t where organization = $1 order by t::text`, [organization]));
+  }
+  return stored;
+}
+
+/** Uses every way to the tables. @returns the ways by which one organization saw or changed another's rows */
+async function leaks(): Promise<Set<string>> {
+  const found = new Set<string>();
+  const names: string[] = [];
+  for (const [own, other] of PAIRS) {
+    const get = (path: string) => world.rest(path, { key: keys.get(own) });
+    const range = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
+    for (const [way, query] of [
+      ['first page', '&per_page=200'],
+      ['later page', '&per_page=2&page=2'],
+      ['changed page', '&updated_since=2025-01-01T00:00:00Z&per_page=4&page=1'],
+    ] as const) {
+      const { json } = await get(range + query);
+      const clean = json?.pagination?.total_items === 6 && json.data.every((it: { segment: string }) => it.segment === own);
+      if (!clean) found.add(way);
+    }
+
+    for (const id of SAME) {
+      const { text, json } = await get(`/v1/calls/${id}`);
+      if (text.includes(other) || json.transcripts?.length !== 1) found.add('detail');
+      names.push(json.interviewee?.name);
+    }
+    if ((await get(`/v1/calls/${only(other)}`)).status !== 404) found.add('detail');
+
+    const [stored] = await superuser.query<{ secret: Buffer }>('select secret from calls.name_secrets where organization = $1', [own]);
+    const secret = await new NameSecrets(database).of(scopeOf(own)).catch(() => undefined);
+    if (!secret || !stored?.secret.equals(secret)) found.add('name secret');
+
+    const before = JSON.stringify(await everything(other));
+    const lines = [
+      call(own, 'same-1', `${own} again`),
+      callLine(own, 'same-2', { deleted: true }),
+      { ...call(own, 'same-3'), created_at: '2025-03-04T10:00:00Z' },
+      callLine(own, only(other), { deleted: true }),
+      call(own, 'new-1'),
+    ];
+    const answer = await sendBatch(world, own, lines).catch(() => undefined);
+    if (answer?.accepted !== 4 || answer.unchanged !== 1) found.add('import');
+    if (JSON.stringify(await everything(other)) !== before) found.add('import');
+    // For the other's turn, all is as it was.
+    await sendBatch(world, own, [call(own, 'same-1'), call(own, 'same-2'), call(own, 'same-3'), callLine(own, 'new-1', { deleted: true })]).catch(() => {});
+  }
+  if (new Set(names).size !== PAIRS.length) found.add('names');
+  return found;
+}
+
+describe('with the organization taken out of every statement', () => {
+  it('nobody sees or changes a row of another organization', async () => {
+    expect(await leaks()).toEqual(new Set());
+  });
+
+  it('no statement of the service was left out', async () => {
+    const folder = new URL('../src/store/', import.meta.url);
+    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
+    const declared = sources.flatMap((source) => [...source.matchAll(/\bname: (['`])(.+?)\1/g)].map(([, , name]) => name!));
+    expect(declared.length).toBeGreaterThan(15);
+    await leaks();
+    for (const name of declared.filter((it) => it !== 'import_time')) {
+      const pattern = new RegExp(`^${name.replaceAll(/\$\{\w+\}/g, '\\w+')}$`);
+      const matching = [...sent].filter(([each]) => pattern.test(each));
+      expect(matching, `${name} was sent`).not.toEqual([]);
+      for (const [each, rewritten] of matching) expect(rewritten, `${each} was rewritten`).toBe(!WITHOUT_PREDICATE.test(each));
+    }
+    const undeclared = [...sent.keys()].filter((name) => !sources.some((source) => source.includes(name) || source.includes(`\`${name.split('_')[0]}_\${`)));
+    expect(undeclared).toEqual([]);
+  });
+
+  it.each([
+    ['calls', ['first page', 'later page', 'changed page', 'detail', 'import']],
+    ['transcripts', ['detail', 'import']],
+    ['notes', ['import']],
+    ['call_days', ['first page', 'later page', 'import']],
+    ['name_secrets', ['name secret']],
+  ])('and with the wall around %s down, it would be seen', async (table, ways) => {
+    await superuser.query(`alter table calls.${table} disable row level security`);
+    try {
+      expect([...(await leaks())]).toEqual(expect.arrayContaining(ways));
+    } finally {
+      await superuser.query(`alter table calls.${table} enable row level security`);
+    }
+  });
+});
+
+describe('under the name of another organization', () => {
+  it.each(INSERTS)('%s writes nothing', async (name) => {
+    const before = [await everything('acme'), await everything('globex')];
+    forged = { name, as: 'globex' };
+    const write =
+      name === 'insert_name_secret'
+        ? new NameSecrets(database).of(scopeOf('acme'))
+        : sendBatch(world, 'acme', [call('acme', 'same-1', 'forged'), call('acme', 'new-8')]);
+    await expect(write).rejects.toThrow(name === 'insert_name_secret' ? /row-level security/ : 'An unexpected error occurred.');
+    expect([await everything('acme'), await everything('globex')]).toEqual(before);
+  });
+});
+
+describe('row-level security', () => {
+  it('shows nothing where no organization is set', async () => {
+    for (const table of TABLES) {
+      expect(await database.read(scopeOf(''), { name: `all_${table}`, text: `select organization from calls.${table}` })).toEqual([]);
+    }
+  });
+
+  it('is forced on every table of the schema, and the service runs under a role that it binds', async () => {
+    const walls = await superuser.query(
+      `select relname as table, relrowsecurity and relforcerowsecurity as forced from pg_class
+        where relnamespace = 'calls'::regnamespace and relkind in ('r', 'p') and relname not like 'migrations%' order by 1`,
+    );
+    expect(walls).toEqual(TABLES.toSorted().map((table) => ({ table, forced: true })));
+    const [role] = await superuser.query(
+      `select rolsuper or rolbypassrls or exists (select from pg_class where relowner = r.oid) as above from pg_roles r where rolname = 'crs_calls'`,
+    );
+    expect(role).toEqual({ above: false });
+  });
+});

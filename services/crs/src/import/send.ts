@@ -1,0 +1,39 @@
+import { email, organizationId, parseLine, uuid } from '@crs/kit/import-record';
+import type { ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import { z } from 'zod';
+import type { Connection } from '../connection.ts';
+import { erase } from '../erasure.ts';
+import type { Batch, Send } from './run.ts';
+
+/** Sends batches to the services that own the records; deletions that span services are carried out from here. */
+export function sender(connection: Connection): Send {
+  return async (batch) => {
+    if (batch.service === 'erasure') return eraseAll(connection, batch);
+    return connection.importers[batch.service].importRecords({ lines: batch.lines }, await connection.operator(batch.organization));
+  };
+}
+
+const deletion = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('project'), organization: organizationId, id: uuid, deleted: z.literal(true) }),
+  z.strictObject({ type: z.literal('user'), organization: organizationId, email, deleted: z.literal(true) }),
+]);
+
+async function eraseAll(connection: Connection, { organization, lines }: Batch): Promise<ImportRecordsResponse> {
+  const answer: ImportRecordsResponse = { accepted: 0, unchanged: 0, errors: [] };
+  for (const { number, json } of lines) {
+    const result = parseLine(deletion, json);
+    if (!('record' in result)) {
+      answer.errors.push({ line: number, ...result });
+      continue;
+    }
+    const { record } = result;
+    const found = await erase(
+      connection,
+      organization,
+      record.type === 'project' ? { $case: 'projectId', value: record.id } : { $case: 'email', value: record.email },
+    );
+    if (found) answer.accepted++;
+    else answer.unchanged++;
+  }
+  return answer;
+}

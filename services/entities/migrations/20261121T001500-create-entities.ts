@@ -1,0 +1,37 @@
+import type { Knex } from 'knex';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/migrate';
+
+/** Companies, products and the like, recognized in the calls of a project. */
+export const createEntities: Migration = {
+  name: '20261121T001500-create-entities',
+
+  async up(db: Knex) {
+    await db.raw(`
+      create table entities.entities (
+        organization text collate "C" not null,
+        entity_id uuid not null,
+        project_id uuid not null,
+        name text,
+        entity_type text collate "C",
+        category text,
+        competitor_tier text,
+        is_competitor boolean,
+        description text,
+        overview text,
+        domain text,
+        created_at timestamptz(3) not null,
+        record_hash bytea not null,
+        primary key (organization, entity_id)
+      );
+      comment on column entities.entities.record_hash is 'of the whole record: an import that repeats it changes nothing';
+      -- A project's list, newest first.
+      create index entities_of_project on entities.entities (organization, project_id, created_at desc, entity_id desc);
+    `);
+    await protectByTenant(db, 'entities', 'entities');
+    await db.raw(`grant select, insert, update, delete on entities.entities to ${roleOf('entities')}`);
+  },
+
+  async down(db: Knex) {
+    await db.raw('drop table entities.entities');
+  },
+};

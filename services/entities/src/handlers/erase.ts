@@ -1,0 +1,18 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
+import { eraseEntities, lockImports } from '../store/entities.ts';
+
+export function erase({ importDb }: Context) {
+  return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
+    const scope = operatorScope(call);
+    // No entity is a user's own.
+    if (!target || target.$case === 'userId') return {};
+    await importDb.transact(scope, async (query) => {
+      await lockImports(query, scope.organization);
+      await eraseEntities(query, scope.organization, target.$case === 'projectId' ? target.value : null);
+    });
+    return {};
+  });
+}

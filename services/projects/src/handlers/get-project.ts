@@ -1,0 +1,33 @@
+import { scopeOf } from '@crs/kit/database';
+import { notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { parseUuid } from '@crs/kit/text';
+import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
+import type { RecordContext as Context } from '@crs/kit/record-service';
+import { requireWriteSurface } from '../domain/write-surface.ts';
+import { getProject as get, type ProjectRow } from '../store/projects.ts';
+
+export function getProject({ db, auth }: Context) {
+  return rpc(['organization'], async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
+    requireWriteSurface(call);
+    const scope = scopeOf(call);
+    const projectId = parseUuid(request.projectId);
+    const [row] = projectId ? await db.read<ProjectRow>(scope, get(scope.organization, projectId)) : [];
+    if (!row) throw notFound('There is no project with this id.');
+    const { people } = await auth.listProjectPeople({ projectId: row.projectId }, call);
+    const first = people.find((person) => person.lead);
+    const toPerson = ({ name, email }: (typeof people)[number]) => ({ name, email });
+    return {
+      project: {
+        projectId: row.projectId,
+        name: row.name ?? undefined,
+        summary: row.summary ?? undefined,
+        status: row.status ?? undefined,
+        createdAt: row.createdAt,
+        lead: first && toPerson(first),
+        members: people.filter((person) => person !== first).map(toPerson),
+        billingOfficeName: row.billingOfficeName ?? undefined,
+      },
+    };
+  });
+}

@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Query } from '@crs/kit/database';
+import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
+import { rpc, type CallContext } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type { RecordContext as Context } from '@crs/kit/record-service';
+import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
+import { listBillingOffices, putBillingOffice, type BillingOfficeRow } from '../store/billing-offices.ts';
+import { lockImports } from '../store/imports.ts';
+import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
+
+interface Counts {
+  accepted: number;
+  unchanged: number;
+  errors: ImportError[];
+}
+
+export function importRecords({ importDb, auth }: Context) {
+  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+    const scope = operatorScope(call);
+    const { lines, errors } = readBatch(request, projectsLine, scope.organization);
+    const counts: Counts = { accepted: 0, unchanged: 0, errors };
+    if (lines.length === 0) return { ...counts, errors: byLine(errors) };
+    await auth.recordAudit({ action: 'projects.import', target: `${lines.length} records` }, call);
+    return importDb.transact(scope, async (query) => {
+      const time = await lockImports(query, scope.organization);
+      const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
+      if (!organizationExists) {
+        return { accepted: 0, unchanged: 0, errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]) };
+      }
+      // In order: a project may name an office of an earlier line, not of a later one.
+      for (const run of runsOfOneType(lines)) {
+        if (isOffices(run)) await storeOffices(query, run, counts);
+        else await storeProjects(query, auth, call, run as Line<ProjectRecord>[], time, counts);
+      }
+      return { ...counts, errors: byLine(counts.errors) };
+    });
+  });
+}
+
+type AnyLine = Line<BillingOfficeRecord | ProjectRecord>;
+
+function runsOfOneType(lines: AnyLine[]): AnyLine[][] {
+  const runs: AnyLine[][] = [];
+  for (const line of lines) {
+    const last = runs.at(-1);
+    if (last?.[0]!.record.type === line.record.type) last.push(line);
+    else runs.push([line]);
+  }
+  return runs;
+}
+
+function isOffices(run: AnyLine[]): run is Line<BillingOfficeRecord>[] {
+  return run[0]!.record.type === 'billing_office';
+}
+
+async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], counts: Counts): Promise<void> {
+  for (const { record } of lines) {
+    const changed = await putBillingOffice(query, record.organization, { name: record.name, isDefault: record.is_default });
+    if (changed) counts.accepted++;
+    else counts.unchanged++;
+  }
+}
+
+/** Grants first, then projects. */
+async function storeProjects(
+  query: Query,
+  auth: Context['auth'],
+  call: CallContext<'operator'>,
+  lines: Line<ProjectRecord>[],
+  time: Date,
+  counts: Counts,
+): Promise<void> {
+  const { organization } = lines[0]!.record;
+  const offices = new Set((await query<BillingOfficeRow>(listBillingOffices(organization))).map((office) => office.name));
+  const known = lines.filter(({ number, record }) => {
+    if (record.billing_office_name === null || offices.has(record.billing_office_name)) return true;
+    counts.errors.push(refused(number, { field: 'billing_office_name', reason: 'must be a billing office of this organization' }));
+    return false;
+  });
+  const { outcomes } = await auth.putProjectGrants({ grants: known.map(({ record }) => toGrant(record)) }, call);
+  const rows = new Map((await findProjects(query, organization, [...new Set(known.map(({ record }) => record.id))])).map((row) => [row.projectId, row]));
+  const written = new Set<string>();
+  for (const [index, { number, record }] of known.entries()) {
+    const { changed, refusedField, refusedReason } = outcomes[index]!;
+    if (refusedField !== '') {
+      counts.errors.push(refused(number, { field: refusedField, reason: refusedReason }));
+      continue;
+    }
+    const before = rows.get(record.id);
+    const row = toRow(record, before, time);
+    const differs = !isDeepStrictEqual(before, row);
+    if (differs) {
+      rows.set(record.id, row);
+      written.add(record.id);
+    }
+    if (differs || changed) counts.accepted++;
+    else counts.unchanged++;
+  }
+  await putProjects(query, organization, [...written].map((id) => rows.get(id)!));
+}
+
+function toGrant({ id, created_by: createdBy, members }: ProjectRecord) {
+  return { projectId: id, createdBy: createdBy ?? undefined, members: members.map(({ email, role }) => ({ email, lead: role === 'lead' })) };
+}
+
+function toRow(record: ProjectRecord, before: ProjectRow | undefined, time: Date): ProjectRow {
+  return {
+    projectId: record.id,
+    name: record.name,
+    summary: record.summary,
+    status: record.status,
+    isArchived: record.is_archived,
+    createdAt: record.created_at ?? before?.createdAt ?? time,
+    billingOfficeName: record.billing_office_name,
+  };
+}

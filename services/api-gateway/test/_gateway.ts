@@ -14,7 +14,7 @@ export interface Gateway {
 
 /** One more gateway of a world, with settings of its own. It logs to the world's log. */
 export async function startGateway(world: World, settings: Partial<ApiGatewayConfig>): Promise<Gateway> {
-  const { auth, calls, rateLimit } = world.stack.addresses;
+  const { auth, calls, projects, rateLimit } = world.stack.addresses;
   const log = createLogger('api-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } });
   const service = createApiGateway(
     {
@@ -25,7 +25,9 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       replicas: 1,
       trustedProxies: [],
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      projectsAddress: projects,
       readTimeoutMs: 5_000,
+      writeTimeoutMs: 10_000,
       ...settings,
     },
     { log },

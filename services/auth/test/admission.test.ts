@@ -14,6 +14,9 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
   getVisibilityVersion: ['user'],
   resolveProfiles: ['organization', 'user'],
   resolveReferences: ['operator'],
+  grantProject: ['organization'],
+  listProjectPeople: ['organization'],
+  putProjectGrants: ['operator'],
   recordAudit: ['operator'],
 };
 

@@ -78,7 +78,7 @@ it('a client that never hangs up is hung up on', async () => {
   const socket = connect(true);
   socket.on('error', () => {});
   socket.write('nonsense\r\n\r\n');
-  const closed = once(socket, 'close');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   const started = performance.now();
   const writing = setInterval(() => socket.write('x'), 20);
   await closed;

@@ -57,9 +57,8 @@ export function toRefusal(thrown: unknown): Refusal {
     case 'failed_precondition':
       return error.reason === 'IDEMPOTENCY_KEY_REUSED' ? new Refusal(422, 'bad_request', error.message, {}, error) : internal(error);
     case 'aborted':
-      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT') return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
-    // falls through: a lost race, which may be tried again
     case 'unavailable':
+      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT') return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
       return new Refusal(
         503,
         'internal_error',

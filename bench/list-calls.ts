@@ -13,7 +13,8 @@ import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import pg from 'pg';
 import { measure, type Result } from './load.ts';
-import { freePorts, OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+import { freePorts } from '@crs/testing/processes';
+import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -4,7 +4,7 @@ import { rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
-import { postgresUrl, port, readEnvironment } from '@crs/kit/config';
+import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/config';
 import { Closer, runUntilSignal } from '@crs/kit/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/log';
 import { startOps } from '@crs/kit/ops';
@@ -26,6 +26,7 @@ CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  DATABASE_URL, REDIS_URL (use these s
 const settings = z.object({
   CRS_DATA_DIR: z.string().default('.local'),
   CRS_API_PORT: port.default(8080),
+  CRS_API_URL: origin.optional(),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_URL: postgresUrl.optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
@@ -74,6 +75,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         secret: secret.secret,
         operatorCredential: operator.credential,
         apiListen: `127.0.0.1:${env.CRS_API_PORT}`,
+        apiUrl: env.CRS_API_URL,
       };
       say('Preparing the database ...');
       await prepareDatabase(config);

@@ -26,6 +26,8 @@ export interface StackConfig {
   operatorCredential: string;
   /** `host:port`, port 0 for a free one. */
   apiListen: string;
+  /** The origin by which clients know the API; absent: where it listens. */
+  apiUrl?: string | undefined;
   /** For requests without a usable key; absent: the gateway's default. */
   addressLimit?: Rule;
 }
@@ -88,6 +90,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       createApiGateway(
         {
           listen: config.apiListen,
+          publicUrl: config.apiUrl,
           authAddress: auth.grpc,
           callsAddress: calls.grpc,
           projectsAddress: projects.grpc,

@@ -27,6 +27,12 @@ export const milliseconds = z.coerce.number().int().min(1).max(600_000);
 export const secret = z.string().min(32, 'must have at least 32 characters');
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
+/** Scheme, host and port of a URL, as clients write it. */
+export const origin = z
+  .url({ protocol: /^https?$/, error: 'must be a URL such as https://api.example.com' })
+  .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'must be an origin, such as https://api.example.com, without a path')
+  .transform((text) => new URL(text).origin);
+
 /** Splits `host:port`. */
 export function splitHostPort(address: string): { host: string; port: number } {
   const match = HOST_PORT.exec(address);

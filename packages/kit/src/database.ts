@@ -179,7 +179,10 @@ export class Database {
     try {
       return await Promise.race([pending, stopped]);
     } catch (error) {
-      pending.then((unused) => unused.release(), () => {});
+      pending.then(
+        (unused) => unused.release(),
+        () => {},
+      );
       throw error instanceof ServiceError ? error : unavailable('The database is not available.', error);
     }
   }

@@ -57,7 +57,15 @@ describe('a verifier', () => {
     ANN,
     { kind: 'operator', name: 'olga' },
     { kind: 'operator', name: 'olga', organization: 'acme' },
-    { kind: 'organization', organization: 'acme', keyId: 'k', allowedFields: ['summary'], anonymize: true, writeSurface: false, readOnly: true },
+    {
+      kind: 'organization',
+      organization: 'acme',
+      keyId: 'k',
+      allowedFields: ['summary'],
+      anonymize: true,
+      writeSurface: false,
+      readOnly: true,
+    },
   ])('takes the identity from the token exactly as it was signed: $kind', async (identity) => {
     expect(await verify(await signIdentity(identity, 'k1', first.privateKey, 30))).toEqual(identity);
   });
@@ -110,9 +118,12 @@ describe('a verifier', () => {
     }
   });
 
-  it.each(['', 'x', '..', 'a.b.c', `${part({})}.${part({})}.`, '\u0000', 'e30.e30.e30.e30.e30'])('refuses what is no token: %j', async (token) => {
-    expect(await kindOf(verify(token))).toBe('unauthenticated');
-  });
+  it.each(['', 'x', '..', 'a.b.c', `${part({})}.${part({})}.`, '\u0000', 'e30.e30.e30.e30.e30'])(
+    'refuses what is no token: %j',
+    async (token) => {
+      expect(await kindOf(verify(token))).toBe('unauthenticated');
+    },
+  );
 
   it('refuses a token from its last second on, remembered or not', async () => {
     vi.setSystemTime('2026-01-01T00:00:00.000Z');

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import knexFactory, { type Knex } from 'knex';
+import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from './config.ts';
 
@@ -20,6 +22,8 @@ export interface MigrateOptions {
   migrations: Migration[];
 }
 
+const ROLE_ATTEMPTS = 10;
+
 export function roleOf(service: string): string {
   return `crs_${service.replaceAll('-', '_')}`;
 }
@@ -30,14 +34,17 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const db = knexFactory({ client: 'pg', connection: options.adminUrl, pool: { min: 1, max: 2 } });
   try {
     return await db.transaction(async (lock) => {
-      // Ours, because knex's own lock outlives a killed migration. Roles are the cluster's, so one lock for all services.
+      // Ours, because knex's own lock outlives a killed migration.
       await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
-      if (options.password !== undefined) await ensureRole(db, roleOf(service), options.password);
+      if (options.password !== undefined) await ensureRole(options.adminUrl, roleOf(service), options.password);
+      await checkRole(db, roleOf(service));
       await db.raw('create schema if not exists ??', [service]);
       await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
       const config: Knex.MigratorConfig = {
         schemaName: service,
         tableName: 'migrations',
+        // Steps of a later version, where an earlier one is installed again, stay as they are.
+        disableMigrationsListValidation: true,
         migrationSource: {
           getMigrations: async () => migrations,
           getMigrationName: (migration: Migration) => migration.name,
@@ -63,14 +70,38 @@ export async function runMigrations(service: string, migrations: Migration[], en
   return adminUrl;
 }
 
-async function ensureRole(db: Knex, role: string, password: string): Promise<void> {
-  const { rows } = await db.raw('select 1 from pg_roles where rolname = ?', [role]);
-  const verb = rows.length === 0 ? 'create' : 'alter';
-  const { rows: quoted } = await db.raw(
-    `select format('${verb} role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L', ?::text, ?::text) as statement`,
-    [role, password],
-  );
-  await db.raw(quoted[0].statement);
+/** By a connection of its own, whose errors don't quote the statement and with it the password, as knex's do. */
+async function ensureRole(adminUrl: string, role: string, password: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const { rows } = await client.query<{ statement: string }>(
+        // To repeat the other attributes of a role that exists is a superuser's right, which hosted databases keep for themselves.
+        `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
+          else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`,
+        [role, password],
+      );
+      try {
+        await client.query(rows[0]!.statement);
+        return;
+      } catch (error) {
+        // Roles are the cluster's and our lock is the database's: the migration of another database may be at the same one.
+        const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
+        if (!raced || attempt === ROLE_ATTEMPTS) throw error;
+        await sleep(50 * attempt);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** @throws Error where row-level security would not hold for the service */
+async function checkRole(db: Knex, role: string): Promise<void> {
+  const { rows } = await db.raw('select 1 from pg_roles where rolname = ? and (rolsuper or rolbypassrls)', [role]);
+  if (rows.length > 0)
+    throw new Error(`Row-level security does not hold for the role ${role}: take SUPERUSER and BYPASSRLS from it.`);
 }
 
 /**

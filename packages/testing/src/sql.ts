@@ -27,7 +27,9 @@ export interface SentStatement {
  * @returns what ends it
  */
 export function interceptStatements(intercept: (statement: SentStatement) => SentStatement): () => void {
-  const prototype = pg.Client.prototype as unknown as { query: (this: pg.Client, config: unknown, ...rest: unknown[]) => unknown };
+  const prototype = pg.Client.prototype as unknown as {
+    query: (this: pg.Client, config: unknown, ...rest: unknown[]) => unknown;
+  };
   const { query } = prototype;
   prototype.query = function (config, ...rest) {
     const isStatement = typeof config === 'object' && config !== null && 'text' in config && !('submit' in config);

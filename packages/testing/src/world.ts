@@ -2,10 +2,9 @@ import { createConnection } from 'node:net';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
-import { run } from '@crs/crs/import';
-import { sender } from '@crs/crs/send';
 import { createLogger } from '@crs/kit/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
+import { loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
@@ -23,7 +22,7 @@ export interface World {
   /** Imports records as `crs import` does. @throws where a line is refused, unless they are asked for */
   load(records: object[]): Promise<void>;
   /** The refused lines as `line: field: reason`, or the counts. */
-  tryLoad(lines: (object | string | Buffer)[]): Promise<{ accepted: number; unchanged: number; refused: string[] }>;
+  tryLoad: TryLoad;
   createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
   /** Runs SQL as superuser, past every wall. */
   // oxlint-disable-next-line typescript/no-explicit-any -- rows are looked into freely
@@ -59,22 +58,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     credential: OPERATOR_CREDENTIAL,
   });
 
-  const tryLoad: World['tryLoad'] = async (lines) => {
-    const refused: string[] = [];
-    const bytes = lines.map((line) =>
-      Buffer.isBuffer(line)
-        ? Buffer.concat([line, Buffer.from('\n')])
-        : Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`),
-    );
-    const { accepted, unchanged } = await run(
-      (async function* () {
-        yield* bytes;
-      })(),
-      sender(operator),
-      { progress: () => {}, refused: ({ line, field, reason }) => refused.push(`${line}: ${field}: ${reason}`) },
-    );
-    return { accepted, unchanged, refused };
-  };
+  const tryLoad = loader(operator);
 
   return {
     stack,

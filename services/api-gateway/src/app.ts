@@ -5,10 +5,16 @@ import type { Context } from './context.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
 import { envelope, Refusal, routeNotFound, toRefusal } from './http/refusal.ts';
 import { stateOf, traceRequests } from './http/request.ts';
-import { v1 } from './routes/index.ts';
+import type { Docs } from './docs/page.ts';
+import { docsRoutes } from './docs/routes.ts';
+import { routes, TABLES } from './routes/index.ts';
 
 /** The order of checks: who asks, one charge, key, path and method, media types, then what the route itself checks. */
-export function createApp(context: Context, options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger }): RequestListener {
+export function createApp(
+  context: Context,
+  docs: Docs,
+  options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -18,7 +24,8 @@ export function createApp(context: Context, options: AdmissionOptions & { readTi
   app.use(traceRequests(options.log, options));
   app.use(admission(options));
   app.use(requireHost);
-  app.use('/v1', requireKey, decodablePath, v1(context));
+  app.use('/v1', decodablePath, routes(TABLES.open, context), requireKey, routes(TABLES.keyed, context));
+  app.use(docsRoutes(docs));
   app.use(() => {
     throw routeNotFound();
   });

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, readEnvironment, type Environment } from '@crs/kit/config';
+import { hostPort, milliseconds, origin, readEnvironment, type Environment } from '@crs/kit/config';
 import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
 import { parseNetworks, type Network } from './http/address.ts';
 
 export interface ApiGatewayConfig {
   listen: string;
+  /** The origin by which clients know the API, for absolute URLs. Absent: where it listens, as on a machine of one's own. */
+  publicUrl?: string | undefined;
   authAddress: string;
   callsAddress: string;
   projectsAddress: string;
@@ -35,6 +37,7 @@ const networks = z.string().transform((text, context) => {
 });
 
 const schema = z.object({
+  CRS_API_URL: origin,
   CRS_LISTEN: hostPort.default('0.0.0.0:8080'),
   CRS_AUTH_ADDRESS: hostPort,
   CRS_CALLS_ADDRESS: hostPort,
@@ -51,6 +54,7 @@ export function readConfig(environment: Environment): ApiGatewayConfig {
   const values = readEnvironment(schema, environment);
   return {
     listen: values.CRS_LISTEN,
+    publicUrl: values.CRS_API_URL,
     authAddress: values.CRS_AUTH_ADDRESS,
     callsAddress: values.CRS_CALLS_ADDRESS,
     projectsAddress: values.CRS_PROJECTS_ADDRESS,

@@ -1,9 +1,12 @@
 import type { ServiceClient } from '@crs/kit/grpc-client';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import type { Entity } from './http/send.ts';
 
 /** What routes work with. */
 export interface Context {
   calls: ServiceClient<CallsServiceService>;
   projects: ServiceClient<ProjectsServiceService>;
+  /** The OpenAPI document. */
+  openapi: Entity;
 }

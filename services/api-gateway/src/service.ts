@@ -9,9 +9,13 @@ import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
+import { buildDocs } from './docs/page.ts';
 import { answerConnect } from './http/connect.ts';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from './http/parser-errors.ts';
+import { entity } from './http/send.ts';
+import { buildDocument } from './openapi/document.ts';
+import { TABLES } from './routes/index.ts';
 
 /** REST `/v1`: who asks, how often, and the translation to gRPC. It owns nothing. */
 export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logger }): Service<{ http: string }> {
@@ -33,19 +37,12 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
-      const app = createApp(
-        { calls, projects },
-        { ...limits, credentials: new Credentials(auth), readTimeoutMs: config.readTimeoutMs, writeTimeoutMs: config.writeTimeoutMs, log },
-      );
-
-      const server = createServer(
-        { requireHostHeader: false, keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 },
-        app,
-      );
-      // Answered as any other request; Node's own answer would lack our headers.
-      server.on('checkExpectation', app);
-      answerConnect(server, app);
-      answerParserErrors(server, { ...limits, log });
+      const server = createServer({
+        requireHostHeader: false,
+        keepAliveTimeout: 65_000,
+        headersTimeout: 20_000,
+        requestTimeout: 30_000,
+      });
       const { host, port } = splitHostPort(config.listen);
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
       closer.defer('http listener', () => {
@@ -53,7 +50,24 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
         return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
       });
       const bound = server.address();
-      return { http: `${host}:${typeof bound === 'object' && bound ? bound.port : port}` };
+      const http = `${host}:${typeof bound === 'object' && bound ? bound.port : port}`;
+
+      // Only now is the address known that the document names; no request is read before this turn of the event loop ends.
+      const publicUrl = config.publicUrl ?? `http://${http}`;
+      const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(buildDocument(TABLES, publicUrl))));
+      const app = createApp({ calls, projects, openapi }, buildDocs(TABLES, publicUrl), {
+        ...limits,
+        credentials: new Credentials(auth),
+        readTimeoutMs: config.readTimeoutMs,
+        writeTimeoutMs: config.writeTimeoutMs,
+        log,
+      });
+      server.on('request', app);
+      // Answered as any other request; Node's own answer would lack our headers.
+      server.on('checkExpectation', app);
+      answerConnect(server, app);
+      answerParserErrors(server, { ...limits, log });
+      return { http };
     },
     stop: () => closer.close(),
   };

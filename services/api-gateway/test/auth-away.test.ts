@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import { startWorld, type World } from '@crs/testing/world';
 import { startGateway, startRelay, type Gateway, type Relay } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
-const READ_TIMEOUT_MS = 1_500;
+const READ_TIMEOUT_MS = 1_000;
 
 let world: World;
 let key: string;
@@ -36,11 +35,14 @@ it('without auth, no key is trusted for more than a second, and all is well agai
   await wayToAuth.close();
   const closed = performance.now();
   const statuses = new Set<number>();
-  for (let asked = closed; asked < closed + 2_500; asked = performance.now()) {
+  for (let asked = closed; asked < closed + 1_800; asked = performance.now()) {
     const { status, headers, json } = await gateway.rest(CALL, { key });
     if (asked > closed + 1_000) statuses.add(status);
     if (status === 200) continue;
-    expect(json.error).toMatchObject({ code: 'internal_error', message: 'The service is not available right now. Try again shortly.' });
+    expect(json.error).toMatchObject({
+      code: 'internal_error',
+      message: 'The service is not available right now. Try again shortly.',
+    });
     expect(headers.get('retry-after')).toBe('1');
     expect(headers.get('www-authenticate')).toBeNull();
   }
@@ -61,10 +63,10 @@ it('without auth, no key is trusted for more than a second, and all is well agai
 
 it('while auth hangs, the answer is 504 in time', async () => {
   await comesBack();
-  await sleep(1_100);
+  const unknown = await world.createKey('acme');
   wayToAuth.block();
   const started = performance.now();
-  const { status, headers, json } = await gateway.rest(CALL, { key });
+  const { status, headers, json } = await gateway.rest(CALL, { key: unknown });
   expect(status).toBe(504);
   expect(performance.now() - started).toBeGreaterThan(READ_TIMEOUT_MS - 100);
   expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 700);

@@ -12,7 +12,12 @@ beforeAll(async () => {
   world = await startWorld();
   const call = (organization: string, id: string) => ({ type: 'call', organization, id, summary: `of ${organization}` });
   await world.load([
-    ...['acme', 'globex'].map((id) => ({ type: 'organization', id, name: id, rate_limit: { requests: 100_000, period_seconds: 60 } })),
+    ...['acme', 'globex'].map((id) => ({
+      type: 'organization',
+      id,
+      name: id,
+      rate_limit: { requests: 100_000, period_seconds: 60 },
+    })),
     ...['shared', 'call_1', 'a.b:c-d_e', '..', LONGEST].map((id) => call('acme', id)),
     ...['shared', 'foreign'].map((id) => call('globex', id)),
   ]);
@@ -24,9 +29,12 @@ afterAll(() => world?.close());
 const get = (path: string, key = acme) => getExactly(world.stack.addresses.api, `/v1/calls/${path}`, key);
 
 describe('a call id', () => {
-  it.each(['call_1', 'a.b:c-d_e', 'a.b%3Ac-d%5Fe', LONGEST, '..', '%2E%2e', 'call_1?include_clean=false'])('%s is found', async (path) => {
-    expect((await get(path)).status).toBe(200);
-  });
+  it.each(['call_1', 'a.b:c-d_e', 'a.b%3Ac-d%5Fe', LONGEST, '..', '%2E%2e', 'call_1?include_clean=false'])(
+    '%s is found',
+    async (path) => {
+      expect((await get(path)).status).toBe(200);
+    },
+  );
 
   it('that two organizations use is the own call of each', async () => {
     expect((await get('shared')).json.summary).toBe('of acme');

@@ -6,7 +6,7 @@ import { startGateway, startRelay, type Gateway, type Relay } from './_gateway.t
 
 const CALL = '/v1/calls/call_1';
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
-const READ_TIMEOUT_MS = 1_000;
+const READ_TIMEOUT_MS = 800;
 
 let telemetry: Telemetry;
 let world: World;
@@ -60,7 +60,12 @@ describe('an error that nobody expected', () => {
         expect(headers.get('retry-after')).toBeNull();
         expect(headers.get('etag')).toBeNull();
         const id = headers.get('x-request-id');
-        if (method === 'GET') expect(json.error).toEqual({ code: 'internal_error', message: expect.any(String), request_id: id });
+        if (method === 'GET')
+          expect(json.error).toEqual({
+            code: 'internal_error',
+            message: 'An unexpected error occurred. Quote the request id when you report it.',
+            request_id: id,
+          });
         expect(text).not.toMatch(/select|calls\.|permission|denied|42501|postgres|grpc|stack|\.ts/i);
         const logged = world.log.map((line) => JSON.parse(line)).filter((entry) => entry.trace_id === id);
         expect(logged.filter(({ level }) => level === 'error').map(({ service, msg }) => `${service}: ${msg}`)).toEqual([
@@ -91,7 +96,10 @@ describe('a request that takes too long', () => {
   it('keeps nothing busy once its client is gone, and is no reason to refuse others', async () => {
     await whileLocked(async () => {
       const requests = Array.from({ length: 40 }, () =>
-        fetch(`http://${gateway.address}${CALL}`, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(300) }),
+        fetch(`http://${gateway.address}${CALL}`, {
+          headers: { authorization: `Bearer ${key}` },
+          signal: AbortSignal.timeout(300),
+        }),
       );
       for (const { status, reason } of await Promise.allSettled(requests).then((all) => all as PromiseRejectedResult[])) {
         expect([status, reason?.name]).toEqual(['rejected', 'TimeoutError']);
@@ -104,7 +112,11 @@ describe('a request that takes too long', () => {
 describe('without the calls service', () => {
   it('the answer is 503, and 200 again by itself', async () => {
     await wayToCalls.close();
-    for (const [path, method] of [[CALL, 'GET'], [LIST, 'GET'], [CALL, 'HEAD']] as const) {
+    for (const [path, method] of [
+      [CALL, 'GET'],
+      [LIST, 'GET'],
+      [CALL, 'HEAD'],
+    ] as const) {
       const { status, headers, json } = await gateway.rest(path, { key, method });
       expect(status).toBe(503);
       expect(headers.get('retry-after')).toBe('1');
@@ -126,15 +138,6 @@ describe('without the calls service', () => {
     expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 500);
     expect(headers.get('retry-after')).toBe('1');
     await wayToCalls.close();
-    await wayToCalls.open();
-  });
-
-  it('the answer is quick once many have failed, and 200 again by itself', async () => {
-    await wayToCalls.close();
-    await Promise.all(Array.from({ length: 40 }, () => gateway.rest(CALL, { key })));
-    const started = performance.now();
-    expect((await gateway.rest(CALL, { key })).status).toBe(503);
-    expect(performance.now() - started).toBeLessThan(200);
     await wayToCalls.open();
   });
 });

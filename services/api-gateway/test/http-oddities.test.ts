@@ -44,7 +44,10 @@ describe('what is not HTTP is refused in the envelope', () => {
     ['a header without a name', `GET ${ONE} HTTP/1.1\r\nHost: test\r\n: x\r\n\r\n`],
     ['NUL in a header', `GET ${ONE} HTTP/1.1\r\nHost: test\r\nX: a\0b\r\n\r\n`],
     ['a folded header', `GET ${ONE} HTTP/1.1\r\nHost: test\r\nX: a\r\n b\r\n\r\n`],
-    ['a length and chunks', `POST ${ONE} HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    [
+      'a length and chunks',
+      `POST ${ONE} HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
     ['two lengths', `POST ${ONE} HTTP/1.1\r\nHost: test\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ['a length that is no number', `POST ${ONE} HTTP/1.1\r\nHost: test\r\nContent-Length: x\r\n\r\n`],
   ])('%s: 400', async (_, bytes) => {
@@ -101,7 +104,11 @@ describe('what is odd, but HTTP, is answered as any other request', () => {
     ['an expectation that is none', `GET ${ONE} HTTP/1.1|${CLOSE}|Expect: nonsense`, 200],
     ['an expectation that is none, on no route', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: nonsense`, 404],
     ['an upgrade to WebSocket', `GET ${ONE} HTTP/1.1|Host: test|Connection: Upgrade, close|Upgrade: websocket`, 200],
-    ['an upgrade to HTTP/2', `GET ${ONE} HTTP/1.1|Host: test|Connection: Upgrade, HTTP2-Settings, close|Upgrade: h2c|HTTP2-Settings: AAMAAABk`, 200],
+    [
+      'an upgrade to HTTP/2',
+      `GET ${ONE} HTTP/1.1|Host: test|Connection: Upgrade, HTTP2-Settings, close|Upgrade: h2c|HTTP2-Settings: AAMAAABk`,
+      200,
+    ],
     ['the absolute form', `GET http://elsewhere:80${ONE} HTTP/1.1|${CLOSE}`, 200],
     ['the absolute form of an id that can not be decoded', `GET http://elsewhere/v1/calls/%FF HTTP/1.1|${CLOSE}`, 404],
     ['the absolute form of no host', `GET http://[${ONE} HTTP/1.1|${CLOSE}`, 200],
@@ -138,7 +145,12 @@ describe('requests in one piece', () => {
   const first = `GET ${ONE} HTTP/1.1|Host: test`;
 
   it('are answered one by one, in order', async () => {
-    const requests = [first, 'GET /v1/nothing HTTP/1.1|Host: test', 'POST /v1/calls HTTP/1.1|Host: test', `GET ${ONE}?x=1 HTTP/1.1|${CLOSE}`];
+    const requests = [
+      first,
+      'GET /v1/nothing HTTP/1.1|Host: test',
+      'POST /v1/calls HTTP/1.1|Host: test',
+      `GET ${ONE}?x=1 HTTP/1.1|${CLOSE}`,
+    ];
     const answers = await sendBytes(address, requests.map(lines).join(''));
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 400]);
   });
@@ -163,7 +175,13 @@ describe('requests in one piece', () => {
 
 it('a client that hangs up in the middle ends nothing', async () => {
   const [host, port] = address.split(':');
-  for (const piece of ['', 'GET /v1/ca', `GET ${ONE} HTTP/1.1\r\nHost: te`, lines(`GET ${ONE} HTTP/1.1|Host: test`), lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 10`)]) {
+  for (const piece of [
+    '',
+    'GET /v1/ca',
+    `GET ${ONE} HTTP/1.1\r\nHost: te`,
+    lines(`GET ${ONE} HTTP/1.1|Host: test`),
+    lines(`POST ${ONE} HTTP/1.1|Host: test|Content-Length: 10`),
+  ]) {
     for (const hangUp of ['destroy', 'resetAndDestroy'] as const) {
       const socket = createConnection(Number(port), host);
       await once(socket, 'connect');

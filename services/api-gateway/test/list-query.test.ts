@@ -39,15 +39,26 @@ describe('a page', () => {
     expect(json.pagination).toMatchObject({ page, per_page: perPage, total_items: 2 });
   });
 
-  it.each(['page=0', 'page=2147483648', 'page=01', 'page=1.0', 'page=+1', 'page=1e2', 'page=-1', 'page=%D9%A1', 'per_page=0', 'per_page=201', 'per_page=050'])(
-    'with %s is refused, never clamped',
-    async (query) => {
-      const { status, json } = await list(`${RANGE}&${query}`);
-      expect(status).toBe(400);
-      expect(json.error.code).toBe('bad_request');
-      expect(json.error.message).toMatch(new RegExp(`^${query.split('=')[0]}: must be a whole number from 1 to (2147483647|200), in digits$`));
-    },
-  );
+  it.each([
+    'page=0',
+    'page=2147483648',
+    'page=01',
+    'page=1.0',
+    'page=+1',
+    'page=1e2',
+    'page=-1',
+    'page=%D9%A1',
+    'per_page=0',
+    'per_page=201',
+    'per_page=050',
+  ])('with %s is refused, never clamped', async (query) => {
+    const { status, json } = await list(`${RANGE}&${query}`);
+    expect(status).toBe(400);
+    expect(json.error.code).toBe('bad_request');
+    expect(json.error.message).toMatch(
+      new RegExp(`^${query.split('=')[0]}: must be a whole number from 1 to (2147483647|200), in digits$`),
+    );
+  });
 });
 
 describe('a parameter', () => {
@@ -157,6 +168,8 @@ describe('flags of a call', () => {
   it('are all that it takes', async () => {
     const { status, json } = await world.rest('/v1/calls/call_123?page=1', { key });
     expect(status).toBe(400);
-    expect(json.error.message).toBe('page: is no parameter of this path, which takes include_verbatim, include_redacted, include_clean');
+    expect(json.error.message).toBe(
+      'page: is no parameter of this path, which takes include_verbatim, include_redacted, include_clean',
+    );
   });
 });

@@ -15,7 +15,13 @@ beforeAll(async () => {
   world = await startWorld();
   await world.load([
     ...['acme', 'globex'].flatMap((organization) => [
-      { type: 'organization', id: organization, name: organization, write_surface: true, rate_limit: { requests: 100_000, period_seconds: 60 } },
+      {
+        type: 'organization',
+        id: organization,
+        name: organization,
+        write_surface: true,
+        rate_limit: { requests: 100_000, period_seconds: 60 },
+      },
       { type: 'billing_office', organization, name: 'Zürich' },
       { type: 'billing_office', organization, name: 'London', is_default: organization === 'acme' },
       { type: 'billing_office', organization, name: 'a small office' },
@@ -40,7 +46,10 @@ beforeAll(async () => {
     ]),
     { type: 'organization', id: 'plain', name: 'plain', rate_limit: { requests: 100_000, period_seconds: 60 } },
   ]);
-  await world.operator.auth.setUserDisabled({ email: 'gone@acme.example', disabled: true }, await world.operator.operator('acme'));
+  await world.operator.auth.setUserDisabled(
+    { email: 'gone@acme.example', disabled: true },
+    await world.operator.operator('acme'),
+  );
   acme = await world.createKey('acme');
   globex = await world.createKey('globex');
   plain = await world.createKey('plain');
@@ -67,7 +76,10 @@ describe('GET /v1/billing-offices', () => {
         { name: 'a small office', is_default: false },
       ],
     });
-    expect((await world.rest('/v1/billing-offices', { key: globex })).json.data[0]).toEqual({ name: 'London', is_default: false });
+    expect((await world.rest('/v1/billing-offices', { key: globex })).json.data[0]).toEqual({
+      name: 'London',
+      is_default: false,
+    });
   });
 
   it('takes no parameters', async () => {
@@ -77,7 +89,12 @@ describe('GET /v1/billing-offices', () => {
 
 describe('POST /v1/projects', () => {
   it('creates a project with its people, billed by the default office', async () => {
-    const created = await post({ name: '  Boxes  ', lead_email: ' ANN@ACME.example', member_emails: ['only@acme.example', 'Bob@acme.example', 'bob@acme.example', 'ann@acme.example'], summary: 'About boxes.' });
+    const created = await post({
+      name: '  Boxes  ',
+      lead_email: ' ANN@ACME.example',
+      member_emails: ['only@acme.example', 'Bob@acme.example', 'bob@acme.example', 'ann@acme.example'],
+      summary: 'About boxes.',
+    });
     expect(created.status).toBe(201);
     const { project_id: id, created_at: createdAt, ...rest } = created.json;
     expect(rest).toEqual({
@@ -91,7 +108,16 @@ describe('POST /v1/projects', () => {
       ],
       billing_office_name: 'London',
     });
-    expect(Object.keys(created.json)).toEqual(['project_id', 'name', 'summary', 'status', 'created_at', 'lead', 'members', 'billing_office_name']);
+    expect(Object.keys(created.json)).toEqual([
+      'project_id',
+      'name',
+      'summary',
+      'status',
+      'created_at',
+      'lead',
+      'members',
+      'billing_office_name',
+    ]);
     expect(Date.parse(createdAt)).toBeGreaterThan(Date.now() - 60_000);
     expect(created.headers.get('location')).toBe(`/v1/projects/${id}`);
     const read = await world.rest(`/v1/projects/${id.toUpperCase()}`, { key: acme });
@@ -134,7 +160,9 @@ describe('POST /v1/projects', () => {
 
   it('says the same of nobody, of a disabled user and of another organization’s', async () => {
     const messages = await Promise.all(
-      ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(async (email) => (await post({ ...MINIMAL, lead_email: email })).json.error.message),
+      ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(
+        async (email) => (await post({ ...MINIMAL, lead_email: email })).json.error.message,
+      ),
     );
     expect(new Set(messages).size).toBe(1);
   });
@@ -142,7 +170,12 @@ describe('POST /v1/projects', () => {
   it('takes the largest name, summary and number of members', async () => {
     const emails = Array.from({ length: 100 }, (_, n) => `u${n}@acme.example`);
     await world.load(emails.map((email) => ({ type: 'user', organization: 'acme', email, name: 'U' })));
-    const { status, json } = await post({ ...MINIMAL, name: '🙂'.repeat(200), summary: '🙂'.repeat(2000), member_emails: emails });
+    const { status, json } = await post({
+      ...MINIMAL,
+      name: '🙂'.repeat(200),
+      summary: '🙂'.repeat(2000),
+      member_emails: emails,
+    });
     expect(status).toBe(201);
     expect(json.members).toHaveLength(100);
   });
@@ -170,7 +203,8 @@ describe('POST /v1/projects', () => {
 });
 
 describe('Idempotency-Key', () => {
-  const keyed = (key: string, body: unknown = MINIMAL, options: { key?: string } = {}) => post(body, { ...options, headers: { 'idempotency-key': key } });
+  const keyed = (key: string, body: unknown = MINIMAL, options: { key?: string } = {}) =>
+    post(body, { ...options, headers: { 'idempotency-key': key } });
   const count = async () => {
     const { rows } = await world.query(`select count(*)::int as n from projects.projects where organization = 'acme'`);
     return rows[0].n as number;
@@ -181,7 +215,12 @@ describe('Idempotency-Key', () => {
     expect(first.headers.has('idempotent-replayed')).toBe(false);
     const before = await count();
     await world.load([{ type: 'user', organization: 'acme', email: 'only@acme.example', name: 'Renamed' }]);
-    const again = await keyed('same', { member_emails: ['ONLY@acme.example', 'bob@acme.example', 'ann@acme.example'], lead_email: 'Ann@Acme.Example', name: ' New ', summary: null });
+    const again = await keyed('same', {
+      member_emails: ['ONLY@acme.example', 'bob@acme.example', 'ann@acme.example'],
+      lead_email: 'Ann@Acme.Example',
+      name: ' New ',
+      summary: null,
+    });
     expect(again.status).toBe(201);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.json).toEqual(first.json);
@@ -219,7 +258,12 @@ describe('Idempotency-Key', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it.each([['', 400], ['x'.repeat(255), 201], ['x'.repeat(256), 400], ['ümlaut', 400]])('of the form %j: %i', async (key, status) => {
+  it.each([
+    ['', 400],
+    ['x'.repeat(255), 201],
+    ['x'.repeat(256), 400],
+    ['ümlaut', 400],
+  ])('of the form %j: %i', async (key, status) => {
     expect((await keyed(key)).status).toBe(status);
   });
 });
@@ -253,7 +297,11 @@ describe('the write surface', () => {
     ['GET', `/v1/projects/${IMPORTED}`],
     ['POST', '/v1/projects'],
   ])('is not there for an organization that is not enabled for it: %s %s', async (method, path) => {
-    const { status, json } = await world.rest(path, { key: plain, method, ...(method === 'POST' && { body: 'nonsense', headers: { 'content-type': 'text/plain' } }) });
+    const { status, json } = await world.rest(path, {
+      key: plain,
+      method,
+      ...(method === 'POST' && { body: 'nonsense', headers: { 'content-type': 'text/plain' } }),
+    });
     expect([status, json.error.code]).toEqual([404, 'not_found']);
     expect(json.error.message).toMatch(/not enabled for the write surface/);
   });

@@ -1,4 +1,4 @@
-import { createServer, type Http2Server, type IncomingHttpHeaders } from 'node:http2';
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ]);
   key = await world.createKey('acme');
   spy = createServer();
-  spy.on('stream', (stream, headers) => {
+  spy.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     inward.push(headers);
     stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' }, { endStream: true });
   });

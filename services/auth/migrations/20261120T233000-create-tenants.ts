@@ -62,7 +62,7 @@ export const createTenants: Migration = {
       create table auth.api_keys (
         organization text collate "C" not null references auth.organizations on delete cascade,
         key_id text collate "C" not null,
-        digest bytea not null unique,
+        digest bytea not null,
         prefix text not null,
         label text not null,
         read_only boolean not null,

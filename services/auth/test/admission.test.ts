@@ -4,7 +4,7 @@ import type { IdentityKind } from '@crs/kit/identity';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
-import { ANN, failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './fixtures.ts';
+import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 /** What is not named here admits nobody; a new RPC fails until it is. */
 const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyone'> = {
@@ -27,16 +27,18 @@ const EITHER = ['listAudit'];
 
 interface Method {
   path: string;
-  requestDeserialize(bytes: Buffer): unknown;
+  requestDeserialize: (bytes: Buffer) => unknown;
 }
 type Definition = Record<string, Method>;
 type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
 
 const ADMIN: [string, Definition][] = [
-  ['AuthAdminService', AuthAdminServiceService as unknown as Definition],
-  ['ImportService', ImportServiceService as unknown as Definition],
+  ['AuthAdminService', AuthAdminServiceService],
+  ['ImportService', ImportServiceService],
 ];
-const adminMethods = ADMIN.flatMap(([service, definition]) => Object.keys(definition).map((method) => [service, method] as const));
+const adminMethods = ADMIN.flatMap(([service, definition]) =>
+  Object.keys(definition).map((method) => [service, method] as const),
+);
 
 type Caller = 'nobody' | 'garbage' | 'an expired operator' | IdentityKind | 'operator of none';
 
@@ -45,7 +47,7 @@ let callers: Record<Caller, CallOptions>;
 let clients: Record<string, AnyClient>;
 
 beforeAll(async () => {
-  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
   callers = {
     nobody: {},
     garbage: { token: 'x' },
@@ -70,7 +72,8 @@ afterAll(async () => {
 
 /** Calls with an empty request. */
 async function ask(service: string, method: string, caller: Caller): Promise<string> {
-  const definition = service === 'AuthService' ? (AuthServiceService as unknown as Definition) : ADMIN.find(([name]) => name === service)![1];
+  const definition =
+    service === 'AuthService' ? (AuthServiceService as unknown as Definition) : ADMIN.find(([name]) => name === service)![1];
   const request = definition[method]!.requestDeserialize(Buffer.alloc(0));
   const failure = await failureOf(clients[service]![method]!(request, callers[caller]));
   return failure?.kind ?? 'answered';
@@ -81,7 +84,8 @@ const NOT_ADMITTED = ['unauthenticated', 'permission_denied', 'internal', 'unava
 describe.each(adminMethods)('%s.%s', (service, method) => {
   if (NEEDS_NO_TOKEN.includes(method)) {
     it('asks for the credential in the request, whatever token comes along', async () => {
-      for (const caller of Object.keys(callers) as Caller[]) expect(await ask(service, method, caller), caller).toBe('unauthenticated');
+      for (const caller of Object.keys(callers) as Caller[])
+        expect(await ask(service, method, caller), caller).toBe('unauthenticated');
     });
     return;
   }
@@ -108,7 +112,8 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
   if (admits === 'anyone') {
     it('asks for no identity', async () => {
       const expected = method === 'authenticateKey' ? 'unauthenticated' : 'answered';
-      for (const caller of Object.keys(callers) as Caller[]) expect(await ask('AuthService', method, caller), caller).toBe(expected);
+      for (const caller of Object.keys(callers) as Caller[])
+        expect(await ask('AuthService', method, caller), caller).toBe(expected);
     });
     return;
   }

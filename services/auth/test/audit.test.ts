@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './fixtures.ts';
+import { ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
 const { PROJECT_ROLE_LEAD: LEAD } = ProjectRole;
 
@@ -15,15 +15,25 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const settings = (name?: string) => ({
-  settings: { name, writeSurface: undefined, anonymizeInterviewees: undefined, allowedFields: undefined, rateLimit: undefined, toolRateLimit: undefined },
+  settings: {
+    name,
+    writeSurface: undefined,
+    anonymizeInterviewees: undefined,
+    allowedFields: undefined,
+    rateLimit: undefined,
+    toolRateLimit: undefined,
+  },
 });
-const trail = async (tenant?: string, limit = 0) => (await world.operator.auth.listAudit({ limit }, await world.operate(tenant))).entries;
+const trail = async (tenant?: string, limit = 0) =>
+  (await world.operator.auth.listAudit({ limit }, await world.operate(tenant))).entries;
 const record = async (action: string, target: string, tenant = 'acme') =>
   world.auth.recordAudit({ action, target }, await world.operate(tenant));
 
 /** The entries that a change makes, as `organization actor action target`. */
 async function entriesOf(change: () => Promise<unknown>): Promise<string[]> {
-  const [{ last } = { last: '0' }] = await world.rows<{ last: string }>('select coalesce(max(audit_id), 0) as last from auth.audit');
+  const [{ last } = { last: '0' }] = await world.rows<{ last: string }>(
+    'select coalesce(max(audit_id), 0) as last from auth.audit',
+  );
   await change();
   const rows = await world.rows<{ entry: string }>(
     `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
@@ -37,8 +47,12 @@ describe('the audit trail', () => {
     const { auth } = world.operator;
     const acme = await world.operate('acme');
     const none = await world.operate();
-    expect(await entriesOf(() => auth.createOrganization(settings('Acme'), acme))).toEqual(['acme local organization.create acme']);
-    expect(await entriesOf(() => auth.updateOrganization(settings('Acme Inc.'), acme))).toEqual(['acme local organization.update acme']);
+    expect(await entriesOf(() => auth.createOrganization(settings('Acme'), acme))).toEqual([
+      'acme local organization.create acme',
+    ]);
+    expect(await entriesOf(() => auth.updateOrganization(settings('Acme Inc.'), acme))).toEqual([
+      'acme local organization.update acme',
+    ]);
 
     secrets.push('a very secret password');
     const ann = { email: ANN, name: 'Ann', password: 'a very secret password' };
@@ -93,7 +107,9 @@ describe('the audit trail', () => {
   it('names the operator who did it', async () => {
     const { credential } = await world.operator.auth.createOperator({ name: 'other' }, await world.operate());
     const { operatorToken: token } = await world.operator.auth.issueOperatorToken({ credential, organizationId: 'acme' });
-    const entries = await entriesOf(() => world.operator.auth.createUser({ email: 'x@example.com', name: 'X', password: '' }, { token }));
+    const entries = await entriesOf(() =>
+      world.operator.auth.createUser({ email: 'x@example.com', name: 'X', password: '' }, { token }),
+    );
     expect(entries).toEqual(['acme other user.create x@example.com']);
   });
 
@@ -127,13 +143,17 @@ describe('reading the trail', () => {
     const [{ all } = { all: '' }] = await world.rows<{ all: string }>('select count(*) as all from auth.audit');
     expect(entries).toHaveLength(Number(all));
     expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme', 'globex', '']));
-    expect(entries.filter(({ organizationId }) => organizationId === '').map(({ action }) => action)).toContain('operator.create');
+    expect(entries.filter(({ organizationId }) => organizationId === '').map(({ action }) => action)).toContain(
+      'operator.create',
+    );
   });
 
   it('answers 100 entries unless it is asked for others, at most 1000', async () => {
     await world.rows(`insert into auth.audit (organization, actor, action, target)
       select case when i % 2 = 0 then 'acme' else 'globex' end, 'many', 'test', i::text from generate_series(1, 2400) i`);
-    expect((await trail('acme')).map(({ target }) => target)).toEqual(Array.from({ length: 100 }, (_, i) => String(2400 - 2 * i)));
+    expect((await trail('acme')).map(({ target }) => target)).toEqual(
+      Array.from({ length: 100 }, (_, i) => String(2400 - 2 * i)),
+    );
     expect((await trail('acme', 1)).map(({ target }) => target)).toEqual(['2400']);
     expect((await trail()).map(({ target }) => target)).toEqual(Array.from({ length: 100 }, (_, i) => String(2400 - i)));
     expect(await trail('acme', 1000)).toHaveLength(1000);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
 import { createApiKey, digestOf } from '@crs/kit/api-key';
 import type { OrganizationIdentity } from '@crs/kit/identity';
-import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {

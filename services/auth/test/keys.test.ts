@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
-import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {
@@ -86,7 +86,8 @@ describe('revoking a key', () => {
 
   it("finds no key of another organization's, and none that is not there", async () => {
     const { apiKey } = await create('globex');
-    for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)]) expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');
+    for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)])
+      expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');
     for (const keyId of ['', 'x'.repeat(101), 'a\u0000b']) {
       expect(await failureOf(revoke(keyId))).toMatchObject({ kind: 'invalid_argument', field: 'key_id' });
     }

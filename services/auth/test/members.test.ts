@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
-import { ALPHA, ANN, BETA, BOB, failureOf, PEOPLE_AND_PROJECTS, project, startAuthWorld, TENANTS, user, type AuthWorld } from './fixtures.ts';
+import {
+  ALPHA,
+  ANN,
+  BETA,
+  BOB,
+  failureOf,
+  PEOPLE_AND_PROJECTS,
+  project,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
 
 const { PROJECT_ROLE_LEAD: LEAD, PROJECT_ROLE_MEMBER: MEMBER, PROJECT_ROLE_UNSPECIFIED: NONE } = ProjectRole;
 const GAMMA = '00000000-0000-4000-8000-00000000000c';
@@ -17,8 +29,10 @@ interface Target {
   role?: ProjectRole;
 }
 const request = ({ email = ANN, projectId = ALPHA, role = MEMBER }: Target) => ({ email, projectId, role });
-const add = async (target: Target = {}, tenant = 'acme') => world.operator.auth.addMember(request(target), await world.operate(tenant));
-const remove = async (target: Target = {}, tenant = 'acme') => world.operator.auth.removeMember(request(target), await world.operate(tenant));
+const add = async (target: Target = {}, tenant = 'acme') =>
+  world.operator.auth.addMember(request(target), await world.operate(tenant));
+const remove = async (target: Target = {}, tenant = 'acme') =>
+  world.operator.auth.removeMember(request(target), await world.operate(tenant));
 /** Who has which role, of both organizations. */
 const roles = async () =>
   (
@@ -55,7 +69,9 @@ describe('adding a member', () => {
   it('works for many projects and people at the same time', async () => {
     const projects = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-b000-00000000000${i}`);
     await world.load(projects.map((id) => project('acme', id)));
-    const targets = projects.flatMap((projectId) => [ANN, BOB].flatMap((email) => [LEAD, MEMBER].map((role) => ({ projectId, email, role }))));
+    const targets = projects.flatMap((projectId) =>
+      [ANN, BOB].flatMap((email) => [LEAD, MEMBER].map((role) => ({ projectId, email, role }))),
+    );
     await Promise.all(targets.map((target) => add(target)));
     await Promise.all(targets.map((target) => remove(target)));
   });

@@ -4,7 +4,7 @@ import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { createOperatorCredential } from '../src/domain/operator-credential.ts';
 import { ensureOperator } from '../src/store/bootstrap.ts';
-import { failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+import { failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {
@@ -17,7 +17,11 @@ const issue = (credential: string, organizationId = '') => admin().issueOperator
 const create = async (name: string) => admin().createOperator({ name }, await world.operate());
 const revoke = async (name: string) => admin().revokeOperator({ name }, await world.operate());
 const list = async () => (await admin().listOperators({}, await world.operate())).operators;
-const REFUSED = { kind: 'unauthenticated', reason: 'INVALID_OPERATOR', message: 'The operator credential is unknown or revoked.' };
+const REFUSED = {
+  kind: 'unauthenticated',
+  reason: 'INVALID_OPERATOR',
+  message: 'The operator credential is unknown or revoked.',
+};
 
 describe('an operator token', () => {
   it('is for one organization, existing or not, or for none, and lives a minute', async () => {

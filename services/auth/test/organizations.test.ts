@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
 import type { OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
-import { failureOf, startAuthWorld, type AuthWorld } from './fixtures.ts';
+import { failureOf, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {
@@ -93,7 +93,10 @@ describe('a new organization', () => {
   it('has an id that nobody else has; who comes second changes nothing', async () => {
     await create('taken');
     expect(await failureOf(create('taken', ALL_SET))).toMatchObject({ kind: 'already_exists', field: 'organization' });
-    expect((await list()).find(({ organizationId }) => organizationId === 'taken')).toMatchObject({ name: 'The taken', ...DEFAULTS });
+    expect((await list()).find(({ organizationId }) => organizationId === 'taken')).toMatchObject({
+      name: 'The taken',
+      ...DEFAULTS,
+    });
   });
 
   it('is made once, however many ask at the same time', async () => {
@@ -140,7 +143,7 @@ describe('a change of settings', () => {
     ];
     let expected = start;
     for (const change of changes) {
-      expected = { ...expected, ...change } as typeof expected;
+      expected = { ...expected, ...change };
       expect(await update('acme', change)).toEqual(expected);
     }
     expect(await update('acme', {})).toEqual(expected);
@@ -148,7 +151,8 @@ describe('a change of settings', () => {
   });
 
   it('switches fields: to a list, in one order and without repetitions, to none, to the default', async () => {
-    const fieldsOf = async (allowedFields: { default: boolean; fields: string[] }) => (await update('acme', { allowedFields })).allowedFields;
+    const fieldsOf = async (allowedFields: { default: boolean; fields: string[] }) =>
+      (await update('acme', { allowedFields })).allowedFields;
     expect(await fieldsOf(only('summary', 'interviewee.name', 'summary'))).toEqual(only('interviewee.name', 'summary'));
     expect(await fieldsOf(only(...ALLOWED_FIELDS.toReversed()))).toEqual(only(...ALLOWED_FIELDS));
     expect(await fieldsOf(only())).toEqual(only());
@@ -158,7 +162,10 @@ describe('a change of settings', () => {
 
   it("leaves the other organization's alone", async () => {
     await update('acme', ALL_SET);
-    expect((await list()).find(({ organizationId }) => organizationId === 'globex')).toMatchObject({ name: 'The globex', ...DEFAULTS });
+    expect((await list()).find(({ organizationId }) => organizationId === 'globex')).toMatchObject({
+      name: 'The globex',
+      ...DEFAULTS,
+    });
   });
 
   it('needs an organization that exists', async () => {

@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CallOptions } from '@crs/kit/grpc-client';
-import { ALPHA, ANN, BETA, BOB, failureOf, PEOPLE_AND_PROJECTS, project, startAuthWorld, TENANTS, user, type AuthWorld } from './fixtures.ts';
+import {
+  ALPHA,
+  ANN,
+  BETA,
+  BOB,
+  failureOf,
+  PEOPLE_AND_PROJECTS,
+  project,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
 
 const GAMMA = '00000000-0000-4000-8000-00000000000c';
 const many = (n: number) => Array.from({ length: n }, (_, i) => `nobody${i}@example.com`);
@@ -21,7 +33,10 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const idOf = async (tenant: string, email: string) => {
-  const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [tenant, email]);
+  const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where organization = $1 and email = $2', [
+    tenant,
+    email,
+  ]);
   return row!.id;
 };
 
@@ -71,7 +86,11 @@ describe('ResolveReferences', () => {
 
   it('finds users, disabled ones too, and projects, of the organization alone', async () => {
     for (const tenant of TENANTS) {
-      const found = await resolve([ANN, 'gone@example.com', 'globex@example.com', 'nobody@example.com'], [ALPHA, GAMMA, ...manyIds(1)], tenant);
+      const found = await resolve(
+        [ANN, 'gone@example.com', 'globex@example.com', 'nobody@example.com'],
+        [ALPHA, GAMMA, ...manyIds(1)],
+        tenant,
+      );
       const own = tenant === 'acme' ? 'gone@example.com' : 'globex@example.com';
       expect(found).toEqual({
         users: [

@@ -4,7 +4,7 @@ import { createVerifier, type Identity } from '@crs/kit/identity';
 import { SECRET } from '@crs/testing/setup';
 import type { TestDatabase } from '@crs/testing/postgres';
 import type { Signer } from '../src/domain/signer.ts';
-import { emptyDatabase, failureOf, query, startSigner } from './fixtures.ts';
+import { emptyDatabase, failureOf, query, startSigner } from './_fixtures.ts';
 
 const ANN: Identity = { kind: 'user', organization: 'acme', userId: 'ann', scopes: [] };
 
@@ -27,12 +27,14 @@ async function replica(secret = SECRET): Promise<Signer> {
 const verifierOf = (signer: Signer) => createVerifier(() => signer.publicKeys());
 const sign = (signer: Signer) => signer.sign(ANN, 60);
 const signedBy = async (signer: Signer) => decodeProtectedHeader(await sign(signer)).kid!;
-const stored = () => query<{ key: string; ahead: number }>(
-  database.url,
-  `select key_id as key, round(extract(epoch from sign_from - now()) / 60)::int as ahead from auth.caller_keys order by sign_from desc`,
-);
+const stored = () =>
+  query<{ key: string; ahead: number }>(
+    database.url,
+    `select key_id as key, round(extract(epoch from sign_from - now()) / 60)::int as ahead from auth.caller_keys order by sign_from desc`,
+  );
 /** Lets so much time pass for every key that there is. */
-const pass = (interval: string) => query(database.url, 'update auth.caller_keys set sign_from = sign_from - $1::interval', [interval]);
+const pass = (interval: string) =>
+  query(database.url, 'update auth.caller_keys set sign_from = sign_from - $1::interval', [interval]);
 
 describe('replicas', () => {
   it('that start together agree on one key and verify each other', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPassword } from '../src/domain/password.ts';
-import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './fixtures.ts';
+import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
 beforeAll(async () => {
@@ -52,9 +52,12 @@ describe('a new user', () => {
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
   });
 
-  it.each(['a@b', `${'a'.repeat(252)}@b`, `${'😀'.repeat(252)}@b`, 'a+b@c', '"a"@b', 'ä@ö'])('takes the e-mail %s', async (email) => {
-    expect((await create(email)).email).toBe(email);
-  });
+  it.each(['a@b', `${'a'.repeat(252)}@b`, `${'😀'.repeat(252)}@b`, 'a+b@c', '"a"@b', 'ä@ö'])(
+    'takes the e-mail %s',
+    async (email) => {
+      expect((await create(email)).email).toBe(email);
+    },
+  );
 
   it.each(['', 'a', '@b', 'a@', 'ab', 'a@b@c', 'a b@c', 'a@b\n', `${'a'.repeat(253)}@b`, `${'😀'.repeat(253)}@b`, 'a\u0000@b'])(
     'refuses the e-mail %j',
@@ -85,7 +88,10 @@ describe('a new user', () => {
       expect(await verifyPassword(password, row!.hash)).toBe(true);
     }
     for (const password of ['1234567', '😀'.repeat(201), '12345678\u0000']) {
-      expect(await failureOf(create('p3@example.com', { password }))).toMatchObject({ kind: 'invalid_argument', field: 'password' });
+      expect(await failureOf(create('p3@example.com', { password }))).toMatchObject({
+        kind: 'invalid_argument',
+        field: 'password',
+      });
     }
   });
 
@@ -99,13 +105,18 @@ describe('a disabled user', () => {
   beforeAll(() => Promise.all(TENANTS.map((tenant) => create('On.Off@example.com', { tenant, password: 'a password' }))));
 
   it('is disabled by an e-mail in any case, in that organization only', async () => {
-    expect(await setDisabled('ON.off@EXAMPLE.com', true)).toMatchObject({ email: 'On.Off@example.com', disabled: true, hasPassword: true });
+    expect(await setDisabled('ON.off@EXAMPLE.com', true)).toMatchObject({
+      email: 'On.Off@example.com',
+      disabled: true,
+      hasPassword: true,
+    });
     const stateIn = async (tenant: string) => (await list(tenant)).find(({ email }) => email === 'On.Off@example.com')!.disabled;
     expect([await stateIn('acme'), await stateIn('globex')]).toEqual([true, false]);
   });
 
   it('stays disabled when disabled again, since the first time', async () => {
-    const since = () => world.rows(`select disabled_at from auth.users where organization = 'acme' and email = 'On.Off@example.com'`);
+    const since = () =>
+      world.rows(`select disabled_at from auth.users where organization = 'acme' and email = 'On.Off@example.com'`);
     await setDisabled('on.off@example.com', true);
     const before = await since();
     await setDisabled('on.off@example.com', true);

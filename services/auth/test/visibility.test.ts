@@ -3,8 +3,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { CallOptions } from '@crs/kit/grpc-client';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import {
-  ALPHA, ANN, BETA, BOB, failureOf, organization, PEOPLE_AND_PROJECTS, project, startAuthWorld, TENANTS, user, type AuthWorld,
-} from './fixtures.ts';
+  ALPHA,
+  ANN,
+  BETA,
+  BOB,
+  failureOf,
+  organization,
+  PEOPLE_AND_PROJECTS,
+  project,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
 
 const { PROJECT_ROLE_LEAD: LEAD, PROJECT_ROLE_MEMBER: MEMBER } = ProjectRole;
 const GONE = { kind: 'unauthenticated', reason: 'USER_GONE', message: 'The user is gone or disabled.' };
@@ -19,18 +30,22 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const see = (email: string, tenant = 'acme') => world.auth.getVisibleProjects({}, tokens[`${tenant} ${email}`]);
-const versionOf = async (email: string, tenant = 'acme') => (await world.auth.getVisibilityVersion({}, tokens[`${tenant} ${email}`])).version;
-const seen = async (email: string, tenant = 'acme') => (await see(email, tenant)).projects.map(({ projectId }) => projectId).sort();
+const versionOf = async (email: string, tenant = 'acme') =>
+  (await world.auth.getVisibilityVersion({}, tokens[`${tenant} ${email}`])).version;
+const seen = async (email: string, tenant = 'acme') =>
+  (await see(email, tenant)).projects.map(({ projectId }) => projectId).sort();
 const everyVersion = async () => {
   const everybody = TENANTS.flatMap((tenant) => [ANN, BOB].map((email) => ({ tenant, email })));
-  return Object.fromEntries(await Promise.all(everybody.map(async ({ tenant, email }) => [`${tenant} ${email}`, await versionOf(email, tenant)])));
+  return Object.fromEntries(
+    await Promise.all(everybody.map(async ({ tenant, email }) => [`${tenant} ${email}`, await versionOf(email, tenant)])),
+  );
 };
 /** Whose version a change moved, and that it never goes back. */
 async function movedBy(change: () => Promise<unknown>): Promise<string[]> {
   const before = await everyVersion();
   await change();
   const after = await everyVersion();
-  for (const [who, version] of Object.entries(after)) expect(version, who).toBeGreaterThanOrEqual(before[who]!);
+  for (const [who, version] of Object.entries(after)) expect(version, who).toBeGreaterThanOrEqual(before[who]);
   return Object.keys(after).filter((who) => after[who] !== before[who]);
 }
 
@@ -43,7 +58,10 @@ describe('the projects that a user sees', () => {
     member: (bits & 4) > 0,
   }));
   const opposite = combinations.map(({ projectId, created, lead, member }) => ({
-    projectId, created: !created, lead: !lead, member: !member,
+    projectId,
+    created: !created,
+    lead: !lead,
+    member: !member,
   }));
   const record = (tenant: string, { projectId, created, lead, member }: (typeof combinations)[number]) =>
     project(tenant, projectId, {
@@ -126,7 +144,8 @@ describe('the version of the visible set', () => {
 
   it('does not move for what is not about it', async () => {
     const changes = [
-      () => world.load([organization('acme', { write_surface: true }), user('acme', ANN, { name: 'Ann', password: 'a password' })]),
+      () =>
+        world.load([organization('acme', { write_surface: true }), user('acme', ANN, { name: 'Ann', password: 'a password' })]),
       () => world.load([user('acme', 'new@example.com')]),
       () => world.load([project('globex', BETA, { created_by: ANN, members: [{ email: BOB }] }), project('globex', BETA)]),
       () => world.createKey('acme'),
@@ -175,10 +194,11 @@ describe('the version of the visible set', () => {
         }
       }),
     );
-    for (const who of [anns, bobs]) expect((await everyVersion())[who]).toBeGreaterThan(before[who]!);
+    for (const who of [anns, bobs]) expect((await everyVersion())[who]).toBeGreaterThan(before[who]);
     const rows = `select project_id as id from auth.project_roles join auth.users using (organization, user_id)
       where organization = 'acme' and email = $1 group by 1 order by 1`;
-    for (const email of [ANN, BOB]) expect(await seen(email)).toEqual((await world.rows<{ id: string }>(rows, [email])).map(({ id }) => id));
+    for (const email of [ANN, BOB])
+      expect(await seen(email)).toEqual((await world.rows<{ id: string }>(rows, [email])).map(({ id }) => id));
     await world.load(projects.map((id) => project('acme', id)));
   });
 });
@@ -199,7 +219,10 @@ describe('a user who is gone', () => {
   });
 
   it("is also one whose token names another organization's user", async () => {
-    const [bob] = await world.rows<{ id: string }>(`select user_id as id from auth.users where organization = 'globex' and email = $1`, [BOB]);
+    const [bob] = await world.rows<{ id: string }>(
+      `select user_id as id from auth.users where organization = 'globex' and email = $1`,
+      [BOB],
+    );
     const token = await world.signer.sign({ kind: 'user', organization: 'acme', userId: bob!.id, scopes: [] }, 30);
     expect(await failureOf(world.auth.getVisibleProjects({}, { token }))).toEqual(GONE);
     expect(await failureOf(world.auth.getVisibilityVersion({}, { token }))).toEqual(GONE);

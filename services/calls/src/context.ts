@@ -1,7 +1,4 @@
 import type { RecordContext } from '@crs/kit/record-service';
-import type { NameSecrets } from './store/name-secrets.ts';
 
 /** What handlers work with. */
-export interface Context extends RecordContext {
-  nameSecrets: NameSecrets;
-}
+export type Context = RecordContext;

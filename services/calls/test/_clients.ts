@@ -1,9 +1,11 @@
 import { client, type ServiceClient } from '@crs/kit/grpc-client';
+import { createLogger } from '@crs/kit/log';
 import { derivePassword } from '@crs/kit/migrate';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { SECRET } from '@crs/testing/setup';
 import type { World } from '@crs/testing/world';
+import { createCallsService } from '../src/service.ts';
 
 /** The database as the service connects to it. */
 export function serviceDatabaseUrl(world: World): string {
@@ -25,5 +27,33 @@ export async function callerToken(world: World, apiKey: string): Promise<string>
     return (await auth.authenticateKey({ apiKey })).callerToken;
   } finally {
     auth.close();
+  }
+}
+
+/** A second instance of the service on the same database. */
+export async function startAnother(world: World): Promise<{ address: string; stop(): Promise<void> }> {
+  const service = createCallsService(
+    {
+      listen: '127.0.0.1:0',
+      adminListen: '127.0.0.1:0',
+      databaseUrl: serviceDatabaseUrl(world),
+      maxConnections: 2,
+      authAddress: world.stack.addresses.auth,
+    },
+    { log: createLogger('another', { level: 'silent' }) },
+  );
+  const { grpc } = await service.start();
+  return { address: grpc, stop: () => service.stop() };
+}
+
+/** The interviewee's name of a call, as a service shows it to the holder of the key. */
+export async function shownName(world: World, address: string, apiKey: string, callId: string): Promise<string> {
+  const calls = callsClient(address);
+  try {
+    const request = { callId, withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+    const { callJson } = await calls.getOrganizationCall(request, { token: await callerToken(world, apiKey) });
+    return JSON.parse(Buffer.from(callJson).toString()).interviewee.name;
+  } finally {
+    calls.close();
   }
 }

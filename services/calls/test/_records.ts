@@ -21,7 +21,14 @@ export function callLine(organization: string, id: string, fields: object = {}):
 export function tenant(id: string, settings: object = {}): object[] {
   const people = ['ann', 'bob'].map((name) => ({ type: 'user', organization: id, email: `${name}@crs.example`, name }));
   return [
-    { type: 'organization', id, name: id, allowed_fields: ALLOWED_FIELDS, rate_limit: { requests: 1_000_000, period_seconds: 60 }, ...settings },
+    {
+      type: 'organization',
+      id,
+      name: id,
+      allowed_fields: ALLOWED_FIELDS,
+      rate_limit: { requests: 1_000_000, period_seconds: 60 },
+      ...settings,
+    },
     ...people,
     { type: 'project', organization: id, id: PROJECT, name: 'Project', created_at: '2025-01-01T00:00:00Z' },
   ];
@@ -33,7 +40,10 @@ export type BatchLine = object | string | Buffer;
 export async function sendBatch(world: World, organization: string, lines: BatchLine[], options: CallOptions = {}) {
   const batch = lines.map((line, i) => ({ number: i + 1, json: bytesOf(line) }));
   const { calls } = world.operator.importers;
-  const { accepted, unchanged, errors } = await calls.importRecords({ lines: batch }, { ...(await world.operator.operator(organization)), ...options });
+  const { accepted, unchanged, errors } = await calls.importRecords(
+    { lines: batch },
+    { ...(await world.operator.operator(organization)), ...options },
+  );
   return { accepted, unchanged, refused: errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) };
 }
 
@@ -70,17 +80,26 @@ export function detailOf(line: CallLine, times: { createdAt: Date; updatedAt: Da
 
 function transcriptsOf(line: CallLine) {
   const redacted = line['anonymity_status'] === 'complete' ? line['redacted_transcript'] : null;
-  const recorded = [['verbatim', line['transcript']], ['redacted', redacted]].filter(([, content]) => content?.length > 0 || content === '');
+  const recorded = [
+    ['verbatim', line['transcript']],
+    ['redacted', redacted],
+  ].filter(([, content]) => content?.length > 0 || content === '');
   const entries = recorded.map(([kind, content]) => {
-    const segments = typeof content === 'string' ? [] : content.map((it: object) => nullable(it, ['speaker', 'start_seconds', 'text']));
-    const flat = segments.map((it: { speaker?: string; text?: string }) => (it.speaker ? `${it.speaker}: ${it.text}` : it.text)).join('\n');
+    const segments =
+      typeof content === 'string' ? [] : content.map((it: object) => nullable(it, ['speaker', 'start_seconds', 'text']));
+    const flat = segments
+      .map((it: { speaker?: string; text?: string }) => (it.speaker ? `${it.speaker}: ${it.text}` : it.text))
+      .join('\n');
     return { kind, language: line['language'] ?? null, text: typeof content === 'string' ? content : flat, segments };
   });
   const paragraphs = (line['qa_blocks'] ?? []).map(({ question, answer }: { question?: string | null; answer?: string | null }) =>
     [...(question == null ? [] : [`Q: ${question}`]), ...(answer == null ? [] : [`A: ${answer}`])].join('\n'),
   );
   const clean = paragraphs.filter((it: string) => it !== '').join('\n\n');
-  return [...entries, ...(clean === '' ? [] : [{ kind: 'clean', language: line['language'] ?? null, text: clean, segments: [] }])];
+  return [
+    ...entries,
+    ...(clean === '' ? [] : [{ kind: 'clean', language: line['language'] ?? null, text: clean, segments: [] }]),
+  ];
 }
 
 function nullable(value: object, keys: string[]): Record<string, unknown> {

@@ -29,7 +29,11 @@ afterAll(async () => {
 });
 
 const storedIds = async (organization = 'acme') =>
-  (await database.query<{ id: string }>('select call_id as id from calls.calls where organization = $1 order by 1', [organization])).map(({ id }) => id);
+  (
+    await database.query<{ id: string }>('select call_id as id from calls.calls where organization = $1 order by 1', [
+      organization,
+    ])
+  ).map(({ id }) => id);
 
 const bad = (fields: object): BatchLine => callLine('acme', 'bad', fields);
 const note = (email: unknown) => ({ email, text: 'x' });
@@ -41,7 +45,10 @@ const BAD: Record<string, [BatchLine, string]> = {
   nothing: ['', ': must be valid JSON'],
   'a list': ['[]', ': must be a JSON object'],
   null: ['null', ': must be a JSON object'],
-  'Latin-1': [Buffer.from('{"type":"call","organization":"acme","id":"bad","source":"caf\u00e9"}', 'latin1'), ': must be valid UTF-8'],
+  'Latin-1': [
+    Buffer.from('{"type":"call","organization":"acme","id":"bad","source":"caf\u00e9"}', 'latin1'),
+    ': must be valid UTF-8',
+  ],
   'UTF-16': [Buffer.from('\ufeff{"type":"call"}', 'utf16le'), ': must be valid UTF-8'],
   'another type': [{ type: 'project', organization: 'acme', id: PROJECT }, 'type: must be call'],
   'no type': [{ organization: 'acme', id: 'bad' }, 'type: is required'],
@@ -55,7 +62,10 @@ const BAD: Record<string, [BatchLine, string]> = {
     'call_status: must be one of scheduled, reached_out, not_scheduled, done, rescheduled, not_interested, canceled, candidate',
   ],
   'a type of call that is none': [bad({ call_type: '' }), 'call_type: must be one of interview, meeting'],
-  'a redaction state that is none': [bad({ anonymity_status: 'done' }), 'anonymity_status: must be one of not_requested, started, complete, errored'],
+  'a redaction state that is none': [
+    bad({ anonymity_status: 'done' }),
+    'anonymity_status: must be one of not_requested, started, complete, errored',
+  ],
   'a review state that is none': [bad({ kta_approval_status: 'ok' }), 'kta_approval_status: must be one of pending, approved'],
   'a rating too low': [bad({ rating: 0.99 }), 'rating: must be at least 1'],
   'a rating too high': [bad({ rating: 5.01 }), 'rating: must be at most 5'],
@@ -65,18 +75,30 @@ const BAD: Record<string, [BatchLine, string]> = {
   'a negative duration': [bad({ duration_minutes: -1 }), 'duration_minutes: must be at least 0'],
   'an unknown property': [bad({ ratings: 4 }), 'ratings: is not a known property'],
   'an unknown property deep down': [bad({ expert: { nam: 'x' } }), 'expert.nam: is not a known property'],
-  'a day that does not exist': [bad({ created_at: '2025-02-29T00:00:00Z' }), 'created_at: must be an RFC 3339 date-time with Z or an offset'],
+  'a day that does not exist': [
+    bad({ created_at: '2025-02-29T00:00:00Z' }),
+    'created_at: must be an RFC 3339 date-time with Z or an offset',
+  ],
   'a time without offset': [bad({ date: '2025-02-28T00:00:00' }), 'date: must be an RFC 3339 date-time with Z or an offset'],
   NUL: [bad({ summary: 'a\0b' }), 'summary: must not contain the NUL character'],
   'NUL deep down': [bad({ participants: [{}, { name: '\0' }] }), 'participants[1].name: must not contain the NUL character'],
-  'a lone surrogate': ['{"type":"call","organization":"acme","id":"bad","transcript":"\\ud83d"}', 'transcript: must not contain a lone surrogate'],
-  'a project that is nowhere': [bad({ project_id: PROJECT.replaceAll('1', '0') }), 'project_id: must be a project of this organization'],
+  'a lone surrogate': [
+    '{"type":"call","organization":"acme","id":"bad","transcript":"\\ud83d"}',
+    'transcript: must not contain a lone surrogate',
+  ],
+  'a project that is nowhere': [
+    bad({ project_id: PROJECT.replaceAll('1', '0') }),
+    'project_id: must be a project of this organization',
+  ],
   "another organization's project": [bad({ project_id: THEIRS }), 'project_id: must be a project of this organization'],
   'a project id that is none': [bad({ project_id: 'x' }), 'project_id: must be a UUID'],
   "another organization's user": [bad({ conducted_by: STRANGER }), `conducted_by: ${E_MAIL}`],
   'a user that is nowhere': [bad({ conducted_by: 'nobody@crs.example' }), `conducted_by: ${E_MAIL}`],
   'a note of nobody': [bad({ notes: [note('ann@crs.example'), note(STRANGER)] }), `notes[1].email: ${E_MAIL}`],
-  'a note of nobody after one without text': [bad({ notes: [{ email: 'ann@crs.example' }, note(STRANGER)] }), `notes[1].email: ${E_MAIL}`],
+  'a note of nobody after one without text': [
+    bad({ notes: [{ email: 'ann@crs.example' }, note(STRANGER)] }),
+    `notes[1].email: ${E_MAIL}`,
+  ],
   'a note of nobody without text': [bad({ notes: [{ email: STRANGER, text: null }] }), `notes[0].email: ${E_MAIL}`],
   'a deletion that says more': [bad({ deleted: true, rating: 4 }), 'rating: is not a known property'],
   'deleted as text': [bad({ deleted: 'yes' }), 'deleted: must be true or false'],
@@ -118,7 +140,9 @@ describe('bad lines', () => {
   });
 
   it('hold the bounds of a rating', async () => {
-    expect(await sendBatch(world, 'acme', [callLine('acme', 'r1', { rating: 1 }), callLine('acme', 'r5', { rating: 5 })])).toMatchObject({ accepted: 2 });
+    expect(
+      await sendBatch(world, 'acme', [callLine('acme', 'r1', { rating: 1 }), callLine('acme', 'r5', { rating: 5 })]),
+    ).toMatchObject({ accepted: 2 });
   });
 
   it('name users by e-mail in any case', async () => {
@@ -129,7 +153,11 @@ describe('bad lines', () => {
   });
 
   it('are all of an organization that does not exist', async () => {
-    const lines = [callLine('nowhere', 'x'), callLine('nowhere', 'x', { deleted: true }), callLine('nowhere', 'x', { rating: 0 })];
+    const lines = [
+      callLine('nowhere', 'x'),
+      callLine('nowhere', 'x', { deleted: true }),
+      callLine('nowhere', 'x', { rating: 0 }),
+    ];
     expect(await sendBatch(world, 'nowhere', lines)).toEqual({
       accepted: 0,
       unchanged: 0,
@@ -144,7 +172,10 @@ describe('bad lines', () => {
 
   it('may name more people than are looked up at once', async () => {
     const notes = Array.from({ length: 12_000 }, (_, i) => note(`${'x'.repeat(230)}${i}@crs.example`));
-    const answer = await sendBatch(world, 'acme', [callLine('acme', 'crowd', { notes }), callLine('acme', 'lone', { notes: [note('ann@crs.example')] })]);
+    const answer = await sendBatch(world, 'acme', [
+      callLine('acme', 'crowd', { notes }),
+      callLine('acme', 'lone', { notes: [note('ann@crs.example')] }),
+    ]);
     expect(answer).toEqual({ accepted: 1, unchanged: 0, refused: [`1: notes[0].email: ${E_MAIL}`] });
   });
 });

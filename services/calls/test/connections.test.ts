@@ -5,6 +5,7 @@ import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 
 const log = createLogger('test', { level: 'silent' });
+const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
 const GONE = { kind: 'unavailable', retryAfterSeconds: 1 };
 
 let superuser: Session;
@@ -16,7 +17,11 @@ beforeAll(async () => {
 afterEach(() => database.close());
 afterAll(() => superuser?.close());
 
-const scope = (ms = 5_000, signal?: AbortSignal): Scope => ({ organization: 'acme', deadline: Date.now() + ms, ...(signal && { signal }) });
+const scope = (ms = 5_000, signal?: AbortSignal): Scope => ({
+  organization: 'acme',
+  deadline: Date.now() + ms,
+  ...(signal && { signal }),
+});
 const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
 const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
 /** How long it took to fail with this. */
@@ -47,15 +52,36 @@ describe.each([
 
   it('is free again at the deadline of who had it', async () => {
     open();
-    expect(await failure(run(scope(200), SLEEP), { kind: 'deadline_exceeded' })).toBeLessThan(1_000);
+    expect(await failure(run(scope(200), SLEEP), LATE)).toBeLessThan(1_000);
     await pid();
+  });
+
+  it('keeps nobody waiting past a deadline of their own', async () => {
+    open();
+    const controller = new AbortController();
+    const working = failure(run(scope(15_000, controller.signal), SLEEP), LATE);
+    expect(await failure(run(scope(200), PID), LATE)).toBeLessThan(1_000);
+    controller.abort();
+    await working;
+  });
+
+  it('is given up at the deadline where the server has fallen silent', async () => {
+    const { url, silence, close } = await proxy(inject('postgresUrl'));
+    open(url);
+    try {
+      await pid();
+      silence();
+      expect(await failure(run(scope(200), PID), LATE)).toBeLessThan(1_000);
+    } finally {
+      close();
+    }
   });
 
   it('is free again as soon as its caller is gone, and so is a place in the queue', async () => {
     open();
     const [first, second] = [new AbortController(), new AbortController()];
-    const working = failure(run(scope(15_000, first.signal), SLEEP), { kind: 'deadline_exceeded' });
-    const waiting = failure(run(scope(15_000, second.signal), SLEEP), { kind: 'deadline_exceeded' });
+    const working = failure(run(scope(15_000, first.signal), SLEEP), LATE);
+    const waiting = failure(run(scope(15_000, second.signal), SLEEP), LATE);
     setTimeout(() => second.abort(), 50);
     expect(await waiting).toBeLessThan(1_000);
     first.abort();
@@ -65,8 +91,8 @@ describe.each([
 
   it('is not asked for by who is gone or late already', async () => {
     open('postgres://nobody@127.0.0.1:1/none');
-    await failure(run(scope(5_000, AbortSignal.abort()), PID), { kind: 'deadline_exceeded' });
-    await failure(run(scope(0), PID), { kind: 'deadline_exceeded' });
+    await failure(run(scope(5_000, AbortSignal.abort()), PID), LATE);
+    await failure(run(scope(0), PID), LATE);
     await failure(run(scope(), PID), GONE);
   });
 
@@ -96,8 +122,8 @@ describe.each([
   });
 });
 
-/** The way to a server, which can be cut. */
-async function proxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
+/** The way to a server, which can be cut, or let nothing through. */
+async function proxy(target: string): Promise<{ url: string; cut: () => void; silence: () => void; close: () => void }> {
   const { hostname, port } = new URL(target);
   let sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -113,9 +139,13 @@ async function proxy(target: string): Promise<{ url: string; cut(): void; close(
     for (const socket of sockets) socket.resetAndDestroy();
     sockets = [];
   };
+  const silence = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
   return {
     url: url.href,
     cut,
+    silence,
     close: () => {
       cut();
       server.close();

@@ -1,9 +1,7 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/allowed-fields';
-import { createLogger } from '@crs/kit/log';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCallsService } from '../src/service.ts';
-import { callerToken, callsClient, serviceDatabaseUrl } from './_clients.ts';
+import { shownName, startAnother } from './_clients.ts';
 import { callLine, tenant } from './_records.ts';
 
 const CREATED = '2025-03-01T10:00:00.000Z';
@@ -29,7 +27,17 @@ const call = (organization: string, id = 'call_1', fields: object = {}) =>
     ...fields,
   });
 
-const ALWAYS = ['call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'date', 'created_at', 'updated_at', 'duration_minutes'];
+const ALWAYS = [
+  'call_id',
+  'project_id',
+  'call_type',
+  'call_status',
+  'anonymity_status',
+  'date',
+  'created_at',
+  'updated_at',
+  'duration_minutes',
+];
 
 const verbatim = (name: string) => ({
   kind: 'verbatim',
@@ -92,7 +100,9 @@ async function detail(organization: string, path = 'call_1') {
 }
 
 async function listItem(organization: string) {
-  const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', { key: keys.get(organization) });
+  const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', {
+    key: keys.get(organization),
+  });
   expect(json.data).toHaveLength(1);
   return json.data[0];
 }
@@ -150,7 +160,9 @@ describe('include flags', () => {
   });
 
   it('can ask for nothing that is not enabled', async () => {
-    expect((await detail(organizationOf('transcripts.redacted'), 'call_1?include_verbatim=true&include_redacted=false')).transcripts).toEqual([]);
+    expect(
+      (await detail(organizationOf('transcripts.redacted'), 'call_1?include_verbatim=true&include_redacted=false')).transcripts,
+    ).toEqual([]);
   });
 });
 
@@ -183,30 +195,13 @@ describe('anonymize_interviewees', () => {
   it('gives the same names by another instance, even where both meet an organization for the first time', async () => {
     await world.load([...tenant('fresh', { anonymize_interviewees: true }), call('fresh')]);
     keys.set('fresh', await world.createKey('fresh'));
-    const another = createCallsService(
-      {
-        listen: '127.0.0.1:0',
-        adminListen: '127.0.0.1:0',
-        databaseUrl: serviceDatabaseUrl(world),
-        maxConnections: 2,
-        authAddress: world.stack.addresses.auth,
-      },
-      { log: createLogger('another', { level: 'silent' }) },
-    );
-    const { grpc } = await another.start();
-    const calls = callsClient(grpc);
-    const ask = async (organization: string) => {
-      const token = await callerToken(world, keys.get(organization)!);
-      const request = { callId: 'call_1', withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
-      const { callJson } = await calls.getOrganizationCall(request, { token });
-      return JSON.parse(Buffer.from(callJson).toString()).interviewee.name;
-    };
+    const another = await startAnother(world);
+    const ask = (organization: string) => shownName(world, another.address, keys.get(organization)!, 'call_1');
     try {
       expect(await ask('anonymous')).toBe((await detail('anonymous')).interviewee.name);
       const [theirs, ours] = await Promise.all([ask('fresh'), detail('fresh')]);
       expect(theirs).toBe(ours.interviewee.name);
     } finally {
-      calls.close();
       await another.stop();
     }
   });

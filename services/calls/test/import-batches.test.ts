@@ -93,7 +93,10 @@ describe('an import that fails half way', () => {
   it.each(['calls', 'transcripts', 'notes', 'call_days'])('as it may not write to %s, leaves nothing', async (table) => {
     await database.query(`revoke insert, update on calls.${table} from crs_calls`);
     try {
-      await expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({ kind: 'internal', message: 'An unexpected error occurred.' });
+      await expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({
+        kind: 'internal',
+        message: 'An unexpected error occurred.',
+      });
     } finally {
       await database.query(`grant insert, update on calls.${table} to crs_calls`);
     }
@@ -121,7 +124,9 @@ describe('imports at the same time', () => {
     const send = async (organization: string, client: string, order: string[]) => {
       for (const round of rounds) {
         const lines = order.map((id, i) =>
-          (round + i) % 7 === 0 ? callLine(organization, id, { deleted: true }) : full(organization, id, `${client} ${round}`, 1 + ((round + i) % 5)),
+          (round + i) % 7 === 0
+            ? callLine(organization, id, { deleted: true })
+            : full(organization, id, `${client} ${round}`, 1 + ((round + i) % 5)),
         );
         expect(await sendBatch(world, organization, lines)).toMatchObject({ refused: [] });
       }
@@ -129,7 +134,11 @@ describe('imports at the same time', () => {
     await Promise.all([
       send('shared', 'one', ids),
       send('shared', 'two', ids.toReversed()),
-      send('shared', 'three', ids.toSorted((a, b) => Number(a.endsWith('3')) - Number(b.endsWith('3')))),
+      send(
+        'shared',
+        'three',
+        ids.toSorted((a, b) => Number(a.endsWith('3')) - Number(b.endsWith('3'))),
+      ),
       send('globex', 'four', ids),
     ]);
     expect(await rollupErrors()).toEqual([]);
@@ -139,7 +148,8 @@ describe('imports at the same time', () => {
         from calls.calls c where organization in ('shared', 'globex')`,
     );
     expect(rows.length).toBeGreaterThan(30);
-    for (const { summary, texts, notes } of rows) expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
+    for (const { summary, texts, notes } of rows)
+      expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
   });
 
   it('bear the times of their writing, however long they waited for each other', async () => {

@@ -37,8 +37,10 @@ class Model {
   }
 }
 
-const shown = (it: Stored) => JSON.stringify([detailOf(it.line, { ...it, updatedAt: new Date(0) }), it.line['anonymized_name'] ?? null]);
-const notesOf = (line: CallLine): string[] => (line['notes'] ?? []).map((it: { email: string; text: string }) => `${it.email} ${it.text}`).sort();
+const shown = (it: Stored) =>
+  JSON.stringify([detailOf(it.line, { ...it, updatedAt: new Date(0) }), it.line['anonymized_name'] ?? null]);
+const notesOf = (line: CallLine): string[] =>
+  (line['notes'] ?? []).map((it: { email: string; text: string }) => `${it.email} ${it.text}`).sort();
 const whole = (it: Stored) => shown(it) + JSON.stringify([it.line['conducted_by'] ?? null, notesOf(it.line)]);
 
 /** Mulberry32: the same numbers for the same seed. */
@@ -99,7 +101,8 @@ function randomLine(organization: string): CallLine {
 
 function randomBatch(organization: string): CallLine[] {
   const lines: CallLine[] = [];
-  for (let i = pick(1, 4, 12); i > 0; i--) lines.push(pick(randomLine(organization), randomLine(organization), ...lines.slice(0, 1)));
+  for (let i = pick(1, 4, 12); i > 0; i--)
+    lines.push(pick(randomLine(organization), randomLine(organization), ...lines.slice(0, 1)));
   return lines;
 }
 
@@ -112,7 +115,9 @@ beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
   // Days are UTC's wherever the server stands.
-  await database.query(`do $$ begin execute format('alter database %I set timezone = ''America/St_Johns''', current_database()); end $$`);
+  await database.query(
+    `do $$ begin execute format('alter database %I set timezone = ''America/St_Johns''', current_database()); end $$`,
+  );
   await world.load(ORGANIZATIONS.flatMap((id) => tenant(id)));
   keys = new Map(await Promise.all(ORGANIZATIONS.map(async (id) => [id, await world.createKey(id)] as const)));
 });
@@ -164,7 +169,9 @@ async function compareRollup(): Promise<void> {
     'select organization, day::text, calls from calls.call_days where calls <> 0 order by organization collate "C", call_days.day',
   );
   const counted = [...models].flatMap(([organization, { calls }]) =>
-    [...Map.groupBy(calls.values(), (it) => it.createdAt.toISOString().slice(0, 10))].sort().map(([day, of]) => ({ organization, day, calls: of.length })),
+    [...Map.groupBy(calls.values(), (it) => it.createdAt.toISOString().slice(0, 10))]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([day, of]) => ({ organization, day, calls: of.length })),
   );
   expect(days).toEqual(counted);
 }
@@ -187,11 +194,16 @@ async function compareList(organization: string): Promise<void> {
   const size = pick(1, 2, 3, 50);
   const wanted = models.get(organization)!.list(from, to, since && +since);
   for (const page of [1, 2, 3]) {
-    const range = { start_date: new Date(from).toISOString(), end_date: new Date(to).toISOString(), ...(since && { updated_since: since.toISOString() }) };
-    const query = new URLSearchParams({ ...range, page: String(page), per_page: String(size) });
+    const range = {
+      start_date: new Date(from).toISOString(),
+      end_date: new Date(to).toISOString(),
+      ...(since && { updated_since: since.toISOString() }),
+    };
+    const query = new URLSearchParams({ ...range, page: String(page), per_page: String(size) }).toString();
     const { json } = await world.rest(`/v1/calls?${query}`, { key: keys.get(organization) });
-    expect(json.data.map((it: { call_id: string }) => it.call_id), `${query}`).toEqual(wanted.slice((page - 1) * size, page * size));
-    expect(json.pagination.total_items, `${query}`).toBe(wanted.length);
+    const ids = json.data.map((it: { call_id: string }) => it.call_id);
+    expect(ids, query).toEqual(wanted.slice((page - 1) * size, page * size));
+    expect(json.pagination.total_items, query).toBe(wanted.length);
   }
 }
 

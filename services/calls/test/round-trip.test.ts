@@ -83,7 +83,9 @@ describe('a record', () => {
 
   it('changes nothing when it is sent again, in whatever order its properties are', async () => {
     const reversed = JSON.parse(JSON.stringify(FULL), (_, value: unknown) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).toReversed()) : value,
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).toReversed())
+        : value,
     );
     expect(await world.tryLoad([FULL, reversed])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
   });
@@ -110,14 +112,23 @@ describe('a record', () => {
     expect(json).toEqual(expected);
     expect(json.participants).toEqual([nobody, nobody, nobody]);
     expect(await database.query("select 1 from calls.notes where call_id = 'nested'")).toEqual([]);
-    expect(json.transcripts).toEqual([{ kind: 'verbatim', language: null, text: '', segments: [{ speaker: null, start_seconds: null, text: '' }] }]);
+    expect(json.transcripts).toEqual([
+      { kind: 'verbatim', language: null, text: '', segments: [{ speaker: null, start_seconds: null, text: '' }] },
+    ]);
   });
 
-  it.each([0, 1e-7, 5e-324, 0.1, 123456789.12345678, 2 ** 53 - 1, 1e21, Number.MAX_VALUE])('keeps the number %d to the last digit', async (number) => {
-    const line = callLine('acme', 'number', { cost: number, duration_minutes: number, transcript: [{ start_seconds: number, text: 'x' }] });
-    const { json, expected } = await roundTrip(line);
-    expect(json).toEqual(expected);
-  });
+  it.each([0, 1e-7, 5e-324, 0.1, 123456789.12345678, 2 ** 53 - 1, 1e21, Number.MAX_VALUE])(
+    'keeps the number %d to the last digit',
+    async (number) => {
+      const line = callLine('acme', 'number', {
+        cost: number,
+        duration_minutes: number,
+        transcript: [{ start_seconds: number, text: 'x' }],
+      });
+      const { json, expected } = await roundTrip(line);
+      expect(json).toEqual(expected);
+    },
+  );
 
   it('that says less than before loses what it no longer says', async () => {
     await world.load([{ ...FULL, id: 'whole' }]);
@@ -138,7 +149,8 @@ describe('a record', () => {
           [instant, '9999-12-31T23:59:59.9999Z', true],
           ['0001-01-01T00:00:00Z', instant, false],
         ] as const) {
-          const list = await world.rest(`/v1/calls?${new URLSearchParams({ start_date, end_date, per_page: '200' })}`, { key });
+          const query = new URLSearchParams({ start_date, end_date, per_page: '200' }).toString();
+          const list = await world.rest(`/v1/calls?${query}`, { key });
           const ids = (list.json.data ?? []).map((it: { call_id: string }) => it.call_id);
           expect(ids.includes('early-or-late'), `${start_date} ${end_date}`).toBe(found);
         }

@@ -11,7 +11,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const write = (name: string, content: unknown) =>
   writeFile(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
-const LOCAL = { auth: '127.0.0.1:1001', calls: '127.0.0.1:1002' };
+const LOCAL = { auth: '127.0.0.1:1001', projects: '127.0.0.1:1002', calls: '127.0.0.1:1003', entities: '127.0.0.1:1004' };
 
 async function writeLocal() {
   await write('admin.json', LOCAL);
@@ -30,7 +30,7 @@ test('the environment comes first, setting by setting', async () => {
     CRS_CALLS_ADMIN_ADDRESS: 'calls:9',
     CRS_OPERATOR_CREDENTIAL: 'cro_other',
   });
-  expect(config).toEqual({ addresses: { auth: LOCAL.auth, calls: 'calls:9' }, credential: 'cro_other' });
+  expect(config).toEqual({ addresses: { ...LOCAL, calls: 'calls:9' }, credential: 'cro_other' });
 });
 
 test('needs no directory where the environment has everything', async () => {
@@ -38,17 +38,21 @@ test('needs no directory where the environment has everything', async () => {
   const config = await loadConfig({
     CRS_DATA_DIR: join(dir, 'none'),
     CRS_AUTH_ADMIN_ADDRESS: 'auth:1',
+    CRS_PROJECTS_ADMIN_ADDRESS: 'projects:1',
     CRS_CALLS_ADMIN_ADDRESS: 'calls:1',
+    CRS_ENTITIES_ADMIN_ADDRESS: 'entities:1',
     CRS_OPERATOR_FILE: join(dir, 'secret.json'),
   });
-  expect(config).toEqual({ addresses: { auth: 'auth:1', calls: 'calls:1' }, credential: 'cro_ci' });
+  const addresses = { auth: 'auth:1', projects: 'projects:1', calls: 'calls:1', entities: 'entities:1' };
+  expect(config).toEqual({ addresses, credential: 'cro_ci' });
 });
 
 describe('says what to do', () => {
   test('when nothing is there', async () => {
     const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error.message);
     expect(failure).toContain('npm start');
-    expect(failure).toContain('CRS_AUTH_ADMIN_ADDRESS, CRS_CALLS_ADMIN_ADDRESS, CRS_OPERATOR_FILE');
+    const services = ['AUTH', 'PROJECTS', 'CALLS', 'ENTITIES'].map((service) => `CRS_${service}_ADMIN_ADDRESS`);
+    expect(failure).toContain(`set ${services.join(', ')}, CRS_OPERATOR_FILE to`);
   });
 
   test('when something is missing, and only about that', async () => {
@@ -57,7 +61,7 @@ describe('says what to do', () => {
       CRS_AUTH_ADMIN_ADDRESS: 'a:1',
       CRS_OPERATOR_CREDENTIAL: 'cro_x',
     }).catch((error: Error) => error.message);
-    expect(failure).toContain('set CRS_CALLS_ADMIN_ADDRESS to');
+    expect(failure).toContain('set CRS_PROJECTS_ADMIN_ADDRESS, CRS_CALLS_ADMIN_ADDRESS, CRS_ENTITIES_ADMIN_ADDRESS to');
   });
 
   test.each([
@@ -66,6 +70,14 @@ describe('says what to do', () => {
   ])('about %s', async (_, environment, message) => {
     await writeLocal();
     await expect(loadConfig({ CRS_DATA_DIR: dir, ...environment })).rejects.toThrow(message);
+  });
+
+  test('about what an older version left, which knows fewer services', async () => {
+    await writeLocal();
+    await write('admin.json', { auth: LOCAL.auth, calls: LOCAL.calls });
+    await expect(loadConfig({ CRS_DATA_DIR: dir })).rejects.toThrow(
+      'admin.json does not hold what it should; `npm start` writes it anew.',
+    );
   });
 
   test('about a damaged file, without its content', async () => {

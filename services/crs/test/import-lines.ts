@@ -43,3 +43,11 @@ export const call = (organization: string, id: string, refers: { project?: strin
   ...refers,
   ...more,
 });
+export const office = (organization: string, id: string) => ({ type: 'billing_office', organization, id });
+export const entity = (organization: string, id: string, projectId: string, more = {}) => ({
+  type: 'entity',
+  organization,
+  id,
+  project: projectId,
+  ...more,
+});

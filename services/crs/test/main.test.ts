@@ -12,7 +12,13 @@ const dir = mkdtempSync(join(tmpdir(), 'crs-main-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 /** Nobody listens there. */
-const AWAY = { CRS_AUTH_ADMIN_ADDRESS: '127.0.0.1:1', CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1', CRS_OPERATOR_CREDENTIAL: 'cro_x' };
+const AWAY = {
+  CRS_AUTH_ADMIN_ADDRESS: '127.0.0.1:1',
+  CRS_PROJECTS_ADMIN_ADDRESS: '127.0.0.1:1',
+  CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1',
+  CRS_ENTITIES_ADMIN_ADDRESS: '127.0.0.1:1',
+  CRS_OPERATOR_CREDENTIAL: 'cro_x',
+};
 
 function crs(args: string[], environment: Record<string, string> = {}, input = '') {
   const env = { PATH: process.env['PATH'], CRS_DATA_DIR: dir, ...environment };
@@ -26,6 +32,7 @@ describe('help', () => {
     [['help', 'org'], 'org [options]'],
     [['org', '--help'], 'update'],
     [['org', 'create', '--help'], '--tool-rate-limit'],
+    [['org', 'delete', '--help'], 'Run it again to finish a deletion that was interrupted.'],
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
   ])('%j', (args, part) => {
@@ -46,6 +53,9 @@ describe('usage errors end with 2', () => {
     [['org', 'create', 'acme'], '--name'],
     [['org', 'update', 'acme'], 'at least one setting'],
     [['org', 'update', 'acme', '--write-surface', 'yes'], 'on or off'],
+    [['org', 'delete'], 'id'],
+    [['org', 'delete', 'acme'], 'deletes acme with all its users, projects and calls; add --yes'],
+    [['org', 'delete', 'Acme', '--yes'], '1 to 40 of a-z'],
     [['key', 'create'], '--org'],
     [['key', 'create', '--org', ''], '1 to 40 of a-z'],
     [['key', 'create', '--org', 'acme', '--expires-in', '90'], 'like 90d'],
@@ -83,7 +93,9 @@ describe('what can not be done ends with 1', () => {
       ok: false,
       data: [
         { service: 'auth', ...away },
+        { service: 'projects', ...away },
         { service: 'calls', ...away },
+        { service: 'entities', ...away },
       ],
     });
   });
@@ -107,10 +119,11 @@ describe('what can not be done ends with 1', () => {
 });
 
 describe('an import whose lines never reach a service', () => {
-  const lines = '\uFEFF\r\nno JSON\r\n{"type":"entity","organization":"acme"}';
+  const lines = '\uFEFF\r\nno JSON\r\n{"type":"audit","organization":"acme"}\n{"type":"organization","id":"acme","deleted":true}';
   const errors = [
     { line: 2, field: null, reason: 'must be valid JSON' },
-    { line: 3, field: 'type', reason: 'is not stored by this version' },
+    { line: 3, field: 'type', reason: 'must be one of organization, user, billing_office, project, call, entity' },
+    { line: 4, field: 'deleted', reason: 'is not possible by import; use "crs org delete"' },
   ];
 
   test('prints one summary for programs', () => {
@@ -118,14 +131,14 @@ describe('an import whose lines never reach a service', () => {
     writeFileSync(file, lines);
     const { status, stdout, stderr } = crs(['import', file, '--json'], AWAY);
     expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
-    expect(JSON.parse(stdout)).toEqual({ lines: 3, accepted: 0, unchanged: 0, refused: 2, errors });
+    expect(JSON.parse(stdout)).toEqual({ lines: 4, accepted: 0, unchanged: 0, refused: 3, errors });
   });
 
   test('names lines for people, read from standard input', () => {
     expect(crs(['import', '-'], AWAY, lines)).toEqual({
       status: 1,
-      stdout: '3 lines: 0 accepted, 0 unchanged, 2 refused.\n',
-      stderr: 'line 2: must be valid JSON\nline 3: type: is not stored by this version\n',
+      stdout: '4 lines: 0 accepted, 0 unchanged, 3 refused.\n',
+      stderr: errors.map(({ line, field, reason }) => `line ${line}: ${field === null ? '' : `${field}: `}${reason}\n`).join(''),
     });
   });
 

@@ -7,6 +7,7 @@ interface TestRecord {
   deleted?: true;
   members?: string[];
   project?: string;
+  office?: string;
   user?: string;
 }
 
@@ -26,6 +27,7 @@ export function memoryImporters(): { send: Send; state(): string[] } {
     const key = `${record.type} ${record.email ?? record.id}`;
     if (record.deleted) return records.delete(key) ? 'accepted' : 'unchanged';
     for (const member of record.members ?? []) if (!records.has(`user ${member}`)) return 'members';
+    if (record.office !== undefined && !records.has(`billing_office ${record.office}`)) return 'office';
     if (record.project !== undefined && !records.has(`project ${record.project}`)) return 'project';
     if (record.user !== undefined && !records.has(`user ${record.user}`)) return 'user';
     const content = JSON.stringify(record);

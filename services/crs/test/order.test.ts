@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Refusal } from '../src/import/route.ts';
-import { call, importLines, org, project, recorder, user } from './import-lines.ts';
+import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
 test('a type that comes again waits for what stands before it', async () => {
@@ -28,6 +28,11 @@ test('any file ends as if its lines had been sent one by one', async () => {
     (o: string) => call(o, pick(20), { project: pick(5), user: pick(5) }),
     (o: string) => call(o, pick(20), { project: pick(5) }),
     (o: string) => call(o, pick(20), {}, { deleted: true }),
+    (o: string) => office(o, pick(3)),
+    (o: string) => project(o, pick(5), [], { office: pick(3) }),
+    (o: string) => project(o, pick(5), [], { deleted: true }),
+    (o: string) => entity(o, pick(20), pick(5)),
+    (o: string) => entity(o, pick(20), pick(5), { project: undefined, deleted: true }),
     () => 'no JSON',
     () => '',
   ];

@@ -12,9 +12,14 @@ describe('a line goes to the service that stores its type', () => {
   test.each([
     ['{"type":"organization","id":"acme"}', 'auth', 'organization'],
     ['{"type":"user","organization":"acme"}', 'auth', 'user'],
-    ['{"type":"project","organization":"acme","deleted":false}', 'auth', 'project'],
+    ['{"type":"billing_office","organization":"acme"}', 'projects', 'billing_office'],
+    ['{"type":"project","organization":"acme","deleted":false}', 'projects', 'project'],
     ['{"type":"call","organization":"acme"}', 'calls', 'call'],
+    ['{"type":"entity","organization":"acme"}', 'entities', 'entity'],
     ['{"type":"call","organization":"acme","deleted":true}', 'calls', 'deleted call'],
+    ['{"type":"entity","organization":"acme","deleted":true}', 'entities', 'deleted entity'],
+    ['{"type":"project","organization":"acme","deleted":true}', 'erasure', 'deleted project'],
+    ['{"type":"user","organization":"acme","deleted":true}', 'erasure', 'deleted user'],
   ])('%s', (text, service, group) => {
     expect(routeText(text)).toEqual({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
   });
@@ -40,10 +45,9 @@ describe('refused without asking a service', () => {
     ['{}', 'type', 'is required'],
     ['{"type":null}', 'type', /^must be one of organization, user, /],
     ['{"type":"toString","organization":"acme"}', 'type', /^must be one of /],
-    ['{"type":"entity","organization":"acme"}', 'type', 'is not stored by this version'],
-    ['{"type":"billing_office","organization":"acme"}', 'type', 'is not stored by this version'],
-    ['{"type":"entity","organization":"acme","deleted":true}', 'type', 'is not stored by this version'],
-    ['{"type":"user","organization":"acme","deleted":true}', 'deleted', 'is not possible for this type in this version'],
+    ['{"type":"billing_office","organization":"acme","deleted":true}', 'deleted', 'is not possible for this type'],
+    ['{"type":"organization","id":"acme","deleted":true}', 'deleted', 'is not possible by import; use "crs org delete"'],
+    ['{"type":"entity","organization":"Acme","deleted":true}', 'organization', /^must be 1 to 40 /],
     ['{"type":"call"}', 'organization', 'is required'],
     ['{"type":"call","organization":null}', 'organization', /^must be 1 to 40 /],
     ['{"type":"call","organization":"Acme"}', 'organization', /^must be 1 to 40 /],

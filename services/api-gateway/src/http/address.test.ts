@@ -14,12 +14,26 @@ describe('networks', () => {
     expect(parseNetworks(text)).toHaveLength(count);
   });
 
-  it.each(['', ' ', ',', '10.0.0.0/8,', '10.0.0.0/33', '::/129', '10/8', '10', '0x0a.0.0.0/8', '010.0.0.0/8', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.256', 'proxy', '::ffff:10.0.0.0/104'])(
-    '%j is refused, so that no proxy is mistaken for another',
-    (text) => {
-      expect(parseNetworks(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    ',',
+    '10.0.0.0/8,',
+    '10.0.0.0/33',
+    '::/129',
+    '10/8',
+    '10',
+    '0x0a.0.0.0/8',
+    '010.0.0.0/8',
+    '10.0.0.0/',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+    '10.0.0.256',
+    'proxy',
+    '::ffff:10.0.0.0/104',
+  ])('%j is refused, so that no proxy is mistaken for another', (text) => {
+    expect(parseNetworks(text)).toBeUndefined();
+  });
 });
 
 describe('the address of a client', () => {

@@ -11,6 +11,6 @@ export function answerConnect(server: Server, listener: RequestListener): void {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => hangUp(socket));
-    void listener(request, response);
+    listener(request, response);
   });
 }

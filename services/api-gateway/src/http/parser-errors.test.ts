@@ -28,7 +28,8 @@ async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & 
   servers.push(server);
   answerParserErrors(server, { limiter: { check } as unknown as RateLimiter, addressLimit, trustedProxies: [], log });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const connect = (allowHalfOpen = false): Socket => createConnection({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });
+  const connect = (allowHalfOpen = false): Socket =>
+    createConnection({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });
   return { connect, charged, lines };
 }
 
@@ -37,7 +38,12 @@ const statuses = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d{3})
 it.each(['GET / HT', 'GET / HTTP/1.1\r\nHost: te', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!'])(
   'a request that stops after %j is 408',
   async (begun) => {
-    const { connect, charged } = await start({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20, delayMs: 1_000 });
+    const { connect, charged } = await start({
+      headersTimeout: 50,
+      requestTimeout: 50,
+      connectionsCheckingInterval: 20,
+      delayMs: 1_000,
+    });
     const socket = connect();
     socket.write(begun);
     const received = await text(socket);

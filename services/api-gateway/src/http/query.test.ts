@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flag, instant, parseQuery, wholeNumber } from './query.ts';
 
-const schema = z.object({ from: instant('up').optional(), page: wholeNumber(1, 2_147_483_647).default(1), whole: flag.default(true) });
+const schema = z.object({
+  from: instant('up').optional(),
+  page: wholeNumber(1, 2_147_483_647).default(1),
+  whole: flag.default(true),
+});
 const parse = (query: string) => parseQuery(`/path${query}`, schema);
 const MOMENT = '2025-03-01T12:30:45';
 
@@ -65,8 +69,32 @@ describe('a whole number', () => {
   });
 
   it.each([
-    '0', '-0', '-1', '%2B1', '+1', '01', '00', '1.0', '1.', '1e2', '1e0', '0x1', '1_0', '1,0', '%201', '1%20', '1%0A', '2147483648', '9'.repeat(40),
-    'NaN', 'Infinity', 'one', 'true', '%D9%A1', '%EF%BC%91', '%E0%A5%A7',
+    '0',
+    '-0',
+    '-1',
+    '%2B1',
+    '+1',
+    '01',
+    '00',
+    '1.0',
+    '1.',
+    '1e2',
+    '1e0',
+    '0x1',
+    '1_0',
+    '1,0',
+    '%201',
+    '1%20',
+    '1%0A',
+    '2147483648',
+    '9'.repeat(40),
+    'NaN',
+    'Infinity',
+    'one',
+    'true',
+    '%D9%A1',
+    '%EF%BC%91',
+    '%E0%A5%A7',
   ])('%s is refused, never clamped', (text) => {
     expect(problemOf(`?page=${text}`).message).toBe('page: must be a whole number from 1 to 2147483647, in digits');
   });
@@ -140,16 +168,24 @@ describe('an instant', () => {
     );
   });
 
-  it.each([`${MOMENT}+01:00`, `${MOMENT}.5+01:00`, '2025-03-01t12:30:45+00:00', `${MOMENT}%2001:00`])('%s: a raw "+" is explained', (text) => {
-    expect(problemOf(`?from=${text}`).message).toContain('a "+" in a URL means a space, so write the offset as %2B01:00 or use Z');
-  });
+  it.each([`${MOMENT}+01:00`, `${MOMENT}.5+01:00`, '2025-03-01t12:30:45+00:00', `${MOMENT}%2001:00`])(
+    '%s: a raw "+" is explained',
+    (text) => {
+      expect(problemOf(`?from=${text}`).message).toContain(
+        'a "+" in a URL means a space, so write the offset as %2B01:00 or use Z',
+      );
+    },
+  );
 
-  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))('of %i fraction digits is rounded up to the millisecond', (digits) => {
-    const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
-    expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
-    expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 124);
-    expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10][digits - 1] ?? 1);
-  });
+  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))(
+    'of %i fraction digits is rounded up to the millisecond',
+    (digits) => {
+      const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
+      expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
+      expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 124);
+      expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10][digits - 1] ?? 1);
+    },
+  );
 
   it('carries into the second, the day and past the last year', () => {
     expect(parse('?from=2024-12-31T23:59:59.9990001Z').from?.toISOString()).toBe('2025-01-01T00:00:00.000Z');

@@ -28,6 +28,8 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
   throw invalid(issue.path.join('.'), issue.message);
 }
 
+// `wire` is what the OpenAPI document shows of a parameter: what its text stands for.
+
 /** A whole number in decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
   const problem = `must be a whole number from ${min} to ${max}, in digits`;
@@ -35,15 +37,19 @@ export function wholeNumber(min: number, max: number) {
     .string()
     .regex(/^(0|[1-9]\d{0,15})$/, problem)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, problem);
+    .refine((value) => value >= min && value <= max, problem)
+    .meta({ wire: { type: 'integer', minimum: min, maximum: max } });
 }
 
 /** `true` or `false`. */
-export const flag = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+export const flag = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((value) => value === 'true')
+  .meta({ wire: { type: 'boolean' } });
 
 /** An RFC 3339 date-time with offset; lower and exclusive upper bounds round up to the millisecond. */
 export function instant(rounding: 'up' | 'down') {
-  return z.string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z').transform((text, context) => {
+  const schema = z.string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z').transform((text, context) => {
     const date = parseInstant(text, rounding);
     if (date) return date;
     context.addIssue(
@@ -53,4 +59,5 @@ export function instant(rounding: 'up' | 'down') {
     );
     return z.NEVER;
   });
+  return schema.meta({ wire: { type: 'string', format: 'date-time' } });
 }

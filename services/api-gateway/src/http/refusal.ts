@@ -33,8 +33,8 @@ export function methodNotAllowed(allowed: string[]): Refusal {
   return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
 }
 
-export function notAcceptable(): Refusal {
-  return new Refusal(406, 'bad_request', 'Answers are application/json; the Accept header excludes that.');
+export function notAcceptable(type = 'application/json'): Refusal {
+  return new Refusal(406, 'bad_request', `Answers are ${type}; the Accept header excludes that.`);
 }
 
 export function rateLimited(retryAfterSeconds: number, whose: string): Refusal {
@@ -55,10 +55,13 @@ export function toRefusal(thrown: unknown): Refusal {
       // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
       return error.reason === 'INVALID_API_KEY' ? unauthorized(error) : internal(error);
     case 'failed_precondition':
-      return error.reason === 'IDEMPOTENCY_KEY_REUSED' ? new Refusal(422, 'bad_request', error.message, {}, error) : internal(error);
+      return error.reason === 'IDEMPOTENCY_KEY_REUSED'
+        ? new Refusal(422, 'bad_request', error.message, {}, error)
+        : internal(error);
     case 'aborted':
     case 'unavailable':
-      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT') return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
+      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT')
+        return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
       return new Refusal(
         503,
         'internal_error',

@@ -1,15 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
+/** A body to be sent as it is, with its strong `ETag`. */
+export interface Entity {
+  type: string;
+  body: Buffer;
+  tag: string;
+}
+
+export function entity(type: string, body: Buffer): Entity {
+  return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+}
+
 /** Answers 200 with JSON and a strong `ETag` over its bytes, or 304 where the client has them. */
 export function sendJson(request: Request, response: Response, body: Buffer): void {
-  const tag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  send(request, response, entity('application/json; charset=utf-8', body));
+}
+
+/** Answers 200, or 304 where the client has the body. */
+export function send(request: Request, response: Response, { type, body, tag }: Entity): void {
   response.set('ETag', tag);
   if (matches(request.headers['if-none-match'], tag)) {
     response.status(304).end();
     return;
   }
-  response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(body.length) });
+  response.set({ 'Content-Type': type, 'Content-Length': String(body.length) });
   if (request.method === 'HEAD') response.end();
   else response.end(body);
 }

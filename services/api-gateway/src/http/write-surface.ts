@@ -2,6 +2,9 @@ import type { Response } from 'express';
 import { Refusal } from './refusal.ts';
 import { stateOf } from './request.ts';
 
+export const NOT_ENABLED =
+  'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
+
 /**
  * Not found, as the closed list of codes has no "forbidden", and `unauthorized` would make clients rotate a good key.
  * @throws Refusal where the organization, or the key for a write, may not use the project endpoints
@@ -9,7 +12,7 @@ import { stateOf } from './request.ts';
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {
   const { credential } = stateOf(response);
   if (!credential?.writeSurface) {
-    throw new Refusal(404, 'not_found', 'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.');
+    throw new Refusal(404, 'not_found', NOT_ENABLED);
   }
   if (writes && credential.readOnly) {
     throw new Refusal(404, 'not_found', 'This API key may only read. Use a key of the organization that may write.');

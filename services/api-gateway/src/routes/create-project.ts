@@ -5,30 +5,117 @@ import { invalid, ServiceError } from '@crs/kit/errors';
 import { email, freeText, list, text } from '@crs/kit/import-record';
 import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
-import { readBody } from '../http/body.ts';
+import { MAX_BODY_BYTES, readBody } from '../http/body.ts';
 import { parseQuery } from '../http/query.ts';
 import { callOf } from '../http/request.ts';
-import { requireWriteSurface } from '../http/write-surface.ts';
+import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
+import { requestSchema } from '../openapi/json-schema.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { NEW_PROJECT, PROJECT } from '../schema/examples.ts';
+import { project as projectSchema } from '../schema/projects.ts';
 import { renderProject } from './project.ts';
 
+const MAX_NAME = 200;
+const MAX_SUMMARY = 2_000;
 const MAX_MEMBERS = 100;
 
 const query = z.object({});
 
-/** Optional fields may be null, which means absent. */
-const body = z.strictObject({
-  name: freeText.transform((name) => name.trim()).refine((name) => name !== '' && lengthOf(name) <= 200, 'must have 1 to 200 characters besides white space at its ends'),
-  lead_email: trimmedEmail(),
-  member_emails: list(trimmedEmail())
-    .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
-    .nullish(),
-  billing_office_name: freeText.nullish(),
-  summary: text(0, 2_000).nullish(),
+const personEmail = freeText
+  .transform((address) => address.trim())
+  .pipe(email)
+  .meta({ minLength: 3, maxLength: 254, pattern: String.raw`^\s*[^\s@]+@[^\s@]+\s*$` });
+
+/** Optional fields may be null, which means absent. What `meta` adds is for the OpenAPI document, which can't see into code. */
+const body = z
+  .strictObject({
+    name: freeText
+      .transform((name) => name.trim())
+      .refine(
+        (name) => name !== '' && lengthOf(name) <= MAX_NAME,
+        `must have 1 to ${MAX_NAME} characters besides white space at its ends`,
+      )
+      .meta({
+        description: 'Name of the project. White space at its ends is cut off, and does not count.',
+        minLength: 1,
+        maxLength: MAX_NAME,
+        pattern: String.raw`\S`,
+      }),
+    lead_email: personEmail.describe('Who leads it: the e-mail address, in any case, of a user of the organization.'),
+    member_emails: list(personEmail)
+      .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
+      .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
+      .nullish()
+      .describe('Who else is on it: users of the organization. The lead and repeated addresses are passed over.'),
+    billing_office_name: freeText
+      .nullish()
+      .describe(
+        'Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
+      ),
+    summary: text(0, MAX_SUMMARY).meta({ maxLength: MAX_SUMMARY }).nullish().describe('The scope of the research.'),
+  })
+  .describe('A project to be created.');
+
+const headers = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
+    .optional()
+    .meta({
+      description:
+        'Makes it safe to send the request again: within 24 hours, the same key with the same body gets the answer of the first time. Any text that you use for this project alone, such as a UUID.',
+      example: '2c1f0a52-5d0e-4c57-8a53-0f5c9f3f6f0e',
+    }),
 });
 
-function trimmedEmail() {
-  return freeText.transform((address) => address.trim()).pipe(email);
-}
+export const createProjectOperation: Operation = {
+  operationId: 'createProject',
+  tag: 'Projects',
+  summary: 'Create a project',
+  description:
+    'Creates a project with a lead and members, given by e-mail. Send an `Idempotency-Key`, so that you can send the request again where you did not get its answer. It needs a key that may write.',
+  query,
+  headers,
+  body: {
+    name: 'NewProject',
+    description: 'The new project, in JSON of at most 1 MiB. A property that is not listed is refused.',
+    schema: body,
+    examples: {
+      full: { summary: 'With all fields', value: NEW_PROJECT },
+      minimal: { summary: 'With what is required', value: { name: NEW_PROJECT.name, lead_email: NEW_PROJECT.lead_email } },
+    },
+  },
+  answer: {
+    status: 201,
+    description: 'The project is created, or was created by an earlier request of the same `Idempotency-Key`.',
+    schema: projectSchema,
+    headers: ['Location', 'Idempotent-Replayed'],
+    examples: { project: { summary: 'The new project', value: PROJECT } },
+  },
+  refusals: {
+    400: {
+      when: 'The body, a field, the `Idempotency-Key` or the query is not as described, or names a user or an office that the organization does not have; the message names the field.',
+      message: 'lead_email: must be the e-mail of a user of this organization',
+    },
+    404: {
+      when: 'The organization is not enabled for the write surface, or the key may only read; the message says which.',
+      message: NOT_ENABLED,
+    },
+    409: {
+      when: 'A request of the same `Idempotency-Key` is still being answered. Send it again after `Retry-After` seconds.',
+      message: 'Idempotency-Key: a request with this key is being worked on; try again shortly',
+    },
+    413: { when: 'The body is larger than 1 MiB.', message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
+    415: {
+      when: 'The body is not JSON in UTF-8, or it is compressed.',
+      message: 'The body must be JSON in UTF-8: send "Content-Type: application/json".',
+    },
+    422: {
+      when: 'The `Idempotency-Key` was used for another body. Use another key.',
+      message: 'Idempotency-Key: was used with another body in the last 24 hours; use a new key for a new project',
+    },
+  },
+};
 
 /** `POST /v1/projects` */
 export function createProject({ projects }: Context) {
@@ -58,7 +145,9 @@ export function createProject({ projects }: Context) {
         }
         throw error;
       });
-    response.status(201).set({ Location: `/v1/projects/${project!.projectId}`, 'Content-Type': 'application/json; charset=utf-8' });
+    response
+      .status(201)
+      .set({ Location: `/v1/projects/${project!.projectId}`, 'Content-Type': 'application/json; charset=utf-8' });
     if (replayed) response.set('Idempotent-Replayed', 'true');
     const bytes = renderProject(project!);
     response.set('Content-Length', String(bytes.length)).end(bytes);
@@ -71,6 +160,7 @@ function readIdempotencyKey(request: Request): string | undefined {
   if (given === undefined) return undefined;
   const [key] = given;
   if (given.length > 1) throw invalid('Idempotency-Key', 'must be given once');
-  if (key === undefined || !/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
+  const checked = headers.safeParse({ 'Idempotency-Key': key });
+  if (!checked.success) throw invalid('Idempotency-Key', checked.error.issues[0]!.message);
   return key;
 }

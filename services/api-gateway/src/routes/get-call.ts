@@ -4,12 +4,48 @@ import type { Context } from '../context.ts';
 import { flag, parseQuery } from '../http/query.ts';
 import { callOf } from '../http/request.ts';
 import { sendJson } from '../http/send.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { call } from '../schema/calls.ts';
+import { CALL, GATED_CALL } from '../schema/examples.ts';
+
+const path = z.object({
+  call_id: z.string().meta({ description: 'The `call_id` of a list item.', example: 'call_8kq2' }),
+});
 
 const query = z.object({
-  include_verbatim: flag.default(true),
-  include_redacted: flag.default(true),
-  include_clean: flag.default(true),
+  include_verbatim: flag.default(true).describe('Whether to answer the word-by-word transcript.'),
+  include_redacted: flag.default(true).describe('Whether to answer the redacted transcript.'),
+  include_clean: flag.default(true).describe('Whether to answer the questions and answers as a transcript.'),
 });
+
+export const getCallOperation: Operation = {
+  operationId: 'getCall',
+  tag: 'Calls',
+  summary: 'Get a call',
+  description:
+    'One call in full. Which fields there are depends on the organization’s `allowed_fields`: one that is not enabled is absent, one that is enabled but empty is null or `[]`. Treat them all as optional. The `include_` parameters leave transcripts out; they never add what is not enabled.',
+  path,
+  query,
+  answer: {
+    status: 200,
+    description: 'The call.',
+    schema: call,
+    examples: {
+      call: { summary: 'With most fields enabled, anonymized', value: CALL },
+      gated: { summary: 'With few fields enabled', value: GATED_CALL },
+    },
+  },
+  refusals: {
+    400: {
+      when: 'A parameter is unknown, empty, repeated or not as described; the message names it.',
+      message: 'include_verbatim: must be true or false',
+    },
+    404: {
+      when: 'The organization has no call of this id. An id that could be none is answered alike.',
+      message: 'There is no call with this id.',
+    },
+  },
+};
 
 /** `GET /v1/calls/{call_id}` */
 export function getCall({ calls }: Context) {

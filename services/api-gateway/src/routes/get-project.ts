@@ -7,18 +7,56 @@ import { parseQuery } from '../http/query.ts';
 import { callOf } from '../http/request.ts';
 import { sendJson } from '../http/send.ts';
 import { requireWriteSurface } from '../http/write-surface.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { PROJECT } from '../schema/examples.ts';
+import { project } from '../schema/projects.ts';
 import { renderProject } from './project.ts';
 
+const NO_UUID = 'must be a UUID (8-4-4-4-12 hexadecimal digits)';
+
+const path = z.object({
+  project_id: z
+    .string()
+    .transform((text) => parseUuid(text))
+    .meta({
+      description: 'Identifies the project. Upper and lower case are the same.',
+      example: '6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813',
+      wire: { type: 'string', format: 'uuid' },
+    }),
+});
+
 const query = z.object({});
+
+export const getProjectOperation: Operation = {
+  operationId: 'getProject',
+  tag: 'Projects',
+  summary: 'Get a project',
+  description: 'Any project of the organization, whoever created it.',
+  path,
+  query,
+  answer: {
+    status: 200,
+    description: 'The project.',
+    schema: project,
+    examples: { project: { summary: 'A project', value: PROJECT } },
+  },
+  refusals: {
+    400: { when: 'The id is no UUID, or there is a query.', message: `project_id: ${NO_UUID}` },
+    404: {
+      when: 'The organization has no project of this id, or is not enabled for the write surface; the message says which.',
+      message: 'There is no project with this id.',
+    },
+  },
+};
 
 /** `GET /v1/projects/{project_id}` */
 export function getProject({ projects }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, query);
-    const projectId = parseUuid(String(request.params['project_id']));
-    if (!projectId) throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
-    const { project } = await projects.getProject({ projectId }, callOf(response));
-    sendJson(request, response, renderProject(project!));
+    const { project_id: projectId } = path.parse(request.params);
+    if (!projectId) throw invalid('project_id', NO_UUID);
+    const { project: found } = await projects.getProject({ projectId }, callOf(response));
+    sendJson(request, response, renderProject(found!));
   };
 }

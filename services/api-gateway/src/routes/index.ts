@@ -1,33 +1,38 @@
-import { Router, type Request, type Response } from 'express';
+import { Router } from 'express';
 import type { Context } from '../context.ts';
 import { methodNotAllowed, notAcceptable } from '../http/refusal.ts';
 import { stateOf } from '../http/request.ts';
-import { createProject } from './create-project.ts';
-import { getCall } from './get-call.ts';
-import { getProject } from './get-project.ts';
-import { listBillingOffices } from './list-billing-offices.ts';
-import { listCalls } from './list-calls.ts';
+import type { Table } from '../openapi/operation.ts';
+import { createProject, createProjectOperation } from './create-project.ts';
+import { getCall, getCallOperation } from './get-call.ts';
+import { getOpenapi, getOpenapiOperation } from './get-openapi.ts';
+import { getProject, getProjectOperation } from './get-project.ts';
+import { listBillingOffices, listBillingOfficesOperation } from './list-billing-offices.ts';
+import { listCalls, listCallsOperation } from './list-calls.ts';
 
-type Handler = (request: Request, response: Response) => Promise<void>;
+/** The paths under /v1, by whether they need a key. The OpenAPI document is made of them. */
+export const TABLES: { open: Table; keyed: Table } = {
+  open: {
+    '/openapi.json': { get: { operation: getOpenapiOperation, handle: getOpenapi } },
+  },
+  keyed: {
+    '/calls': { get: { operation: listCallsOperation, handle: listCalls } },
+    '/calls/:call_id': { get: { operation: getCallOperation, handle: getCall } },
+    '/billing-offices': { get: { operation: listBillingOfficesOperation, handle: listBillingOffices } },
+    '/projects': { post: { operation: createProjectOperation, handle: createProject } },
+    '/projects/:project_id': { get: { operation: getProjectOperation, handle: getProject } },
+  },
+};
 
 /** A client may name the charset, too; to the negotiator that is another type. */
 const MEDIA_TYPES = ['application/json', 'application/json; charset=utf-8'];
 
-/** The paths under /v1, each with its handlers by method. */
-function table(context: Context): Record<string, { get?: Handler; post?: Handler }> {
-  return {
-    '/calls': { get: listCalls(context) },
-    '/calls/:call_id': { get: getCall(context) },
-    '/billing-offices': { get: listBillingOffices(context) },
-    '/projects': { post: createProject(context) },
-    '/projects/:project_id': { get: getProject(context) },
-  };
-}
-
-export function v1(context: Context): Router {
+/** What answers the paths of a table. Any other path goes on to what comes next. */
+export function routes(table: Table, context: Context): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const [path, handlers] of Object.entries(table(context))) {
-    const allowed = [...(handlers.get ? ['GET', 'HEAD'] : []), ...(handlers.post ? ['POST'] : [])];
+  for (const [path, { get, post }] of Object.entries(table)) {
+    const allowed = [...(get ? ['GET', 'HEAD'] : []), ...(post ? ['POST'] : [])];
+    const handlers = { get: get?.handle(context), post: post?.handle(context) };
     router.all(path, async (request, response) => {
       stateOf(response).route = `/v1${path.replace(/:(\w+)/g, '{$1}')}`;
       const handler =

@@ -4,9 +4,31 @@ import type { Context } from '../context.ts';
 import { parseQuery } from '../http/query.ts';
 import { callOf } from '../http/request.ts';
 import { sendJson } from '../http/send.ts';
-import { requireWriteSurface } from '../http/write-surface.ts';
+import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { BILLING_OFFICES } from '../schema/examples.ts';
+import { billingOfficeList } from '../schema/projects.ts';
 
 const query = z.object({});
+
+export const listBillingOfficesOperation: Operation = {
+  operationId: 'listBillingOffices',
+  tag: 'Projects',
+  summary: 'List billing offices',
+  description:
+    'The organization’s billing offices: the default first, then by name. Their names are the values for `billing_office_name` when a project is created.',
+  query,
+  answer: {
+    status: 200,
+    description: 'All billing offices.',
+    schema: billingOfficeList,
+    examples: { offices: { summary: 'Two offices', value: BILLING_OFFICES } },
+  },
+  refusals: {
+    400: { when: 'There is a query; this path takes none.', message: 'page: is no parameter of this path, which takes none' },
+    404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
+  },
+};
 
 /** `GET /v1/billing-offices` */
 export function listBillingOffices({ projects }: Context) {

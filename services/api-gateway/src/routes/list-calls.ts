@@ -5,17 +5,54 @@ import type { Context } from '../context.ts';
 import { instant, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf } from '../http/request.ts';
 import { sendJson } from '../http/send.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { callList } from '../schema/calls.ts';
+import { CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples.ts';
 
 const MAX_PAGE = 2_147_483_647;
 const MAX_PER_PAGE = 200;
 
 const query = z.object({
-  start_date: instant('up'),
-  end_date: instant('up'),
-  updated_since: instant('up').optional(),
-  page: wholeNumber(1, MAX_PAGE).default(1),
-  per_page: wholeNumber(1, MAX_PER_PAGE).default(50),
+  start_date: instant('up').meta({
+    description: 'Calls created at this time or later. RFC 3339 with `Z` or an offset; write `+` as `%2B`.',
+    example: '2026-01-01T00:00:00Z',
+  }),
+  end_date: instant('up').meta({
+    description: 'Calls created before this time, which is exclusive, so that adjacent ranges tile. Later than `start_date`.',
+    example: '2027-01-01T00:00:00Z',
+  }),
+  updated_since: instant('up')
+    .optional()
+    .describe(
+      'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',
+    ),
+  page: wholeNumber(1, MAX_PAGE).default(1).describe('Which page; the first is 1. In digits, without leading zeros.'),
+  per_page: wholeNumber(1, MAX_PER_PAGE).default(50).describe('Calls on a page. In digits, without leading zeros.'),
 });
+
+export const listCallsOperation: Operation = {
+  operationId: 'listCalls',
+  tag: 'Calls',
+  summary: 'List calls',
+  description:
+    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty.',
+  query,
+  answer: {
+    status: 200,
+    description: 'A page of calls.',
+    schema: callList,
+    examples: {
+      calls: { summary: 'Two calls', value: CALL_LIST },
+      none: { summary: 'None in this range', value: EMPTY_CALL_LIST },
+    },
+  },
+  refusals: {
+    400: {
+      when: 'A parameter is missing, unknown, empty, repeated or not as described; the message names it.',
+      message: 'per_page: must be a whole number from 1 to 200, in digits',
+    },
+  },
+};
 
 /** `GET /v1/calls` */
 export function listCalls({ calls }: Context) {

@@ -18,7 +18,12 @@ const organization = z
     name: text(1, 200).optional(),
     write_surface: z.boolean().optional(),
     anonymize_interviewees: z.boolean().optional(),
-    allowed_fields: z.array(z.enum(ALLOWED_FIELDS)).nullable().optional(),
+    allowed_fields: z
+      .array(z.enum(ALLOWED_FIELDS))
+      // In one order and once each, as the setting is stored otherwise.
+      .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
+      .nullable()
+      .optional(),
     rate_limit: rate.optional(),
     tool_rate_limit: rate.optional(),
   })

@@ -15,7 +15,7 @@ export interface NamedGrant {
 /** Makes a project's creator and roles these. @returns whether that changed anything, or the field that names nobody */
 export async function putGrant(query: Query, organization: string, named: NamedGrant): Promise<boolean | Refusal> {
   const { projectId, createdBy, members } = named;
-  if (await isErasing(query, organization, projectId)) return { field: 'id', reason: 'is being deleted; run its deletion again first' };
+  if (await isErasing(query, organization, projectId)) return beingDeleted('id');
   const emails = [...(createdBy === null ? [] : [createdBy]), ...members.map(({ email }) => email)];
   const users = new Map(
     (await findUsersByEmail(query, organization, emails.map(fold))).map((user) => [user.emailFolded, user.userId]),
@@ -36,6 +36,11 @@ export async function putGrant(query: Query, organization: string, named: NamedG
   if (before && isDeepStrictEqual(sorted(before), sorted(grant))) return false;
   await putProjectGrant(query, organization, grant, before?.createdBy ?? null);
   return true;
+}
+
+/** It is neither there nor free yet. */
+export function beingDeleted(field: string): Refusal {
+  return { field, reason: 'is being deleted; run its deletion again first' };
 }
 
 function nobody(field: string): Refusal {

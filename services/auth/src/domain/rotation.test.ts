@@ -112,7 +112,8 @@ describe('rotation', () => {
     let random = 1;
     const next = () => (random = (random * 48_271) % 2_147_483_647) / 2_147_483_647;
     function* irregular() {
-      for (let now = START; now < START + 30 * DAY; now += 1 + next() * (next() < 0.001 ? 30 * 3600 * SECOND : MINUTE)) yield Math.floor(now);
+      for (let now = START; now < START + 30 * DAY; now += 1 + next() * (next() < 0.001 ? 30 * 3600 * SECOND : MINUTE))
+        yield Math.floor(now);
     }
     const lives = live(irregular());
     expect(lives.length).toBeGreaterThan(15);
@@ -122,7 +123,11 @@ describe('rotation', () => {
 
 describe('the current key', () => {
   it('is the newest that may sign by now, in whatever order they come', () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => ({ keyId, signFrom: new Date(START + i * DAY) })) as [KeyTimes, KeyTimes, KeyTimes];
+    const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => ({ keyId, signFrom: new Date(START + i * DAY) })) as [
+      KeyTimes,
+      KeyTimes,
+      KeyTimes,
+    ];
     expect(currentKey([b, a, c], new Date(START + 2 * DAY - 1))).toBe(b);
     expect(currentKey([b, c, a], new Date(START + 2 * DAY))).toBe(c);
     expect(currentKey([b, c], new Date(START))).toBeUndefined();

@@ -1,9 +1,10 @@
 import { scopeOf } from '@crs/kit/database';
-import { invalid, ServiceError } from '@crs/kit/errors';
+import { invalid, ServiceError, unavailable } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/grpc-server';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantProjectRequest, GrantProjectResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
+import { organizationExists } from '../store/organizations.ts';
 import { insertProject, putProjectGrant, type ProjectGrant } from '../store/projects.ts';
 
 export function grantProject({ db }: Context) {
@@ -22,8 +23,11 @@ export function grantProject({ db }: Context) {
     };
     const scope = scopeOf(call);
     await db.transact(scope, async (query) => {
+      // A caller token outlives the organization's first step of deletion by seconds, and the project would outlive its last.
+      if (!(await organizationExists(query, scope.organization))) throw unavailable('The organization is being deleted.');
       // A repeat of the grant changes nothing: its people may have been changed since.
-      if (await insertProject(query, scope.organization, projectId, null)) await putProjectGrant(query, scope.organization, grant, null);
+      if (await insertProject(query, scope.organization, projectId, null))
+        await putProjectGrant(query, scope.organization, grant, null);
     });
     return {};
   });

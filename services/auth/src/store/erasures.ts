@@ -41,12 +41,13 @@ export async function markUser(query: Query, organization: string, email: string
 
 /** With all that hangs on it; the audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
-  await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
-  await query({
+  const removed = await query({
     name: 'remove_organization',
-    text: 'delete from auth.organizations where organization = $1 and erasing_at is not null',
+    text: 'delete from auth.organizations where organization = $1 and erasing_at is not null returning 1',
     values: [organization],
   });
+  if (removed.length === 0) return;
+  await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
 }
 
 export async function removeProject(query: Query, organization: string, projectId: string): Promise<void> {

@@ -10,7 +10,12 @@ export interface ProjectGrant {
 }
 
 /** Registers a project that nobody has a role in yet. @returns false where it is registered already */
-export async function insertProject(query: Query, organization: string, projectId: string, createdBy: string | null): Promise<boolean> {
+export async function insertProject(
+  query: Query,
+  organization: string,
+  projectId: string,
+  createdBy: string | null,
+): Promise<boolean> {
   const rows = await query({
     name: 'insert_project',
     text: 'insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3) on conflict do nothing returning 1',
@@ -39,7 +44,12 @@ export async function findProjectGrant(query: Query, organization: string, proje
 }
 
 /** Makes a registered project's creator and roles these, and moves the version of everybody who came in or went out. */
-export async function putProjectGrant(query: Query, organization: string, grant: ProjectGrant, createdBefore: string | null): Promise<void> {
+export async function putProjectGrant(
+  query: Query,
+  organization: string,
+  grant: ProjectGrant,
+  createdBefore: string | null,
+): Promise<void> {
   const { projectId, createdBy } = grant;
   const roles = [grant.roles.map((r) => r.userId), grant.roles.map((r) => r.role)];
   const [, removed, added] = await Promise.all([
@@ -135,7 +145,7 @@ export function projectPeople(organization: string, projectId: string): Statemen
     name: 'project_people',
     text: `select u.email, u.name, bool_or(r.role = 'lead') as lead
       from auth.project_roles r join auth.users u using (organization, user_id)
-      where r.organization = $1 and r.project_id = $2 group by u.user_id, u.email, u.name, u.email_folded order by u.email_folded`,
+      where r.organization = $1 and r.project_id = $2 and u.erasing_at is null group by u.user_id, u.email, u.name, u.email_folded order by u.email_folded`,
     values: [organization, projectId],
   };
 }

@@ -44,6 +44,16 @@ export function findUsersByEmail(
   });
 }
 
+/** Those of the folded e-mails whose users have a password. */
+export function findEmailsWithPassword(organization: string, foldedEmails: string[]) {
+  return {
+    name: 'find_emails_with_password',
+    text: `select email_folded as "emailFolded" from auth.users
+      where organization = $1 and email_folded = any($2) and password_hash is not null`,
+    values: [organization, foldedEmails],
+  };
+}
+
 export interface NewUser {
   email: string;
   name: string | null;
@@ -61,10 +71,11 @@ export async function insertUser(query: Query, organization: string, user: NewUs
   return row;
 }
 
+/** A password that is there stays. */
 export async function updateUser(query: Query, organization: string, userId: string, user: NewUser): Promise<void> {
   await query({
     name: 'update_user',
-    text: 'update auth.users set email = $3, name = $4, password_hash = $5 where organization = $1 and user_id = $2',
+    text: 'update auth.users set email = $3, name = $4, password_hash = coalesce(password_hash, $5) where organization = $1 and user_id = $2',
     values: [organization, userId, user.email, user.name, user.passwordHash],
   });
 }

@@ -8,8 +8,9 @@ import type { Transcript } from '../domain/call.ts';
 import { gateOf } from '../domain/fields.ts';
 import { renderCall, type View } from '../domain/render.ts';
 import { getCall, toCall, type CallRow } from '../store/get-call.ts';
+import { ensureNameSecret } from '../store/name-secrets.ts';
 
-export function getOrganizationCall({ db, nameSecrets }: Context) {
+export function getOrganizationCall({ db }: Context) {
   return rpc(['organization'], async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
     const scope = scopeOf(call);
     const gate = gateOf(call.identity.allowedFields);
@@ -17,11 +18,13 @@ export function getOrganizationCall({ db, nameSecrets }: Context) {
     const kinds: Transcript['kind'][] = [];
     if (gate.verbatim && include.verbatim) kinds.push('verbatim');
     if (gate.redacted && include.redacted) kinds.push('redacted');
-    const [row] = CALL_ID.test(request.callId)
+    const [found] = CALL_ID.test(request.callId)
       ? await db.read<CallRow>(scope, getCall(scope.organization, request.callId, kinds))
       : [];
-    if (!row) throw notFound('There is no call with this id.');
-    const view: View = { gate, include, anonymizeWith: call.identity.anonymize ? await nameSecrets.of(scope) : undefined };
+    if (!found) throw notFound('There is no call with this id.');
+    const { nameSecret, ...row } = found;
+    const anonymizeWith = call.identity.anonymize ? (nameSecret ?? (await ensureNameSecret(db, scope))) : undefined;
+    const view: View = { gate, include, anonymizeWith };
     return { callJson: Buffer.from(JSON.stringify(renderCall(toCall(row), view))) };
   });
 }

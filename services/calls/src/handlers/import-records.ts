@@ -28,11 +28,16 @@ export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
     const { lines, errors } = readBatch(request, callLine, scope.organization);
-    const { known, unknown } = await resolve(lines, (question) => auth.resolveReferences(question, call));
-    if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
+    if (lines.length === 0) return { accepted: 0, unchanged: 0, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
-    const counts = await importDb.transact({ ...scope, deadline }, (query, copy) => store(query, copy, scope.organization, known));
-    return { ...counts, errors: byLine([...errors, ...unknown]) };
+    return importDb.transact({ ...scope, deadline }, async (query, copy) => {
+      const time = await lockImports(query, scope.organization);
+      // Asked under the lock: what is erased meanwhile takes what was written before with it.
+      const { known, unknown } = await resolve(lines, (question) => auth.resolveReferences(question, call));
+      if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
+      const counts = await store(query, copy, scope.organization, known, time);
+      return { ...counts, errors: byLine([...errors, ...unknown]) };
+    });
   });
 }
 
@@ -47,7 +52,10 @@ async function resolve(
   lines: Line<CallRecord | CallDeletion>[],
   ask: Ask,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
-  const { users, projects, organizationExists } = await lookUp(lines.flatMap(({ record }) => (record.deleted ? [] : record)), ask);
+  const { users, projects, organizationExists } = await lookUp(
+    lines.flatMap(({ record }) => (record.deleted ? [] : record)),
+    ask,
+  );
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
   for (const { number, record } of lines) {
@@ -76,13 +84,20 @@ async function resolve(
 
 /** The users by e-mail as written, and the projects, that the records name and that exist. */
 async function lookUp(records: CallRecord[], ask: Ask) {
-  const emails = [...new Set(records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]))];
+  const emails = [
+    ...new Set(
+      records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]),
+    ),
+  ];
   const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
   const users = new Map<string, string>();
   const projects = new Set<string>();
   let organizationExists;
   do {
-    const answer = await ask({ emails: emails.splice(0, REFERENCES_AT_ONCE), projectIds: projectIds.splice(0, REFERENCES_AT_ONCE) });
+    const answer = await ask({
+      emails: emails.splice(0, REFERENCES_AT_ONCE),
+      projectIds: projectIds.splice(0, REFERENCES_AT_ONCE),
+    });
     for (const { email, userId } of answer.users) users.set(email, userId);
     for (const id of answer.projectIds) projects.add(id);
     organizationExists = answer.organizationExists;
@@ -103,8 +118,8 @@ async function store(
   copy: Copy,
   organization: string,
   lines: Resolved[],
+  time: Date,
 ): Promise<{ accepted: number; unchanged: number }> {
-  const time = await lockImports(query, organization);
   const idOf = (record: Resolved['record']) => ('deleted' in record ? record.callId : record.record.callId);
   const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => idOf(record)))]);
   const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));

@@ -5,7 +5,11 @@ import type { Query } from '@crs/kit/database';
 /** Everything, the secret of its anonymized names included. */
 export async function eraseOrganization(query: Query, organization: string): Promise<void> {
   for (const table of ['calls', 'call_days', 'name_secrets']) {
-    await query({ name: `erase_all_${table}`, text: `delete from calls.${table} where organization = $1`, values: [organization] });
+    await query({
+      name: `erase_all_${table}`,
+      text: `delete from calls.${table} where organization = $1`,
+      values: [organization],
+    });
   }
 }
 

@@ -38,7 +38,10 @@ export async function lockImports(query: Query, organization: string): Promise<D
     text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0))`,
     values: [organization],
   });
-  const [row] = await query<{ now: Date }>({ name: 'import_time', text: `select date_trunc('milliseconds', clock_timestamp()) as now` });
+  const [row] = await query<{ now: Date }>({
+    name: 'import_time',
+    text: `select date_trunc('milliseconds', clock_timestamp()) as now`,
+  });
   return row!.now;
 }
 
@@ -52,7 +55,10 @@ export function findStored(query: Query, organization: string, callIds: string[]
 }
 
 /** Of all that is stored of a call, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
-export function hashesOf({ record, conductedBy, notes }: ResolvedCall, createdAt: Date): { recordHash: Buffer; shownHash: Buffer } {
+export function hashesOf(
+  { record, conductedBy, notes }: ResolvedCall,
+  createdAt: Date,
+): { recordHash: Buffer; shownHash: Buffer } {
   const { conductedBy: _email, notes: _notes, ...shown } = record;
   const shownText = JSON.stringify({ ...shown, createdAt });
   // Notes are stored in no order.

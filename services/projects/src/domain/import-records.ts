@@ -14,6 +14,7 @@ const member = z.strictObject({ email, role: orDefault(z.enum(['lead', 'member']
 const project = z
   .strictObject({
     type: z.literal('project'),
+    deleted: z.literal([false, null], 'must be true or false').optional(),
     organization: organizationId,
     id: uuid,
     name: nullableText,
@@ -29,7 +30,8 @@ const project = z
     const seen = new Set<string>();
     members.forEach(({ email: address, role }, i) => {
       const key = `${role} ${fold(address)}`;
-      if (seen.has(key)) context.addIssue({ code: 'custom', path: ['members', i, 'email'], message: 'must not repeat with the same role' });
+      if (seen.has(key))
+        context.addIssue({ code: 'custom', path: ['members', i, 'email'], message: 'must not repeat with the same role' });
       seen.add(key);
     });
   });

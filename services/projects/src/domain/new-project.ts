@@ -22,13 +22,15 @@ const MAX_SUMMARY = 2_000;
 /** @throws ServiceError naming the field; nothing is looked up */
 export function parseNewProject(request: CreateProjectRequest): NewProject {
   const name = storable('name', request.name).trim();
-  if (name === '' || lengthOf(name) > MAX_NAME) throw invalid('name', `must have 1 to ${MAX_NAME} characters besides white space at its ends`);
+  if (name === '' || lengthOf(name) > MAX_NAME)
+    throw invalid('name', `must have 1 to ${MAX_NAME} characters besides white space at its ends`);
   if (request.memberEmails.length > MAX_MEMBERS) throw invalid('member_emails', `must be at most ${MAX_MEMBERS}`);
   const lead = email('lead_email', request.leadEmail);
   const members = new Set(request.memberEmails.map((address, i) => email(`member_emails[${i}]`, address)));
   members.delete(lead);
   const summary = request.summary === undefined ? null : storable('summary', request.summary);
-  if (summary !== null && lengthOf(summary) > MAX_SUMMARY) throw invalid('summary', `must have at most ${MAX_SUMMARY} characters`);
+  if (summary !== null && lengthOf(summary) > MAX_SUMMARY)
+    throw invalid('summary', `must have at most ${MAX_SUMMARY} characters`);
   const office = request.billingOfficeName;
   return {
     name,
@@ -53,5 +55,7 @@ function email(field: string, text: string): string {
 
 /** What tells one body from another. */
 export function bodyHash({ name, lead, members, billingOfficeName, summary }: NewProject): Buffer {
-  return createHash('sha256').update(JSON.stringify([name, lead, members, billingOfficeName, summary])).digest();
+  return createHash('sha256')
+    .update(JSON.stringify([name, lead, members, billingOfficeName, summary]))
+    .digest();
 }

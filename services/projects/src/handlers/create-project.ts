@@ -9,7 +9,15 @@ import { bodyHash, parseNewProject, type NewProject } from '../domain/new-projec
 import { toProject } from '../domain/project.ts';
 import { requireWriteSurface } from '../domain/write-surface.ts';
 import { findBillingOffice } from '../store/billing-offices.ts';
-import { answer, expireLease, release, reserve, type StoredAnswer, type StoredPerson } from '../store/creations.ts';
+import {
+  expireLease,
+  keepAnswer,
+  lockAnswer,
+  release,
+  reserve,
+  type StoredAnswer,
+  type StoredPerson,
+} from '../store/creations.ts';
 import { putProjects } from '../store/projects.ts';
 
 /** How long giving a key up may take, after a failure that may have used the call's own time up. */
@@ -40,7 +48,9 @@ export function createProject({ db, auth, log }: Context) {
     const { projectId, leaseId } = reservation;
     const giveUp = (how: typeof release | typeof expireLease) => {
       const late: Scope = { organization, deadline: Date.now() + CLEAN_UP_MS };
-      return db.transact(late, (query) => how(query, organization, leaseId, key)).catch((error) => log.warn({ err: error }, 'a lease was left to expire'));
+      return db
+        .transact(late, (query) => how(query, organization, leaseId, key))
+        .catch((error) => log.warn({ err: error }, 'a lease was left to expire'));
     };
     let given: StoredAnswer;
     try {
@@ -57,14 +67,16 @@ export function createProject({ db, auth, log }: Context) {
       throw error;
     }
     try {
-      const stored = await db.transact(scope, async (query) => {
-        const counts = await answer(query, organization, key, projectId, given);
-        if (!counts) throw keyInFlight(1);
-        const { lead: _lead, members: _members, ...row } = counts;
+      return await db.transact(scope, async (query) => {
+        const twins = await lockAnswer(query, organization, key, projectId);
+        if (twins === undefined) throw keyInFlight(1);
+        // What a twin created may have been changed since, so it is left alone.
+        if (twins) return { project: toProject(twins), replayed: true };
+        const { lead: _lead, members: _members, ...row } = given;
         await putProjects(query, organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]);
-        return counts;
+        await keepAnswer(query, organization, key, given);
+        return { project: toProject(given), replayed: false };
       });
-      return { project: toProject(stored), replayed: false };
     } catch (error) {
       await giveUp(expireLease);
       throw error;
@@ -72,7 +84,11 @@ export function createProject({ db, auth, log }: Context) {
   });
 }
 
-async function findPeople(auth: Context['auth'], { lead, members }: NewProject, call: CallContext<'organization'>): Promise<People> {
+async function findPeople(
+  auth: Context['auth'],
+  { lead, members }: NewProject,
+  call: CallContext<'organization'>,
+): Promise<People> {
   const { profiles } = await auth.resolveProfiles({ emails: [lead, ...members] }, call);
   const byEmail = new Map(profiles.map((profile) => [fold(profile.email), profile]));
   const find = (field: string, email: string) => {

@@ -27,7 +27,11 @@ export function importRecords({ importDb, auth }: Context) {
       const time = await lockImports(query, scope.organization);
       const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
       if (!organizationExists) {
-        return { accepted: 0, unchanged: 0, errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]) };
+        return {
+          accepted: 0,
+          unchanged: 0,
+          errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]),
+        };
       }
       // In order: a project may name an office of an earlier line, not of a later one.
       for (const run of runsOfOneType(lines)) {
@@ -76,11 +80,18 @@ async function storeProjects(
   const offices = new Set((await query<BillingOfficeRow>(listBillingOffices(organization))).map((office) => office.name));
   const known = lines.filter(({ number, record }) => {
     if (record.billing_office_name === null || offices.has(record.billing_office_name)) return true;
-    counts.errors.push(refused(number, { field: 'billing_office_name', reason: 'must be a billing office of this organization' }));
+    counts.errors.push(
+      refused(number, { field: 'billing_office_name', reason: 'must be a billing office of this organization' }),
+    );
     return false;
   });
   const { outcomes } = await auth.putProjectGrants({ grants: known.map(({ record }) => toGrant(record)) }, call);
-  const rows = new Map((await findProjects(query, organization, [...new Set(known.map(({ record }) => record.id))])).map((row) => [row.projectId, row]));
+  const rows = new Map(
+    (await findProjects(query, organization, [...new Set(known.map(({ record }) => record.id))])).map((row) => [
+      row.projectId,
+      row,
+    ]),
+  );
   const written = new Set<string>();
   for (const [index, { number, record }] of known.entries()) {
     const { changed, refusedField, refusedReason } = outcomes[index]!;
@@ -98,11 +109,19 @@ async function storeProjects(
     if (differs || changed) counts.accepted++;
     else counts.unchanged++;
   }
-  await putProjects(query, organization, [...written].map((id) => rows.get(id)!));
+  await putProjects(
+    query,
+    organization,
+    [...written].map((id) => rows.get(id)!),
+  );
 }
 
 function toGrant({ id, created_by: createdBy, members }: ProjectRecord) {
-  return { projectId: id, createdBy: createdBy ?? undefined, members: members.map(({ email, role }) => ({ email, lead: role === 'lead' })) };
+  return {
+    projectId: id,
+    createdBy: createdBy ?? undefined,
+    members: members.map(({ email, role }) => ({ email, lead: role === 'lead' })),
+  };
 }
 
 function toRow(record: ProjectRecord, before: ProjectRow | undefined, time: Date): ProjectRow {

@@ -22,5 +22,8 @@ export function internalServices(context: Context) {
 
 /** What operators do. */
 export function adminServices(context: Context) {
-  return [bind(ImportServiceService, { importRecords: importRecords(context) }), bind(ErasureServiceService, { erase: erase(context) })];
+  return [
+    bind(ImportServiceService, { importRecords: importRecords(context) }),
+    bind(ErasureServiceService, { erase: erase(context) }),
+  ];
 }

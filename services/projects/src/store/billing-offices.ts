@@ -15,7 +15,11 @@ export function listBillingOffices(organization: string): Statement {
 }
 
 /** The office of that name, or the default one for null; undefined where there is none. */
-export async function findBillingOffice(query: Query, organization: string, name: string | null): Promise<BillingOfficeRow | undefined> {
+export async function findBillingOffice(
+  query: Query,
+  organization: string,
+  name: string | null,
+): Promise<BillingOfficeRow | undefined> {
   const [row] = await query<BillingOfficeRow>({
     name: 'find_billing_office',
     text: `select name, is_default as "isDefault" from projects.billing_offices
@@ -26,7 +30,11 @@ export async function findBillingOffice(query: Query, organization: string, name
 }
 
 /** A second default office moves the default. @returns whether that changed anything */
-export async function putBillingOffice(query: Query, organization: string, office: { name: string; isDefault: boolean | undefined }): Promise<boolean> {
+export async function putBillingOffice(
+  query: Query,
+  organization: string,
+  office: { name: string; isDefault: boolean | undefined },
+): Promise<boolean> {
   const before = await findBillingOffice(query, organization, office.name);
   const isDefault = office.isDefault ?? before?.isDefault ?? false;
   if (before?.isDefault === isDefault) return false;

@@ -73,15 +73,31 @@ export async function reserve(query: Query, organization: string, key: string, b
   return { kind: 'ours', projectId: row.projectId, leaseId: taken!.leaseId };
 }
 
-/** Keeps the answer, unless a twin has taken over and answered; @returns the answer that counts, undefined where the key is gone */
-export async function answer(query: Query, organization: string, key: string, projectId: string, given: StoredAnswer): Promise<StoredAnswer | undefined> {
-  const [row] = await query<{ answer: StoredAnswer }>({
-    name: 'answer_creation',
-    text: `update projects.creations set answer = coalesce(answer, $4)
-      where organization = $1 and idempotency_key = $2 and project_id = $3 returning answer`,
-    values: [organization, key, projectId, JSON.stringify(given)],
+/**
+ * Locks the key until the transaction ends. @returns the answer of a twin that took over and was quicker, null where there is none yet,
+ * undefined where the key is gone
+ */
+export async function lockAnswer(
+  query: Query,
+  organization: string,
+  key: string,
+  projectId: string,
+): Promise<StoredAnswer | null | undefined> {
+  const [row] = await query<{ answer: StoredAnswer | null }>({
+    name: 'lock_answer',
+    text: `select answer from projects.creations
+      where organization = $1 and idempotency_key = $2 and project_id = $3 for update`,
+    values: [organization, key, projectId],
   });
   return row?.answer;
+}
+
+export async function keepAnswer(query: Query, organization: string, key: string, given: StoredAnswer): Promise<void> {
+  await query({
+    name: 'keep_answer',
+    text: 'update projects.creations set answer = $3 where organization = $1 and idempotency_key = $2',
+    values: [organization, key, JSON.stringify(given)],
+  });
 }
 
 /** Gives the key up after a failure that created nothing. */

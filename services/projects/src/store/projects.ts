@@ -64,5 +64,9 @@ export async function eraseProjects(query: Query, organization: string, projectI
     values: [organization, projectId],
   });
   if (projectId !== null) return;
-  await query({ name: 'erase_billing_offices', text: 'delete from projects.billing_offices where organization = $1', values: [organization] });
+  await query({
+    name: 'erase_billing_offices',
+    text: 'delete from projects.billing_offices where organization = $1',
+    values: [organization],
+  });
 }

@@ -8,15 +8,16 @@ import { markOrganization, markProject, markUser } from '../../store/erasures.ts
 
 export function beginErasure({ db }: Context) {
   return rpc(['operator'], async (request: BeginErasureRequest, call): Promise<BeginErasureResponse> => {
-    const target = parseTarget(request.target);
     const scope = operatorScope(call);
+    const target = parseTarget(request.target);
     return db.transact(scope, async (query) => {
       let found: boolean;
       let userId: string | undefined;
       if (target.kind === 'organization') found = await markOrganization(query, scope.organization);
       else if (target.kind === 'project') found = await markProject(query, scope.organization, target.projectId);
       else found = (userId = await markUser(query, scope.organization, target.email)) !== undefined;
-      const name = target.kind === 'organization' ? scope.organization : target.kind === 'project' ? target.projectId : (userId ?? '');
+      const name =
+        target.kind === 'organization' ? scope.organization : target.kind === 'project' ? target.projectId : (userId ?? '');
       if (found) await audit(query, call.identity, `${target.kind}.delete`, name);
       return { found, userId: userId ?? '' };
     });

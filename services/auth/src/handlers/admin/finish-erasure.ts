@@ -7,8 +7,8 @@ import { removeOrganization, removeProject, removeUser } from '../../store/erasu
 
 export function finishErasure({ db }: Context) {
   return rpc(['operator'], async (request: FinishErasureRequest, call): Promise<FinishErasureResponse> => {
-    const target = parseTarget(request.target);
     const scope = operatorScope(call);
+    const target = parseTarget(request.target);
     await db.transact(scope, async (query) => {
       if (target.kind === 'organization') await removeOrganization(query, scope.organization);
       else if (target.kind === 'project') await removeProject(query, scope.organization, target.projectId);

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Query } from '@crs/kit/database';
-import { byLine, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
+import type { Database, Query, Scope } from '@crs/kit/database';
+import { ServiceError } from '@crs/kit/errors';
+import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
 import type { Refusal } from '@crs/kit/import-record';
 import { rpc } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
+import { fold } from '@crs/kit/text';
 import type { ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
 import {
@@ -14,7 +16,7 @@ import {
   type UserRecord,
 } from '../../domain/import-records.ts';
 import { hashPassword } from '../../domain/password.ts';
-import { putGrant } from '../../domain/project-grants.ts';
+import { beingDeleted, putGrant } from '../../domain/project-grants.ts';
 import { audit } from '../../store/audit.ts';
 import {
   findOrganization,
@@ -23,7 +25,7 @@ import {
   updateOrganization,
   type OrganizationChange,
 } from '../../store/organizations.ts';
-import { findUser, insertUser, updateUser } from '../../store/users.ts';
+import { findEmailsWithPassword, findUser, insertUser, updateUser } from '../../store/users.ts';
 
 /** What became of a line. */
 type Outcome = 'accepted' | 'unchanged' | Refusal;
@@ -32,11 +34,12 @@ export function importRecords({ db }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
     const { lines, errors } = readBatch(request, authLine, scope.organization);
+    const hashes = await hashPasswords(db, scope, lines);
     return db.transact(scope, async (query) => {
       let accepted = 0;
       let unchanged = 0;
       for (const { number, record } of lines) {
-        const outcome = await store(query, record);
+        const outcome = await store(query, record, hashes);
         if (outcome === 'accepted') accepted++;
         else if (outcome === 'unchanged') unchanged++;
         else errors.push(refused(number, outcome));
@@ -47,10 +50,30 @@ export function importRecords({ db }: Context) {
   });
 }
 
-async function store(query: Query, record: AuthRecord): Promise<Outcome> {
+/** Hashes by folded e-mail. */
+type Hashes = Map<string, string>;
+
+/** Hashes the passwords that will be set, those of people who have none: before the transaction and side by side, because each takes long. */
+async function hashPasswords(db: Database, scope: Scope, lines: Line<AuthRecord>[]): Promise<Hashes> {
+  const passwords = new Map<string, string>();
+  for (const { record } of lines) {
+    if (record.type !== 'user' || !record.password) continue;
+    // The first one counts: after it there is one.
+    const email = fold(record.email);
+    if (!passwords.has(email)) passwords.set(email, record.password);
+  }
+  if (passwords.size === 0) return new Map();
+  const statement = findEmailsWithPassword(scope.organization, [...passwords.keys()]);
+  for (const { emailFolded } of await db.read<{ emailFolded: string }>(scope, statement)) passwords.delete(emailFolded);
+  return new Map(
+    await Promise.all([...passwords].map(async ([email, password]) => [email, await hashPassword(password)] as const)),
+  );
+}
+
+async function store(query: Query, record: AuthRecord, hashes: Hashes): Promise<Outcome> {
   if (record.type === 'organization') return storeOrganization(query, record);
   if (!(await organizationExists(query, record.organization))) return NO_ORGANIZATION;
-  return record.type === 'user' ? storeUser(query, record) : storeProject(query, record);
+  return record.type === 'user' ? storeUser(query, record, hashes) : storeProject(query, record);
 }
 
 async function storeOrganization(query: Query, record: OrganizationRecord): Promise<Outcome> {
@@ -66,20 +89,21 @@ async function storeOrganization(query: Query, record: OrganizationRecord): Prom
   };
   if (await insertOrganization(query, record.organization, change)) return 'accepted';
   const before = await findOrganization(query, record.organization);
+  if (!before) return beingDeleted('id');
   await updateOrganization(query, record.organization, change);
   return isDeepStrictEqual(before, await findOrganization(query, record.organization)) ? 'unchanged' : 'accepted';
 }
 
-async function storeUser(query: Query, record: UserRecord): Promise<Outcome> {
+async function storeUser(query: Query, record: UserRecord, hashes: Hashes): Promise<Outcome> {
   const { organization, email } = record;
   const before = await findUser(query, organization, email);
   // A password is set only where there is none: an import can't take over who has signed in since.
-  const hasNone = (before?.passwordHash ?? null) === null;
-  const passwordHash = hasNone && record.password ? await hashPassword(record.password) : (before?.passwordHash ?? null);
+  const passwordHash = before?.passwordHash ?? (record.password ? (hashes.get(fold(email)) ?? null) : null);
   const after = { email, name: record.name === undefined ? (before?.name ?? null) : record.name, passwordHash };
   if (!before) {
-    await insertUser(query, organization, after);
-    return 'accepted';
+    if (await insertUser(query, organization, after)) return 'accepted';
+    if (!(await findUser(query, organization, email))) return beingDeleted('email');
+    throw new ServiceError('aborted', 'Another import got in between; try again.');
   }
   if (before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
     return 'unchanged';

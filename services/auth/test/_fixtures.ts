@@ -1,4 +1,4 @@
-import { Client, Pool } from 'pg';
+import { Client } from 'pg';
 import { inject } from 'vitest';
 import { Database } from '@crs/kit/database';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
@@ -25,7 +25,12 @@ export const user = (tenant: string, email: string, more: object = {}) => ({
   name: `${email} of ${tenant}`,
   ...more,
 });
-export const project = (tenant: string, id: string, more: object = {}) => ({ type: 'project', organization: tenant, id, ...more });
+export const project = (tenant: string, id: string, more: object = {}) => ({
+  type: 'project',
+  organization: tenant,
+  id,
+  ...more,
+});
 
 /** Ann and Bob in each of the two, with two projects that nobody sees. */
 export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
@@ -52,11 +57,8 @@ export interface AuthWorld extends World {
 export async function startAuthWorld(records: object[] = []): Promise<AuthWorld> {
   const world = await startWorld();
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
-  const pool = new Pool({ connectionString: world.databaseUrl, max: 2 });
-  // Dropping the database ends it first.
-  pool.on('error', () => {});
   const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
-  const rows = async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[];
+  const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];
   if (records.length > 0) await world.load(records);
   return {
     ...world,
@@ -69,17 +71,16 @@ export async function startAuthWorld(records: object[] = []): Promise<AuthWorld>
       return { token: callerToken };
     },
     asUser: async (id, email) => {
-      const [found] = await rows<{ userId: string }>('select user_id as "userId" from auth.users where organization = $1 and email = $2', [
-        id,
-        email,
-      ]);
+      const [found] = await rows<{ userId: string }>(
+        'select user_id as "userId" from auth.users where organization = $1 and email = $2',
+        [id, email],
+      );
       const scopes = ['calls:read', 'projects:read', 'entities:read'];
       return { token: await signer.sign({ kind: 'user', organization: id, userId: found!.userId, scopes }, 30) };
     },
     close: async () => {
       auth.close();
       await closeSigner();
-      await pool.end();
       await world.close();
     },
   };
@@ -94,7 +95,7 @@ export function serviceUrl(databaseUrl: string, service = 'auth'): string {
 }
 
 /** A replica's signer. */
-export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close(): Promise<void> }> {
+export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close: () => Promise<void> }> {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
   const signer = new Signer(db, secret, log);
@@ -124,7 +125,9 @@ export async function query<Row = Record<string, unknown>>(url: string, text: st
 }
 
 /** What a refused call says, to compare; undefined where it is not refused. */
-export function failureOf(call: Promise<unknown>): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {
+export function failureOf(
+  call: Promise<unknown>,
+): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {
   return call.then(
     () => undefined,
     ({ kind, reason, message, field }) => ({ kind, reason, message, ...(field !== undefined && { field }) }),

@@ -1,0 +1,181 @@
+// What an import costs, against a bare COPY of the same rows into the same tables and indexes, with row-level security off.
+//
+//   node bench/import.ts [--records 1000000] [--rounds 3]
+//
+// Prints seconds, the largest resident memory of `crs` and of every service, and the ratios that are promised.
+import { spawn } from 'node:child_process';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { from, to } from 'pg-copy-streams';
+import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+
+const { values: options } = parseArgs({
+  options: { records: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
+});
+const RECORDS = Number(options.records);
+const ROUNDS = Number(options.rounds);
+const CRS = fileURLToPath(new URL('../services/crs/src/main.ts', import.meta.url));
+const PROJECTS = 100;
+const USERS = 20;
+const TABLES = ['calls', 'transcripts', 'notes', 'call_days'];
+
+const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const user = (n: number) => `user${n}@bench.example`;
+
+/** Interviews with everything that is short, every tenth with a transcript; about 1.1 KB a line. */
+function* lines(): Generator<string> {
+  yield JSON.stringify({ type: 'organization', id: 'bench', name: 'Bench' });
+  for (let n = 0; n < USERS; n++)
+    yield JSON.stringify({ type: 'user', organization: 'bench', email: user(n), name: `User ${n}` });
+  for (let n = 0; n < PROJECTS; n++) {
+    yield JSON.stringify({
+      type: 'project',
+      organization: 'bench',
+      id: uuid(n),
+      name: `Project ${n}`,
+      members: [{ email: user(n % USERS), role: 'lead' }],
+    });
+  }
+  const from = Date.parse('2024-01-01T00:00:00Z');
+  for (let n = 0; n < RECORDS - 1 - USERS - PROJECTS; n++) {
+    const at = new Date(from + Math.floor((n / RECORDS) * 1000 * 86_400_000)).toISOString();
+    yield JSON.stringify({
+      type: 'call',
+      organization: 'bench',
+      id: `call_${String(n).padStart(9, '0')}`,
+      project_id: uuid(n % PROJECTS),
+      call_type: n % 5 === 0 ? 'meeting' : 'interview',
+      conducted_by: user(n % USERS),
+      call_status: 'done',
+      created_at: at,
+      date: at,
+      duration_minutes: 30 + (n % 60),
+      cost: n % 900,
+      rating: 1 + (n % 5),
+      segment: `Segment ${n % 7}`,
+      source: `Network ${n % 5}`,
+      expert: {
+        name: `Expert ${n % 5000}`,
+        job_title: `Head of ${n % 300}`,
+        organization: `Company ${n % 2000}`,
+        country: `Country ${n % 60}`,
+        bio: null,
+      },
+      summary: 'Summary of what was said in this call. '.repeat(6),
+      ktas: '- One thing that was learned.\n- And another.',
+      kta_approval_status: 'approved',
+      qa_blocks: [
+        { id: uuid(n), question: 'How large is the market?', answer: 'About as large as it was last year.', section: 'Market' },
+      ],
+      ...(n % 10 === 0 && {
+        transcript: [{ speaker: `Expert ${n % 5000}`, start_seconds: 0, text: 'Words that were said. '.repeat(20) }],
+      }),
+    });
+  }
+}
+
+/** Largest resident memory so far, in MiB. */
+async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+}
+
+async function importFile(
+  system: System,
+  file: string,
+): Promise<{ seconds: number; summary: Record<string, unknown>; megabytes: number }> {
+  const started = performance.now();
+  const addresses = Object.entries(system.admin).map(([service, address]) => [
+    `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
+    address,
+  ]);
+  const child = spawn(process.execPath, [CRS, 'import', file, '--json'], {
+    env: { PATH: process.env['PATH'], ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let megabytes = 0;
+  const watch = setInterval(() => void peakMemory(child.pid!).then((peak) => (megabytes = Math.max(megabytes, peak))), 200);
+  let output = '';
+  for await (const chunk of child.stdout) output += String(chunk);
+  clearInterval(watch);
+  return { seconds: (performance.now() - started) / 1000, summary: JSON.parse(output), megabytes };
+}
+
+async function copyBare(client: pg.Client, dumps: Map<string, string>): Promise<number> {
+  await client.query(`truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}`);
+  const started = performance.now();
+  for (const [table, dump] of dumps)
+    await pipeline(
+      createReadStream(dump),
+      client.query(from(`copy calls.${table} (${await columns(client, table)}) from stdin`)),
+    );
+  return (performance.now() - started) / 1000;
+}
+
+async function columns(client: pg.Client, table: string): Promise<string> {
+  const { rows } = await client.query(
+    `select string_agg(column_name, ', ' order by ordinal_position) as list from information_schema.columns
+      where table_schema = 'calls' and table_name = $1 and is_generated = 'NEVER'`,
+    [table],
+  );
+  return rows[0].list;
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+const directory = await mkdtemp(join(tmpdir(), 'crs-import-'));
+const file = join(directory, 'records.ndjson');
+await pipeline(
+  Readable.from(
+    (function* () {
+      for (const line of lines()) yield `${line}\n`;
+    })(),
+  ),
+  createWriteStream(file),
+);
+const system = await startSystem();
+const client = new pg.Client({ connectionString: system.databaseUrl });
+await client.connect();
+try {
+  const first: number[] = [];
+  const again: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await client.query(
+      `truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}; truncate auth.organizations cascade; truncate projects.projects`,
+    );
+    const fresh = await importFile(system, file);
+    const repeat = await importFile(system, file);
+    console.log(
+      `round ${round + 1}: first ${fresh.seconds.toFixed(1)} s ${JSON.stringify(fresh.summary)}, crs at most ${fresh.megabytes.toFixed(0)} MiB`,
+    );
+    console.log(
+      `round ${round + 1}: again ${repeat.seconds.toFixed(1)} s ${JSON.stringify(repeat.summary)}, crs at most ${repeat.megabytes.toFixed(0)} MiB`,
+    );
+    first.push(fresh.seconds);
+    again.push(repeat.seconds);
+    for (const service of ['auth', 'projects', 'calls'])
+      console.log(`  ${service}: at most ${(await peakMemory(system.pids.get(service)!)).toFixed(0)} MiB`);
+  }
+  const dumps = new Map<string, string>();
+  for (const table of TABLES) {
+    const dump = join(directory, table);
+    await pipeline(client.query(to(`copy calls.${table} (${await columns(client, table)}) to stdout`)), createWriteStream(dump));
+    dumps.set(table, dump);
+  }
+  for (const table of TABLES) await client.query(`alter table calls.${table} disable row level security`);
+  const bare: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) bare.push(await copyBare(client, dumps));
+  console.log(`bare COPY: ${bare.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
+  console.log(`\nimport to bare COPY: ${(median(first) / median(bare)).toFixed(2)} (at most 3)`);
+  console.log(`unchanged again to first: ${(median(again) / median(first)).toFixed(2)} (at most 0.5)`);
+} finally {
+  await client.end();
+  await system.stop();
+  await rm(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { deadlineExceeded } from '../src/errors.ts';
+import { client, type CallOptions } from '../src/grpc-client.ts';
+import { bind, rpc, serve, type CallContext } from '../src/grpc-server.ts';
+import type { Verifier } from '../src/identity.ts';
+import { createLogger } from '../src/log.ts';
+
+const log = createLogger('test', { level: 'silent' });
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+/** A service of one RPC, and a client of it. */
+async function start(
+  handle: (call: CallContext<'anyone'>) => Promise<void>,
+  { verify, admits = 'anyone' }: { verify?: Verifier; admits?: 'anyone' | 'user' } = {},
+) {
+  const shouldRateLimit = rpc([admits as 'anyone'], async (_request: RateLimitRequest, call) => {
+    await handle(call);
+    return { overallCode: 'OK' as const, statuses: [] };
+  });
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const server = await serve({
+    name: 'test',
+    address: '127.0.0.1:0',
+    services,
+    verify: verify ?? (() => Promise.reject(new Error('not asked'))),
+    log,
+  });
+  cleanups.push(() => server.stop());
+  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: false });
+  cleanups.push(() => service.close());
+  return (options: CallOptions = {}) => service.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 }, options);
+}
+
+const forever = () => new Promise<never>(() => {});
+
+it('who is found out too late is not served', async () => {
+  let handled = 0;
+  const call = await start(async () => void handled++, {
+    verify: () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: [] }),
+    admits: 'user',
+  });
+  await expect(call({ token: 'token', deadline: Date.now() + 300 })).rejects.toMatchObject({ kind: 'deadline_exceeded' });
+  await sleep(300);
+  expect(handled).toBe(0);
+});
+
+it('a caller that gives up ends the work', async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const call = await start(async ({ signal }) => {
+    signal.addEventListener('abort', () => ended.resolve(signal.reason));
+    await forever();
+  });
+  const reason = deadlineExceeded();
+  const caller = new AbortController();
+  setTimeout(() => caller.abort(reason), 100);
+  await expect(call({ signal: caller.signal })).rejects.toBe(reason);
+  expect(await ended.promise).toMatchObject({ kind: 'deadline_exceeded' });
+});
+
+it('a caller that has given up asks for nothing', async () => {
+  let handled = 0;
+  const call = await start(async () => void handled++);
+  const reason = deadlineExceeded();
+  await expect(call({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await sleep(50);
+  expect(handled).toBe(0);
+});
+
+it('callers that give up are no sign that the target is ill; deadlines that pass are', async () => {
+  let isIll = true;
+  const call = await start(async () => {
+    if (isIll) await forever();
+  });
+  const impatient = Array.from({ length: 40 }, () => call({ signal: AbortSignal.timeout(100), deadline: Date.now() + 5_000 }));
+  await Promise.allSettled(impatient);
+  isIll = false;
+  await expect(call()).resolves.toBeDefined();
+  isIll = true;
+  await Promise.allSettled(Array.from({ length: 80 }, () => call({ deadline: Date.now() + 100 })));
+  isIll = false;
+  await expect(call()).rejects.toMatchObject({ kind: 'unavailable' });
+  await sleep(700);
+  await expect(call()).resolves.toBeDefined();
+});

@@ -1,0 +1,26 @@
+import type { Connection } from '@crs/crs/connection';
+import { run } from '@crs/crs/import';
+import { sender } from '@crs/crs/send';
+
+/** Imports records, or lines as they are, in the way of `crs import`. @returns the counts, and the refused as `line: field: reason` */
+export type TryLoad = (
+  lines: (object | string | Buffer)[],
+) => Promise<{ accepted: number; unchanged: number; refused: string[] }>;
+
+export function loader(operator: Connection): TryLoad {
+  return async (lines) => {
+    const refused: string[] = [];
+    const { accepted, unchanged } = await run(bytesOf(lines), sender(operator), {
+      progress: () => {},
+      refused: ({ line, field, reason }) => refused.push(`${line}: ${field}: ${reason}`),
+    });
+    return { accepted, unchanged, refused };
+  };
+}
+
+async function* bytesOf(lines: (object | string | Buffer)[]): AsyncGenerator<Buffer> {
+  for (const line of lines) {
+    yield Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line));
+    yield Buffer.from('\n');
+  }
+}

@@ -1,0 +1,39 @@
+import { connect, type Connection } from '@crs/crs/connection';
+import { inject } from 'vitest';
+import { loader, type TryLoad } from './load.ts';
+import { createDatabase } from './postgres.ts';
+import { startProcesses, type Processes } from './processes.ts';
+import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
+import { openSession, type Session } from './sql.ts';
+
+/** The system as processes, to be killed, on a database of its own. */
+export interface ProcessWorld {
+  processes: Processes;
+  databaseUrl: string;
+  /** As superuser, past every wall. */
+  database: Session;
+  /** What `crs` works with. */
+  operator: Connection;
+  tryLoad: TryLoad;
+  close(): Promise<void>;
+}
+
+export async function startProcessWorld(): Promise<ProcessWorld> {
+  const { url, drop } = await createDatabase(inject('postgresUrl'), inject('template'));
+  const processes = await startProcesses({ databaseUrl: url, secret: SECRET });
+  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+  const database = await openSession(url);
+  return {
+    processes,
+    databaseUrl: url,
+    database,
+    operator,
+    tryLoad: loader(operator),
+    close: async () => {
+      operator.close();
+      await processes.stop();
+      await database.close();
+      await drop();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** The docs page: the reference of the OpenAPI document and the guides, shown by Scalar, with nothing from anywhere else. */
+import { readFileSync } from 'node:fs';
+import { entity, type Entity } from '../http/send.ts';
+import { buildDocument, TITLE } from '../openapi/document.ts';
+import type { Table } from '../openapi/operation.ts';
+import { asset, type Asset } from './assets.ts';
+
+export interface Docs {
+  page: Entity;
+  /** The only files there are under `/docs/assets`. */
+  assets: Asset[];
+}
+
+/** Everything from this origin; no frame may hold the page. Scalar sets style attributes, which only `unsafe-inline` admits. */
+export const PAGE_HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+const SCALAR = new URL('./browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+
+export function buildDocs(tables: { open: Table; keyed: Table }, publicUrl: string): Docs {
+  const guide = read('./guide.md').replaceAll('{base_url}', `${publicUrl}/v1`);
+  const reference = asset(
+    'reference.json',
+    'application/json; charset=utf-8',
+    Buffer.from(JSON.stringify(buildDocument(tables, publicUrl, guide))),
+  );
+  const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
+  const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));
+  return {
+    page: entity('text/html; charset=utf-8', Buffer.from(html({ reference, script, icon }))),
+    assets: [reference, script, icon],
+  };
+}
+
+/** Browsers' tools would look for it in vain. */
+function withoutSourceMap(script: Buffer): Buffer {
+  return Buffer.from(script.toString().replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'));
+}
+
+/** @param files by what they are to the page */
+function html({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
+  const settings = {
+    url: reference.path,
+    // Requests go to where the page comes from, whatever public name that has.
+    servers: [{ url: '/v1', description: 'This service' }],
+    favicon: icon.path,
+    customCss: read('./page.css'),
+    defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+    defaultOpenAllTags: true,
+    documentDownloadType: 'none',
+    hiddenClients: HIDDEN_CLIENTS,
+    // The rest keeps the page to itself.
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    persistAuth: false,
+    showDeveloperTools: 'never',
+    telemetry: false,
+    withDefaultFonts: false,
+  };
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${TITLE}: API</title>
+<link rel="icon" href="${icon.path}" type="image/svg+xml">
+</head>
+<body>
+<noscript>This page needs JavaScript. The same for programs: <a href="/v1/openapi.json">/v1/openapi.json</a></noscript>
+<script id="api-reference" data-configuration="${escapeAttribute(JSON.stringify(settings))}"></script>
+<script src="${script.path}"></script>
+</body>
+</html>
+`;
+}
+
+function escapeAttribute(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+}
+
+/** Samples for what is most used, rather than for 40 libraries. */
+const HIDDEN_CLIENTS = {
+  c: true,
+  clojure: true,
+  dart: true,
+  fsharp: true,
+  http: true,
+  kotlin: true,
+  objc: true,
+  ocaml: true,
+  powershell: true,
+  r: true,
+  rust: true,
+  swift: true,
+};

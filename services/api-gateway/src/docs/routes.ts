@@ -1,0 +1,46 @@
+import { Router, type Request, type Response } from 'express';
+import { methodNotAllowed, notAcceptable } from '../http/refusal.ts';
+import { parseQuery } from '../http/query.ts';
+import { stateOf } from '../http/request.ts';
+import { send, type Entity } from '../http/send.ts';
+import { z } from 'zod';
+import type { Asset } from './assets.ts';
+import { PAGE_HEADERS, type Docs } from './page.ts';
+
+const query = z.object({});
+/** A year, the longest there is. */
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
+/** `/docs` and its files, for anybody. */
+export function docsRoutes({ page, assets }: Docs): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all('/docs', (request, response) => {
+    check(request, response, '/docs', page);
+    response.set(PAGE_HEADERS);
+    send(request, response, page);
+  });
+  for (const file of assets) {
+    router.all(file.path, async (request, response) => {
+      check(request, response, '/docs/assets/{asset}', file.plain);
+      response.set({ 'Cache-Control': FOR_GOOD, 'X-Content-Type-Options': 'nosniff', Vary: 'Accept-Encoding' });
+      await sendAsset(request, response, file);
+    });
+  }
+  return router;
+}
+
+/** What is checked of every request that no service has to answer, in the order of those of the API. */
+function check(request: Request, response: Response, route: string, { type }: Entity): void {
+  stateOf(response).route = route;
+  if (!['GET', 'HEAD'].includes(request.method)) throw methodNotAllowed(['GET', 'HEAD']);
+  const [plain = type] = type.split(';');
+  if (!request.accepts([plain, type])) throw notAcceptable(plain);
+  parseQuery(request.url, query);
+}
+
+async function sendAsset(request: Request, response: Response, file: Asset): Promise<void> {
+  if (!request.acceptsEncodings('gzip')) return send(request, response, file.plain);
+  const compressed = await file.compressed();
+  response.set('Content-Encoding', 'gzip');
+  send(request, response, compressed);
+}

@@ -1,0 +1,143 @@
+/** The OpenAPI document, made of the operations of the route tables. */
+import type { z } from 'zod';
+import { headerComponents, headersOf } from './headers.ts';
+import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
+import type { Examples, Operation, Table } from './operation.ts';
+import { refusalsOf, responseComponents } from './refusals.ts';
+
+export const TITLE = 'Call Research Service';
+
+const DESCRIPTION =
+  'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.';
+
+const TAGS = [
+  { name: 'Calls', description: 'Lists of calls by time of creation, and one call in full.' },
+  {
+    name: 'Projects',
+    description:
+      'Creates projects and reads them, with the billing offices that they name. Only for organizations that are enabled for the **write surface**; to others these paths answer 404.',
+  },
+  { name: 'About', description: 'The API itself.' },
+];
+
+const BEARER = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'crk_...',
+  description: 'A key of the organization, `crk_...`. It is shown once, when it is issued.',
+};
+
+/**
+ * @param publicUrl the gateway's public origin. Never from `Host`, which strangers choose
+ * @param description of the API, in Markdown; absent: a short one
+ */
+export function buildDocument(
+  { open, keyed }: { open: Table; keyed: Table },
+  publicUrl: string,
+  description = DESCRIPTION,
+): Record<string, unknown> {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: TITLE,
+      version: '1.0.0',
+      summary: 'Call records and projects of an organization.',
+      description,
+      contact: { name: TITLE, url: `${publicUrl}/docs` },
+      license: { name: 'Proprietary' },
+    },
+    servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],
+    security: [{ apiKey: [] }],
+    tags: TAGS,
+    paths: { ...pathsOf(keyed, { needsKey: true }), ...pathsOf(open, { needsKey: false }) },
+    components: {
+      securitySchemes: { apiKey: BEARER },
+      schemas: { ...namedSchemas(), ...bodySchemas(keyed) },
+      headers: headerComponents,
+      responses: responseComponents,
+    },
+  };
+}
+
+function bodySchemas(table: Table): Record<string, JsonSchema> {
+  const bodies = Object.values(table).flatMap(({ post }) => post?.operation.body ?? []);
+  return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
+}
+
+function pathsOf(table: Table, needs: { needsKey: boolean }): Record<string, object> {
+  const paths = Object.entries(table).map(([path, { get, post }]) => [
+    path.replace(/:(\w+)/g, '{$1}'),
+    {
+      ...(get && { get: operationObject(get.operation, { ...needs, isRead: true }) }),
+      ...(post && { post: operationObject(post.operation, { ...needs, isRead: false }) }),
+    },
+  ]);
+  return Object.fromEntries(paths);
+}
+
+function operationObject(operation: Operation, { needsKey, isRead }: { needsKey: boolean; isRead: boolean }): object {
+  const { answer, body } = operation;
+  const parameters = [
+    ...parametersIn('path', operation.path),
+    ...parametersIn('query', operation.query),
+    ...parametersIn('header', operation.headers),
+    ...(isRead ? [IF_NONE_MATCH] : []),
+  ];
+  return {
+    operationId: operation.operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description,
+    ...(!needsKey && { security: [] }),
+    parameters,
+    ...(body && {
+      requestBody: {
+        description: body.description,
+        required: true,
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${body.name}` }, examples: body.examples } },
+      },
+    }),
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        headers: headersOf([...(isRead ? (['ETag'] as const) : []), ...(answer.headers ?? [])]),
+        content: content(answer.schema, answer.examples),
+      },
+      ...(isRead && { 304: NOT_MODIFIED }),
+      ...refusalsOf(operation, { needsKey }),
+    },
+  };
+}
+
+function content(schema: z.ZodType, examples: Examples): object {
+  return { 'application/json': { schema: refTo(schema), examples } };
+}
+
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'An `ETag` that you have, a list of them, or `*`. Where the body has not changed, the answer is 304 without one.',
+  schema: { type: 'string' },
+};
+
+const NOT_MODIFIED = {
+  description: 'The body is the one of your `If-None-Match`: use what you have.',
+  headers: headersOf(['ETag']),
+};
+
+function parametersIn(place: 'path' | 'query' | 'header', schema: z.ZodObject | undefined): object[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = requestSchema(schema) as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, example, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    description,
+    schema: rest,
+    ...(example !== undefined && { example }),
+  }));
+}

@@ -1,0 +1,77 @@
+/** Headers of answers, as the document describes them. */
+export const HEADERS = {
+  'X-Request-Id': {
+    description: 'Identifies the request; log it. The same as `error.request_id`.',
+    schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+    example: '4bf92f3577b34da6a3ce929d0e0e4736',
+  },
+  'X-RateLimit-Limit': {
+    description: "Requests in a window: the organization's, or the address's where there is no usable key.",
+    schema: { type: 'integer', minimum: 1 },
+    example: 600,
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests left in this window.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 597,
+  },
+  'X-RateLimit-Reset': {
+    description: 'When the window ends, in seconds since 1970 (UTC), rounded up. Who sleeps until then is admitted.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 1773325860,
+  },
+  'Cache-Control': {
+    description: 'Keep it for yourself, and ask again (with `If-None-Match`) before you use it again.',
+    schema: { type: 'string' },
+    example: 'private, no-cache',
+  },
+  ETag: {
+    description: 'Of the body. Send it as `If-None-Match` to be told whether the body has changed.',
+    schema: { type: 'string', pattern: '^"[\\w-]+"$' },
+    example: '"3q2-7wWnV0k9eXyFqg4mT1s8uYdLhPzC5rJbAoKiNfE"',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before trying again.',
+    schema: { type: 'integer', minimum: 1 },
+    example: 17,
+  },
+  'WWW-Authenticate': {
+    description: 'What is asked for.',
+    schema: { type: 'string' },
+    example: 'Bearer',
+  },
+  Location: {
+    description: 'Path of the new project.',
+    schema: { type: 'string', format: 'uri-reference' },
+    example: '/v1/projects/6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813',
+  },
+  'Idempotent-Replayed': {
+    description: '`true` where an earlier request with the same `Idempotency-Key` had created the project. Absent otherwise.',
+    schema: { type: 'string', const: 'true' },
+    example: 'true',
+  },
+} as const;
+
+export type HeaderName = keyof typeof HEADERS;
+
+/** On every answer, whatever it is. */
+export const ON_EVERY_ANSWER: readonly HeaderName[] = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Cache-Control',
+];
+
+/** Answers without these would break the promise; of the others, the description says when they are there. */
+const OPTIONAL: ReadonlySet<string> = new Set<HeaderName>(['Idempotent-Replayed']);
+
+/** Under `components/headers`. */
+export const headerComponents = Object.fromEntries(
+  Object.entries(HEADERS).map(([name, header]) => [name, { ...header, required: !OPTIONAL.has(name) }]),
+);
+
+/** The headers of an answer, by reference. */
+export function headersOf(more: readonly HeaderName[] = []): Record<string, { $ref: string }> {
+  return Object.fromEntries([...ON_EVERY_ANSWER, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

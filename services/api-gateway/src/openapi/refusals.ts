@@ -1,0 +1,93 @@
+/** Refusals as the document describes them. */
+import { errorEnvelope, type ERROR_CODES } from '../schema/common.ts';
+import { headersOf, type HeaderName } from './headers.ts';
+import { refTo } from './json-schema.ts';
+import type { Operation, RefusalExample } from './operation.ts';
+
+const REQUEST_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+/** Every operation's. */
+const EVERYWHERE: Record<number, RefusalExample> = {
+  406: {
+    when: 'The `Accept` header excludes `application/json`.',
+    message: 'Answers are application/json; the Accept header excludes that.',
+  },
+  429: {
+    when: 'The rate limit is used up. Sleep until `X-RateLimit-Reset`.',
+    message: 'The rate limit of the organization is used up. Wait until X-RateLimit-Reset, 17 s from now, then try again.',
+  },
+  500: {
+    when: 'Something unexpected happened. Quote `request_id` when you report it.',
+    message: 'An unexpected error occurred. Quote the request id when you report it.',
+  },
+};
+
+/** Those of operations that need a key, and so the services behind the gateway. */
+const WITH_A_KEY: Record<number, RefusalExample> = {
+  401: {
+    when: 'The key is missing, unknown, expired or revoked.',
+    message:
+      'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.',
+  },
+  503: {
+    when: 'Something the API depends on is away. Try again after `Retry-After` seconds.',
+    message: 'The service is not available right now. Try again shortly.',
+  },
+  504: {
+    when: 'It took too long. Try again after `Retry-After` seconds.',
+    message: 'The request took too long. Try again shortly.',
+  },
+};
+
+const NAMES: Record<number, string> = {
+  401: 'Unauthorized',
+  406: 'NotAcceptable',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'Unavailable',
+  504: 'TimedOut',
+};
+
+/** Under `components/responses`. */
+export const responseComponents = Object.fromEntries(
+  Object.entries({ ...EVERYWHERE, ...WITH_A_KEY }).map(([status, refusal]) => [
+    NAMES[Number(status)]!,
+    responseOf(Number(status), refusal),
+  ]),
+);
+
+/** The refusals of an operation by status: those it shares with others by reference. */
+export function refusalsOf({ refusals }: Operation, { needsKey }: { needsKey: boolean }): Record<string, object> {
+  const shared = Object.keys({ ...EVERYWHERE, ...(needsKey && WITH_A_KEY) }).map((status) => [
+    status,
+    { $ref: `#/components/responses/${NAMES[Number(status)]}` },
+  ]);
+  const own = Object.entries(refusals).map(([status, refusal]) => [status, responseOf(Number(status), refusal)]);
+  return Object.fromEntries([...shared, ...own]);
+}
+
+function responseOf(status: number, { when, message }: RefusalExample): object {
+  const code = codeOf(status);
+  return {
+    description: `${when} Code \`${code}\`.`,
+    headers: headersOf(headersOfStatus(status)),
+    content: {
+      'application/json': {
+        schema: refTo(errorEnvelope),
+        examples: { [code]: { summary: when, value: { error: { code, message, request_id: REQUEST_ID } } } },
+      },
+    },
+  };
+}
+
+function codeOf(status: number): (typeof ERROR_CODES)[number] {
+  if (status >= 500) return 'internal_error';
+  if (status === 401) return 'unauthorized';
+  if (status === 404) return 'not_found';
+  return status === 429 ? 'rate_limited' : 'bad_request';
+}
+
+function headersOfStatus(status: number): HeaderName[] {
+  if (status === 401) return ['WWW-Authenticate'];
+  return [409, 429, 503, 504].includes(status) ? ['Retry-After'] : [];
+}

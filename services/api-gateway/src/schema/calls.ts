@@ -1,0 +1,163 @@
+/** Calls as the API answers them. What an organization isn't enabled for is absent, so such keys are optional. */
+import { z } from 'zod';
+import { components, pagination, shownInstant, shownUuid } from './common.ts';
+import { transcriptEntry } from './transcripts.ts';
+
+const gated = (field: string) => `Absent where \`${field}\` is not among the organization's \`allowed_fields\`.`;
+const text = (description: string) => z.string().nullable().describe(description);
+
+const CALL_STATUSES = [
+  'candidate',
+  'reached_out',
+  'scheduled',
+  'not_scheduled',
+  'not_interested',
+  'done',
+  'rescheduled',
+  'canceled',
+] as const;
+
+/** What list items and details have in common. */
+const shared = {
+  call_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ description: 'Identifies the call within the organization. Opaque.', examples: ['call_8kq2'] }),
+  duration_minutes: z
+    .number()
+    .min(0)
+    .nullable()
+    .meta({ description: 'Minutes. Null where unknown.', examples: [54] }),
+  created_at: shownInstant('When the record was created, which is not when the call took place.'),
+  updated_at: shownInstant('When anything that the call detail can show last changed.'),
+  date: shownInstant('When the call took place, or is to take place. Null where unknown.').nullable(),
+  call_type: z
+    .enum(['interview', 'meeting'])
+    .describe('`interview`: a call with an expert. `meeting`: an internal or recorded meeting.'),
+  call_status: z
+    .enum(CALL_STATUSES)
+    .nullable()
+    .describe('Where scheduling stands; `done` means that the call took place. Null where not recorded.'),
+  project_id: shownUuid('The project it belongs to. Null where it belongs to none.').nullable(),
+  segment: text(`The project's label for this type of interviewee. Null where it has none. ${gated('segment')}`).optional(),
+  source: text(`An expert network's name, or the label of an import. Null where not recorded. ${gated('source')}`).optional(),
+};
+
+export const callListItem = z
+  .strictObject({
+    call_id: shared.call_id,
+    duration_minutes: shared.duration_minutes,
+    created_at: shared.created_at,
+    updated_at: shared.updated_at,
+    date: shared.date,
+    call_type: shared.call_type,
+    call_status: shared.call_status,
+    project_id: shared.project_id,
+    segment: shared.segment,
+    source: shared.source,
+    has_transcript: z
+      .boolean()
+      .describe(
+        'A verbatim transcript is recorded. Always false where neither `transcripts.verbatim` nor `transcripts.redacted` is among the `allowed_fields`.',
+      ),
+  })
+  .describe('A call in a list: no names, no e-mail addresses.')
+  .register(components, { id: 'CallListItem' });
+
+export const callList = z
+  .strictObject({
+    data: z.array(callListItem).describe('The calls of this page, newest first. Empty past the last page.'),
+    pagination,
+  })
+  .describe('A page of calls.')
+  .register(components, { id: 'CallList' });
+
+const interviewee = z
+  .strictObject({
+    name: text(
+      `As recorded, or anonymized where the organization asks for that. Null where not recorded. ${gated('interviewee.name')}`,
+    ).optional(),
+    job_title: text(`Null where not recorded. ${gated('interviewee.job_title')}`).optional(),
+    organization: text(`The interviewee's employer. Null where not recorded. ${gated('interviewee.organization')}`).optional(),
+    country: text(`Null where not recorded. ${gated('interviewee.country')}`).optional(),
+    bio: text(`A few sentences on the interviewee. Null where not recorded. ${gated('interviewee.bio')}`).optional(),
+  })
+  .describe('Who was interviewed. Always an object; empty where none of its fields is enabled.')
+  .register(components, { id: 'Interviewee' });
+
+const participant = z
+  .strictObject({
+    name: text("Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it."),
+    role: text('What they are to the call, such as `Lead`. Null where not recorded.'),
+    email: text(`Null where not recorded. ${gated('participants.email')}`).optional(),
+  })
+  .describe('Somebody who took part in the call.')
+  .register(components, { id: 'Participant' });
+
+const qaBlock = z
+  .strictObject({
+    id: shownUuid('Identifies the block.'),
+    question: text('Null where not recorded.'),
+    answer: text('The answer, rewritten as a clean statement that stands alone. Null where not recorded.'),
+    section: text('The heading it belongs under. Null where it has none.'),
+  })
+  .describe('A question and its answer.')
+  .register(components, { id: 'QaBlock' });
+
+export const call = z
+  .strictObject({
+    call_id: shared.call_id,
+    project_id: shared.project_id,
+    call_type: shared.call_type,
+    call_status: shared.call_status,
+    anonymity_status: z
+      .enum(['not_requested', 'started', 'complete', 'errored'])
+      .nullable()
+      .describe('Where redaction of the transcript stands. Null where not recorded.'),
+    date: shared.date,
+    created_at: shared.created_at,
+    updated_at: shared.updated_at,
+    duration_minutes: shared.duration_minutes,
+    segment: shared.segment,
+    source: shared.source,
+    rating: z
+      .number()
+      .min(1)
+      .max(5)
+      .nullable()
+      .describe(`From 1 to 5, 5 being best. Null where the call is not rated. ${gated('rating')}`)
+      .optional(),
+    cost: z
+      .number()
+      .min(0)
+      .nullable()
+      .describe(`Recorded spend, in the project's currency. Null where not recorded. ${gated('cost')}`)
+      .optional(),
+    interviewee,
+    participants: z
+      .array(participant)
+      .describe(`Who took part; empty where nobody is recorded. ${gated('participants')}`)
+      .optional(),
+    summary: text(`Summary of the call, in Markdown. Null where there is none yet. ${gated('summary')}`).optional(),
+    key_takeaways: text(`Key takeaways, in Markdown. Null where there are none yet. ${gated('key_takeaways')}`).optional(),
+    key_takeaways_status: z
+      .enum(['pending', 'approved'])
+      .nullable()
+      .describe(
+        `\`pending\`: generated, not yet reviewed. \`approved\`: reviewed. Null where not recorded. ${gated('key_takeaways')}`,
+      )
+      .optional(),
+    qa_blocks: z
+      .array(qaBlock)
+      .describe(`Questions and answers, in the order of the call; empty where there are none. ${gated('qa_blocks')}`)
+      .optional(),
+    transcripts: z
+      .array(transcriptEntry)
+      .max(3)
+      .describe(
+        'At most one entry of each kind. An entry is there where it is recorded, its kind is enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not leave it out.',
+      ),
+  })
+  .describe('A call in full, as far as the organization may see it.')
+  .register(components, { id: 'Call' });

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/** Schemas that the document names under `components/schemas`; others are written out where they are used. */
+export const components = z.registry<{ id: string }>();
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** An instant as answers show it. */
+export function shownInstant(description: string) {
+  return z
+    .string()
+    .refine((text) => INSTANT.test(text))
+    .meta({
+      description: `${description} RFC 3339, in UTC, to the millisecond.`,
+      format: 'date-time',
+      examples: ['2026-03-12T14:30:00.000Z'],
+    });
+}
+
+/** An id of the form 8-4-4-4-12, in lower case. */
+export function shownUuid(description: string) {
+  return z
+    .string()
+    .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    .meta({ description, format: 'uuid', examples: ['6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813'] });
+}
+
+export const pagination = z
+  .strictObject({
+    page: z
+      .int32()
+      .min(1)
+      .meta({ description: 'The page of this answer; the first is 1.', examples: [1] }),
+    per_page: z
+      .int32()
+      .min(1)
+      .max(200)
+      .meta({ description: 'Calls on a full page.', examples: [50] }),
+    total_items: z
+      .int()
+      .min(0)
+      .meta({ description: 'Calls that match, on all pages together. Exact.', examples: [118] }),
+    total_pages: z
+      .int32()
+      .min(1)
+      .meta({ description: 'At least 1, also where nothing matches: read until `page` equals it.', examples: [3] }),
+  })
+  .describe('Where in the list this page is.')
+  .register(components, { id: 'Pagination' });
+
+export const ERROR_CODES = ['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'] as const;
+
+export const errorEnvelope = z
+  .strictObject({
+    error: z
+      .strictObject({
+        code: z.enum(ERROR_CODES).describe('For programs. The five codes are the whole list; the status says more.'),
+        message: z.string().describe('For people: what is wrong, and what to do about it. Its wording may change.'),
+        request_id: z
+          .string()
+          .regex(/^[0-9a-f]{32}$/)
+          .describe('The same as `X-Request-Id`. Log it, and quote it when you ask for help.'),
+      })
+      .describe('Why the request was not served.'),
+  })
+  .describe('The body of every answer of status 400 and above.')
+  .register(components, { id: 'Error' });

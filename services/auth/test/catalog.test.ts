@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestDatabase } from '@crs/testing/postgres';
+import { emptyDatabase, query } from './_fixtures.ts';
+
+/** Holds of every service's schema, so that a table that is forgotten is found. What is excepted is named here and nowhere else. */
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await emptyDatabase();
+});
+afterAll(() => database?.drop());
+
+const names = async (text: string) => (await query<{ name: string }>(database.url, text)).map(({ name }) => name);
+
+const OURS = `n.nspname !~ '^(pg_|information_schema$|public$)' and c.relname !~ '^migrations(_lock)?$'`;
+/** Tables that stand above tenants: no row of theirs holds what belongs to one. */
+const ABOVE_TENANTS = ['auth.caller_keys', 'auth.operators'];
+/** Whose a key is, which is asked before there is a tenant to ask within. */
+const KEY_DIRECTORY = 'auth.key_directory';
+
+describe('every table of every service', () => {
+  const tables = (where: string) =>
+    names(`select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p') and ${OURS} and ${where} order by 1`);
+  const has = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'organization' and not a.attisdropped)`;
+
+  it('is found by this test', async () => {
+    expect(await tables('true')).toEqual(
+      expect.arrayContaining(['auth.users', 'auth.audit', 'calls.calls', 'calls.transcripts']),
+    );
+  });
+
+  it('belongs to a tenant, row by row, except for those above tenants', async () => {
+    expect(await tables(`not ${has}`)).toEqual(ABOVE_TENANTS);
+    expect(
+      await tables(`${has} and not (select attnotnull from pg_attribute where attrelid = c.oid and attname = 'organization')`),
+    ).toEqual([]);
+  });
+
+  it('is behind row-level security, forced, except for the key directory', async () => {
+    expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual([KEY_DIRECTORY]);
+  });
+
+  it("has a policy for its owner and one for the service's role, by the tenant; only two tables have one more", async () => {
+    const policies = await names(`select format('%s %s.%s %s %s %s', p.polname, n.nspname, c.relname, p.polcmd,
+        pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)) as name
+      from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace`);
+    const isTenant = `(organization = ( SELECT NULLIF(current_setting('app.organization_id'::text, true), ''::text) AS "nullif"))`;
+    const expected = (await tables(`${has} and c.relrowsecurity`)).flatMap((table) => [
+      `owner ${table} * true true`,
+      `tenant ${table} * ${isTenant} ${isTenant}`,
+    ]);
+    const isAbove = `(( SELECT current_setting('app.organization_id'::text, true) AS current_setting) = '*'::text)`;
+    const above = ['auth.audit', 'auth.organizations'].map((table) => `above_tenants ${table} r ${isAbove} `);
+    expect(policies.sort()).toEqual([...above, ...expected].sort());
+  });
+
+  it('compares organizations by code point', async () => {
+    expect(
+      await tables(
+        `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'organization' and a.attcollation <> '"C"'::regcollation)`,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('every key and index', () => {
+  const startsWithOrganization = `(select a.attname from pg_attribute a where a.attrelid = i.indrelid and a.attnum = i.indkey[0]) = 'organization'`;
+
+  it('starts with the organization, except for those that are named', async () => {
+    const others = await names(`select n.nspname || '.' || x.relname as name from pg_index i
+      join pg_class x on x.oid = i.indexrelid join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+      where ${OURS} and c.relkind in ('r', 'p') and not coalesce(${startsWithOrganization}, false) order by 1`);
+    expect(others).toEqual([
+      'auth.audit_by_time', // the trail of all organizations, for operators above them
+      'auth.caller_keys_pkey', // above tenants
+      'auth.key_directory_pkey', // asked before there is a tenant
+      'auth.operators_live_by_name', // above tenants
+      'auth.operators_pkey', // above tenants
+    ]);
+  });
+
+  it('that refers to another table refers within the organization and the schema', async () => {
+    const strays = await names(`select f.conname as name from pg_constraint f
+      join pg_class c on c.oid = f.conrelid join pg_namespace n on n.oid = c.relnamespace join pg_class t on t.oid = f.confrelid
+      where f.contype = 'f' and ${OURS} and (t.relnamespace <> c.relnamespace
+        or (select attname from pg_attribute where attrelid = c.oid and attnum = f.conkey[1]) <> 'organization'
+        or (select attname from pg_attribute where attrelid = t.oid and attnum = f.confkey[1]) <> 'organization')`);
+    expect(strays).toEqual([]);
+  });
+
+  it('is there for every table', async () => {
+    const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
+    expect(without).toEqual([]);
+  });
+});
+
+describe("the services' roles", () => {
+  const schemas = () =>
+    names(`select n.nspname as name from pg_namespace n join pg_roles r on r.rolname = 'crs_' || n.nspname order by 1`);
+
+  it('are one for each schema, and log in', async () => {
+    expect(await schemas()).toEqual(expect.arrayContaining(['auth', 'calls']));
+    const rest = await names(
+      `select distinct n.nspname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${OURS} order by 1`,
+    );
+    expect(rest).toEqual(await schemas());
+    expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and not rolcanlogin`)).toEqual([]);
+  });
+
+  it('are above nothing: no superuser, no way round row-level security, no making of roles or databases', async () => {
+    const above = `rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication`;
+    expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and (${above})`)).toEqual([]);
+  });
+
+  it('own nothing and are members of nothing', async () => {
+    expect(
+      await names(`select r.rolname || ' ' || d.classid::regclass as name from pg_shdepend d join pg_roles r on r.oid = d.refobjid
+        where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and r.rolname ~ '^crs_'`),
+    ).toEqual([]);
+    expect(
+      await names(
+        `select r.rolname as name from pg_auth_members m join pg_roles r on r.oid = m.member where r.rolname ~ '^crs_'`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('come into no schema but their own, and add nothing to that', async () => {
+    const entries = await names(`select r.rolname || ' ' || n.nspname as name from pg_roles r, pg_namespace n
+      where r.rolname ~ '^crs_' and n.nspname in (select substr(rolname, 5) from pg_roles where rolname ~ '^crs_')
+        and has_schema_privilege(r.oid, n.oid, 'usage') order by 1`);
+    expect(entries).toEqual((await schemas()).map((schema) => `crs_${schema} ${schema}`));
+    expect(
+      await names(`select r.rolname as name from pg_roles r, pg_namespace n where r.rolname ~ '^crs_'
+        and n.nspname !~ '^pg_' and has_schema_privilege(r.oid, n.oid, 'create')`),
+    ).toEqual([]);
+  });
+
+  it('may neither empty a table, nor make triggers or keys on it, and nobody else may do anything', async () => {
+    const grants =
+      await names(`select distinct format('%s %s', coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), a.privilege_type) as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace, aclexplode(c.relacl) a
+      where c.relkind in ('r', 'p') and ${OURS} and a.grantee <> c.relowner`);
+    const allowed = (await schemas()).flatMap((schema) =>
+      ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `crs_${schema} ${right}`),
+    );
+    expect(allowed).toEqual(expect.arrayContaining(grants));
+    expect(grants.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
+import {
+  ALPHA,
+  ANN,
+  BETA,
+  BOB,
+  failureOf,
+  organization,
+  PEOPLE_AND_PROJECTS,
+  project,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
+
+/** The part that auth has in deletions; between its two steps the other services do theirs. */
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld();
+});
+afterAll(() => world?.close());
+
+const SHARED = { created_by: ANN, members: [{ email: BOB, role: 'lead' }] };
+beforeEach(() =>
+  world.load([...PEOPLE_AND_PROJECTS, ...TENANTS.flatMap((tenant) => [ALPHA, BETA].map((id) => project(tenant, id, SHARED)))]),
+);
+
+type Target = NonNullable<ErasureTarget['target']>;
+const ORGANIZATION: Target = { $case: 'organization', value: true };
+const ALPHA_TARGET: Target = { $case: 'projectId', value: ALPHA };
+const BOB_TARGET: Target = { $case: 'email', value: BOB.toUpperCase() };
+const begin = async (target: Target | undefined, tenant = 'acme') =>
+  world.operator.auth.beginErasure({ target: { target } }, await world.operate(tenant));
+const finish = async (target: Target, tenant = 'acme') =>
+  world.operator.auth.finishErasure({ target: { target } }, await world.operate(tenant));
+const count = async (table: string, tenant: string) =>
+  (await world.rows(`select 1 from auth.${table} where organization = $1`, [tenant])).length;
+const resolve = async (tenant: string) => {
+  const { users, projectIds, organizationExists } = await world.auth.resolveReferences(
+    { emails: [ANN, BOB], projectIds: [ALPHA, BETA] },
+    await world.operate(tenant),
+  );
+  return { users: users.map(({ email }) => email), projectIds: projectIds.sort(), organizationExists };
+};
+const EVERYTHING = { users: [ANN, BOB], projectIds: [ALPHA, BETA], organizationExists: true };
+const visible = async (email: string) => {
+  const { projects, version } = await world.auth.getVisibleProjects({}, await world.asUser('acme', email));
+  return { version, ids: projects.map(({ projectId }) => projectId).sort() };
+};
+
+describe('a project', () => {
+  it('is out of sight from the first step on, and gone after the last', async () => {
+    const before = await visible(BOB);
+    expect(await begin(ALPHA_TARGET)).toEqual({ found: true, userId: '' });
+    const after = await visible(BOB);
+    expect(after.ids).toEqual([BETA]);
+    expect(after.version).toBeGreaterThan(before.version);
+    expect(await resolve('acme')).toEqual({ ...EVERYTHING, projectIds: [BETA] });
+    expect((await world.tryLoad([project('acme', ALPHA)])).refused).toEqual([
+      '1: id: is being deleted; run its deletion again first',
+    ]);
+    await finish(ALPHA_TARGET);
+    expect([await count('projects', 'acme'), await count('project_roles', 'acme')]).toEqual([1, 1]);
+    expect(await resolve('globex')).toEqual(EVERYTHING);
+  });
+});
+
+describe('a user', () => {
+  it('is out from the first step on, and gone after the last; what they created stays', async () => {
+    const token = await world.asUser('acme', BOB);
+    const [bob] = await world.rows<{ id: string }>(
+      `select user_id as id from auth.users where organization = 'acme' and email = $1`,
+      [BOB],
+    );
+    expect(await begin(BOB_TARGET)).toEqual({ found: true, userId: bob!.id });
+    expect((await failureOf(world.auth.getVisibleProjects({}, token)))?.reason).toBe('USER_GONE');
+    expect(await resolve('acme')).toEqual({ ...EVERYTHING, users: [ANN] });
+    const { people } = await world.auth.listProjectPeople({ projectId: ALPHA }, await world.asOrganization('acme'));
+    expect(people).toEqual([]);
+    expect((await world.tryLoad([user('acme', BOB)])).refused).toEqual([
+      '1: email: is being deleted; run its deletion again first',
+    ]);
+    await finish(BOB_TARGET);
+    expect([await count('users', 'acme'), await count('project_roles', 'acme'), await count('projects', 'acme')]).toEqual([
+      1, 0, 2,
+    ]);
+    await begin({ $case: 'email', value: ANN });
+    await finish({ $case: 'email', value: ANN });
+    expect(await world.rows(`select created_by from auth.projects where organization = 'acme'`)).toEqual([
+      { created_by: null },
+      { created_by: null },
+    ]);
+    expect(await resolve('globex')).toEqual(EVERYTHING);
+  });
+});
+
+describe('an organization', () => {
+  it('is out from the first step on, with its keys, and gone after the last', async () => {
+    const key = await world.createKey('acme');
+    const other = await world.createKey('globex');
+    expect(await begin(ORGANIZATION)).toEqual({ found: true, userId: '' });
+    expect((await failureOf(world.auth.authenticateKey({ apiKey: key })))?.reason).toBe('INVALID_API_KEY');
+    expect((await resolve('acme')).organizationExists).toBe(false);
+    expect((await world.tryLoad([organization('acme', { name: 'Back again' })])).refused).toEqual([
+      '1: id: is being deleted; run its deletion again first',
+    ]);
+    await finish(ORGANIZATION);
+    for (const table of ['organizations', 'users', 'projects', 'project_roles', 'api_keys', 'key_directory']) {
+      expect(await count(table, 'acme'), table).toBe(0);
+    }
+    expect(await count('audit', 'acme')).toBeGreaterThan(0);
+    expect((await world.auth.authenticateKey({ apiKey: other })).organizationId).toBe('globex');
+    expect(await resolve('globex')).toEqual(EVERYTHING);
+  });
+});
+
+describe('the last step', () => {
+  it('without the first removes nothing', async () => {
+    const key = await world.createKey('acme');
+    for (const target of [ALPHA_TARGET, BOB_TARGET, ORGANIZATION]) await finish(target);
+    expect(await resolve('acme')).toEqual(EVERYTHING);
+    expect((await world.auth.authenticateKey({ apiKey: key })).organizationId).toBe('acme');
+  });
+});
+
+describe('both steps', () => {
+  it('find nothing where there is nothing, and may be repeated', async () => {
+    const unknown: Target[] = [
+      { $case: 'projectId', value: '00000000-0000-4000-8000-0000000000ff' },
+      { $case: 'email', value: 'nobody@example.com' },
+    ];
+    for (const target of unknown) {
+      expect(await begin(target)).toEqual({ found: false, userId: '' });
+      expect(await finish(target)).toEqual({});
+    }
+    expect((await begin(ORGANIZATION, 'nowhere')).found).toBe(false);
+    for (const target of [ALPHA_TARGET, BOB_TARGET]) {
+      expect((await begin(target)).found).toBe(true);
+      expect((await begin(target)).found).toBe(true);
+      for (let i = 0; i < 2; i++) expect(await finish(target)).toEqual({});
+    }
+    expect(await resolve('acme')).toEqual({ ...EVERYTHING, users: [ANN], projectIds: [BETA] });
+  });
+
+  it('refuse what can be no target', async () => {
+    for (const target of [
+      undefined,
+      { $case: 'projectId', value: 'alpha' },
+      { $case: 'email', value: `${ANN}\u0000` },
+    ] as Target[]) {
+      expect((await failureOf(begin(target)))?.kind).toBe('invalid_argument');
+    }
+  });
+});

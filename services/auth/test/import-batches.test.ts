@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ALPHA,
+  ANN,
+  BETA,
+  BOB,
+  failureOf,
+  organization,
+  PEOPLE_AND_PROJECTS,
+  project,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+});
+afterAll(() => world?.close());
+
+/** A batch as `crs` sends it, with what `crs` would never put into it. */
+const send = async (lines: (object | string | Buffer)[], tenant = 'acme') =>
+  world.operator.importers.auth.importRecords(
+    {
+      lines: lines.map((line, i) => ({
+        number: 10 * (i + 1),
+        json: Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)),
+      })),
+    },
+    await world.operate(tenant),
+  );
+const emails = async (tenant: string) =>
+  (await world.rows<{ email: string }>('select email from auth.users where organization = $1 order by email', [tenant])).map(
+    ({ email }) => email,
+  );
+
+describe('a batch of lines', () => {
+  it('is stored line by line: the bad ones are named by their numbers, the good ones kept', async () => {
+    const lines = [
+      user('acme', 'one@example.com'),
+      'no JSON',
+      user('acme', 'no e-mail'),
+      user('acme', ANN),
+      '[]',
+      user('acme', 'two@example.com', { age: 7 }),
+      user('acme', 'three@example.com'),
+      Buffer.from([0x22, 0xff, 0x22]),
+      '{"type": "user"',
+      { type: 'call', organization: 'acme', id: 'x' },
+    ];
+    const answer = await send(lines);
+    expect({ ...answer, errors: answer.errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) }).toEqual({
+      accepted: 2,
+      unchanged: 1,
+      errors: [
+        '20: : must be valid JSON',
+        '30: email: must be an e-mail address of 3 to 254 characters',
+        '50: : must be a JSON object',
+        '60: age: is not a known property',
+        '80: : must be valid UTF-8',
+        '90: : must be valid JSON',
+        expect.stringMatching(/^100: type: must be one of organization, user/),
+      ],
+    });
+    expect(await emails('acme')).toEqual([ANN, BOB, 'one@example.com', 'three@example.com']);
+  });
+
+  it("stores nothing of another organization than the token's, whatever a line says", async () => {
+    const { errors, accepted } = await send([
+      user('globex', 'stranger@example.com'),
+      organization('globex', { name: 'Taken over' }),
+    ]);
+    expect(accepted).toBe(0);
+    expect(errors.map(({ line, field, reason }) => [line, field, reason])).toEqual([
+      [10, 'organization', 'must be the organization that the batch is sent for'],
+      [20, 'organization', 'must be the organization that the batch is sent for'],
+    ]);
+    expect(await emails('globex')).toEqual([ANN, BOB]);
+  });
+
+  it('never repeats what stands in a line', async () => {
+    const secret = 'a value that stays where it is';
+    const bad = [
+      user('acme', secret),
+      user('acme', ANN, { password: secret.slice(0, 7), name: secret }),
+      { ...user('acme', ANN), [secret]: secret },
+      `{"type": "user", "organization": "acme", ${secret}`,
+      organization('acme', { allowed_fields: [secret] }),
+    ];
+    const { errors } = await send(bad);
+    expect(errors).toHaveLength(bad.length);
+    expect(JSON.stringify(errors)).not.toContain(secret.slice(0, 7));
+  });
+
+  it('may be empty', async () => {
+    expect(await send([])).toEqual({ accepted: 0, unchanged: 0, errors: [] });
+  });
+
+  it('has at most 1,000 lines', async () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => user('acme', `many${i}@example.com`));
+    expect(await send(many)).toEqual({ accepted: 1_000, unchanged: 0, errors: [] });
+    expect(await send(many)).toEqual({ accepted: 0, unchanged: 1_000, errors: [] });
+    expect(await failureOf(send([...many, user('acme', 'over@example.com')]))).toMatchObject({
+      kind: 'invalid_argument',
+      field: 'lines',
+    });
+    expect(await emails('acme')).not.toContain('over@example.com');
+  });
+
+  it('has at most 16 MiB', async () => {
+    const full = (bytes: number) => {
+      const empty = Buffer.from(JSON.stringify(user('acme', 'big@example.com', { name: '' })));
+      return JSON.stringify(user('acme', 'big@example.com', { name: 'x'.repeat(bytes - empty.length) }));
+    };
+    const limit = 16 * 1024 * 1024;
+    expect(await send([full(limit)])).toMatchObject({ accepted: 1 });
+    expect(await failureOf(send([full(limit + 1)]))).toMatchObject({ kind: 'invalid_argument', field: 'lines' });
+  });
+
+  it('is stored, or answered as a race to be sent again, when the same comes twice at once', async () => {
+    for (let round = 0; round < 3; round++) {
+      const people = Array.from({ length: 20 }, (_, i) => user('acme', `race${round}-${i}@example.com`, { name: 'X' }));
+      const outcomes = await Promise.all([failureOf(send(people)), failureOf(send(people.toReversed()))]);
+      expect(['aborted', undefined]).toEqual(expect.arrayContaining(outcomes.map((outcome) => outcome?.kind)));
+      expect(outcomes).toContain(undefined);
+      expect(await send(people)).toEqual({ accepted: 0, unchanged: 20, errors: [] });
+    }
+  });
+});
+
+describe('the people of an imported project', () => {
+  const roles = async (tenant: string, id: string) =>
+    (
+      await world.rows<{ role: string }>(
+        `select email || ' ' || role as role from auth.project_roles join auth.users using (organization, user_id)
+          where organization = $1 and project_id = $2
+        union all select email || ' creator' from auth.projects p join auth.users u on (u.organization, u.user_id) = (p.organization, p.created_by)
+          where p.organization = $1 and project_id = $2 order by 1`,
+        [tenant, id],
+      )
+    ).map(({ role }) => role);
+  const lead = { email: ANN, role: 'lead' };
+
+  it('are those that are named, in that organization alone', async () => {
+    await world.load([
+      project('acme', ALPHA, { created_by: BOB, members: [lead, { email: BOB }, { email: ANN.toUpperCase(), role: 'member' }] }),
+    ]);
+    expect(await roles('acme', ALPHA)).toEqual([`${ANN} lead`, `${ANN} member`, `${BOB} creator`, `${BOB} member`]);
+    expect(await roles('globex', ALPHA)).toEqual([]);
+  });
+
+  it('are unchanged the second time, in whatever order', async () => {
+    const record = project('acme', ALPHA, { created_by: ANN, members: [lead, { email: BOB, role: 'member' }] });
+    await world.load([record]);
+    const again = { ...record, members: [{ email: BOB.toUpperCase() }, lead] };
+    expect(await world.tryLoad([record, again])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
+  });
+
+  it('are whole: who is not named any more is out, absent or null means nobody', async () => {
+    const record = project('acme', ALPHA, { created_by: ANN, members: [lead] });
+    for (const change of [{ created_by: null, members: null }, {}]) {
+      await world.load([record]);
+      expect(await roles('acme', ALPHA)).toEqual([`${ANN} creator`, `${ANN} lead`]);
+      await world.load([project('acme', ALPHA, change)]);
+      expect(await roles('acme', ALPHA)).toEqual([]);
+    }
+  });
+
+  it('are those of the later line', async () => {
+    await world.load([
+      project('acme', BETA, { members: [lead] }),
+      project('acme', BETA.toUpperCase(), { members: [{ email: BOB }] }),
+    ]);
+    expect(await roles('acme', BETA)).toEqual([`${BOB} member`]);
+  });
+
+  it('may be disabled', async () => {
+    const setDisabled = async (disabled: boolean) =>
+      world.operator.auth.setUserDisabled({ email: BOB, disabled }, await world.operate('acme'));
+    await setDisabled(true);
+    await world.load([project('acme', BETA, { created_by: BOB, members: [{ email: BOB, role: 'lead' }] })]);
+    expect(await roles('acme', BETA)).toEqual([`${BOB} creator`, `${BOB} lead`]);
+    await setDisabled(false);
+  });
+
+  const NOBODY = 'must be the e-mail of a user of this organization';
+  it.each<[string, string, object]>([
+    ['created_by', NOBODY, { created_by: 'nobody@example.com' }],
+    ['created_by', NOBODY, { created_by: 'globex@example.com' }],
+    ['members[1].email', NOBODY, { members: [lead, { email: 'globex@example.com' }] }],
+    ['members[1].email', 'must not repeat with the same role', { members: [lead, { email: ANN.toUpperCase(), role: 'lead' }] }],
+    ['members[1].email', 'must be an e-mail address of 3 to 254 characters', { members: [lead, { email: 'x' }] }],
+    ['members[0].role', 'must be one of lead, member', { members: [{ email: ANN, role: 'owner' }] }],
+    ['members[0].since', 'is not a known property', { members: [{ email: ANN, since: '2025' }] }],
+    ['id', 'must be a UUID', { id: 'alpha' }],
+    ['organization', 'must be an organization that exists', { organization: 'nowhere' }],
+  ])('are refused with a bad %s: %s', async (field, reason, change) => {
+    await world.load([user('globex', 'globex@example.com'), project('acme', BETA, { created_by: ANN })]);
+    const tables = () =>
+      Promise.all(['projects', 'project_roles'].map((table) => world.rows(`select * from auth.${table} order by 1, 2, 3`)));
+    const before = await tables();
+    expect((await world.tryLoad([{ ...project('acme', BETA), ...change }])).refused).toEqual([`1: ${field}: ${reason}`]);
+    expect(await tables()).toEqual(before);
+  });
+});
+
+it('counts what two organizations load in one file', async () => {
+  const records = TENANTS.flatMap((tenant) => [
+    user(tenant, 'mixed@example.com'),
+    project(tenant, ALPHA, { created_by: 'mixed@example.com' }),
+  ]);
+  expect(await world.tryLoad(records)).toEqual({ accepted: 4, unchanged: 0, refused: [] });
+  expect(await world.tryLoad(records)).toEqual({ accepted: 0, unchanged: 4, refused: [] });
+});

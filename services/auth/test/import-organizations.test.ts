@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import { organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld();
+});
+afterAll(() => world?.close());
+
+const stored = async (id: string) => {
+  const { organizations } = await world.operator.auth.listOrganizations({}, await world.operate());
+  return organizations.find(({ organizationId }) => organizationId === id);
+};
+/** Loads one line and says what became of it. */
+async function outcomeOf(record: object): Promise<string> {
+  const { accepted, unchanged, refused } = await world.tryLoad([record]);
+  return refused[0] ?? (accepted === 1 ? 'accepted' : unchanged === 1 ? 'unchanged' : 'neither');
+}
+const FULL = {
+  name: 'Acme',
+  write_surface: true,
+  anonymize_interviewees: true,
+  allowed_fields: ['summary', 'cost'],
+  rate_limit: { requests: 1, period_seconds: 2 },
+  tool_rate_limit: { requests: 3, period_seconds: 4 },
+};
+const SHOWN = {
+  name: 'Acme',
+  writeSurface: true,
+  anonymizeInterviewees: true,
+  allowedFields: { default: false, fields: ['summary', 'cost'] },
+  rateLimit: { requests: 1, periodSeconds: 2 },
+  toolRateLimit: { requests: 3, periodSeconds: 4 },
+};
+
+describe('an imported organization', () => {
+  it('has the defaults where nothing is said', async () => {
+    expect(await outcomeOf({ type: 'organization', id: 'bare' })).toBe('accepted');
+    expect(await stored('bare')).toEqual({
+      organizationId: 'bare',
+      name: '',
+      writeSurface: false,
+      anonymizeInterviewees: false,
+      allowedFields: { default: true, fields: DEFAULT_ALLOWED_FIELDS },
+      rateLimit: { requests: 600, periodSeconds: 60 },
+      toolRateLimit: { requests: 120, periodSeconds: 60 },
+      createdAt: expect.any(Date),
+    });
+  });
+
+  it('has what is said, and is unchanged the second time', async () => {
+    expect(await outcomeOf(organization('acme', FULL))).toBe('accepted');
+    const first = await stored('acme');
+    expect(first).toMatchObject(SHOWN);
+    expect(await outcomeOf(organization('acme', FULL))).toBe('unchanged');
+    expect(await stored('acme')).toEqual(first);
+  });
+
+  it('keeps what is absent', async () => {
+    await world.load([organization('keeps', FULL)]);
+    expect(await outcomeOf({ type: 'organization', id: 'keeps' })).toBe('unchanged');
+    expect(await stored('keeps')).toMatchObject(SHOWN);
+    for (const [change, shown] of [
+      [{ name: 'New' }, { name: 'New' }],
+      [{ write_surface: false }, { writeSurface: false }],
+      [{ anonymize_interviewees: false }, { anonymizeInterviewees: false }],
+      [{ allowed_fields: [] }, { allowedFields: { default: false, fields: [] } }],
+      [{ rate_limit: { requests: 9, period_seconds: 9 } }, { rateLimit: { requests: 9, periodSeconds: 9 } }],
+      [{ tool_rate_limit: { requests: 8, period_seconds: 8 } }, { toolRateLimit: { requests: 8, periodSeconds: 8 } }],
+    ]) {
+      const before = await stored('keeps');
+      expect(await outcomeOf({ type: 'organization', id: 'keeps', ...change })).toBe('accepted');
+      expect(await stored('keeps')).toEqual({ ...before, ...shown });
+    }
+  });
+
+  it('goes back to the default fields by null, and keeps a list in one order', async () => {
+    const fieldsAfter = async (allowed_fields: string[] | null) => {
+      await world.load([organization('fields', { allowed_fields })]);
+      return (await stored('fields'))!.allowedFields;
+    };
+    expect(await fieldsAfter([...ALLOWED_FIELDS].toReversed())).toEqual({ default: false, fields: ALLOWED_FIELDS });
+    expect(await fieldsAfter(['cost', 'summary', 'cost'])).toEqual({ default: false, fields: ['summary', 'cost'] });
+    expect(await outcomeOf(organization('fields', { allowed_fields: ['summary', 'cost'] }))).toBe('unchanged');
+    expect(await fieldsAfter(null)).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
+  });
+
+  it('is what the later line says', async () => {
+    const lines = [organization('twice', { name: 'First', write_surface: true }), organization('twice', { name: 'Second' })];
+    expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
+    expect(await stored('twice')).toMatchObject({ name: 'Second', writeSurface: true });
+  });
+
+  it('leaves every other organization alone', async () => {
+    const before = await stored('acme');
+    await world.load([organization('globex', { name: 'Globex', write_surface: false })]);
+    expect(await stored('acme')).toEqual(before);
+  });
+});
+
+const TEXT_200 = 'must have 1 to 200 characters';
+const ID = 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"';
+describe('a line of an organization', () => {
+  it.each<[object]>([
+    [{ id: 'a' }],
+    [{ id: '0-9' }],
+    [{ id: 'a'.repeat(40) }],
+    [{ name: 'x' }],
+    [{ name: '😀'.repeat(200) }],
+    [{ rate_limit: { requests: 1, period_seconds: 1 } }],
+    [{ rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
+    [{ tool_rate_limit: { requests: 1, period_seconds: 1 } }],
+    [{ tool_rate_limit: { requests: 1_000_000_000, period_seconds: 86_400 } }],
+    [{ allowed_fields: [...ALLOWED_FIELDS] }],
+  ])('is taken at the limit: %j', async (change) => {
+    expect(await outcomeOf({ type: 'organization', id: 'limits', ...change })).toBe('accepted');
+  });
+
+  it.each<[string, string, object]>([
+    ['id', ID, { id: '' }],
+    ['id', ID, { id: 'A' }],
+    ['id', ID, { id: '-a' }],
+    ['id', ID, { id: '*' }],
+    ['id', ID, { id: 'a'.repeat(41) }],
+    ['id', ID, { id: 7 }],
+    ['name', TEXT_200, { name: '' }],
+    ['name', TEXT_200, { name: '😀'.repeat(201) }],
+    ['name', 'must be text', { name: 7 }],
+    ['name', 'must not contain the NUL character', { name: 'a\u0000b' }],
+    ['name', 'must not contain a lone surrogate', { name: 'a\ud800b' }],
+    ['write_surface', 'must be true or false', { write_surface: 'on' }],
+    ['anonymize_interviewees', 'must be true or false', { anonymize_interviewees: 1 }],
+    ['allowed_fields', 'must be a list', { allowed_fields: 'summary' }],
+    ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
+    ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
+    ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],
+    ['rate_limit.requests', 'must be at least 1', { rate_limit: { requests: 0, period_seconds: 60 } }],
+    ['rate_limit.requests', 'must be at most 1000000000', { rate_limit: { requests: 1_000_000_001, period_seconds: 60 } }],
+    ['rate_limit.requests', 'must be a whole number', { rate_limit: { requests: 1.5, period_seconds: 60 } }],
+    ['rate_limit.period_seconds', 'must be at least 1', { rate_limit: { requests: 1, period_seconds: 0 } }],
+    ['tool_rate_limit.period_seconds', 'must be at most 86400', { tool_rate_limit: { requests: 1, period_seconds: 86_401 } }],
+    ['tool_rate_limit.unit', 'is not a known property', { tool_rate_limit: { requests: 1, period_seconds: 1, unit: 's' } }],
+    ['organization', 'is not a known property', { organization: 'bad' }],
+    ['Name', 'is not a known property', { Name: 'x' }],
+  ])('is refused with a bad %s: %s', async (field, reason, change) => {
+    const before = await world.rows('select * from auth.organizations order by 1');
+    const record = { type: 'organization', id: 'bad', write_surface: true, ...change };
+    expect(await outcomeOf(record)).toBe(`1: ${field}: ${reason}`);
+    expect(await world.rows('select * from auth.organizations order by 1')).toEqual(before);
+  });
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyPassword } from '../src/domain/password.ts';
+import { ANN, organization, startAuthWorld, TENANTS, user, type AuthWorld } from './_fixtures.ts';
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(TENANTS.map((id) => organization(id)));
+});
+afterAll(() => world?.close());
+
+const stored = async (email: string, tenant = 'acme') =>
+  (await world.operator.auth.listUsers({}, await world.operate(tenant))).users.find((each) => each.email === email);
+const hashOf = async (email: string, tenant = 'acme') => {
+  const [row] = await world.rows<{ hash: string }>(
+    'select password_hash as hash from auth.users where organization = $1 and email = $2',
+    [tenant, email],
+  );
+  return row!.hash;
+};
+async function outcomeOf(record: object): Promise<string> {
+  const { accepted, unchanged, refused } = await world.tryLoad([record]);
+  return refused[0] ?? (accepted === 1 ? 'accepted' : unchanged === 1 ? 'unchanged' : 'neither');
+}
+const FIRST = 'the first password';
+const SECOND = 'the second password';
+
+describe('an imported user', () => {
+  it('has what is said, and is unchanged the second time', async () => {
+    const ann = user('acme', ANN, { name: 'Ann', password: FIRST });
+    expect(await outcomeOf(ann)).toBe('accepted');
+    const first = await stored(ANN);
+    expect(first).toMatchObject({ email: ANN, name: 'Ann', hasPassword: true, disabled: false });
+    expect(await outcomeOf(ann)).toBe('unchanged');
+    expect(await stored(ANN)).toEqual(first);
+  });
+
+  it('needs nothing but an e-mail', async () => {
+    expect(await outcomeOf({ type: 'user', organization: 'acme', email: 'bare@example.com' })).toBe('accepted');
+    expect(await stored('bare@example.com')).toMatchObject({ name: '', hasPassword: false });
+  });
+
+  it('keeps what is absent, and loses what is null', async () => {
+    const email = 'keeps@example.com';
+    const record = { type: 'user', organization: 'acme', email };
+    await world.load([{ ...record, name: 'Keeps', password: FIRST }]);
+    const before = await stored(email);
+    expect(await outcomeOf(record)).toBe('unchanged');
+    expect(await outcomeOf({ ...record, password: null })).toBe('unchanged');
+    expect(await stored(email)).toEqual(before);
+    expect(await outcomeOf({ ...record, name: null })).toBe('accepted');
+    expect(await stored(email)).toEqual({ ...before, name: '' });
+    expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
+  });
+
+  it('is found by an e-mail in any case and form, and then has it as it is written now', async () => {
+    await world.load([user('acme', 'Café@example.com')]);
+    const before = await stored('Café@example.com');
+    expect(await outcomeOf(user('acme', 'CAFE\u0301@EXAMPLE.com', { name: before!.name }))).toBe('accepted');
+    expect(await stored('CAFE\u0301@EXAMPLE.com')).toEqual({ ...before, email: 'CAFE\u0301@EXAMPLE.com' });
+    expect(await stored('Café@example.com')).toBeUndefined();
+  });
+
+  it('is another person in the other organization', async () => {
+    await world.load(TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} password` })));
+    const ids = new Set<string>();
+    for (const tenant of TENANTS) {
+      const found = await stored('both@example.com', tenant);
+      expect(found!.name).toBe(tenant);
+      ids.add(found!.userId);
+      expect(await verifyPassword(`${tenant} password`, await hashOf('both@example.com', tenant))).toBe(true);
+    }
+    expect(ids.size).toBe(2);
+  });
+
+  it('is what the later line says', async () => {
+    const lines = [user('acme', 'later@example.com', { name: 'First' }), user('acme', 'LATER@example.com', { name: 'Second' })];
+    expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
+    expect(await stored('LATER@example.com')).toMatchObject({ name: 'Second' });
+  });
+
+  it('stays disabled', async () => {
+    await world.load([user('acme', 'off@example.com')]);
+    await world.operator.auth.setUserDisabled({ email: 'off@example.com', disabled: true }, await world.operate('acme'));
+    expect(await outcomeOf(user('acme', 'off@example.com', { name: 'Changed', password: FIRST }))).toBe('accepted');
+    expect(await stored('off@example.com')).toMatchObject({ name: 'Changed', disabled: true });
+  });
+});
+
+describe('an imported password', () => {
+  it('is set where there is none, and never replaces one', async () => {
+    const email = 'none@example.com';
+    await world.load([user('acme', email)]);
+    expect(await outcomeOf(user('acme', email, { password: FIRST }))).toBe('accepted');
+    const hash = await hashOf(email);
+    expect(await verifyPassword(FIRST, hash)).toBe(true);
+    expect(await outcomeOf(user('acme', email, { password: SECOND }))).toBe('unchanged');
+    expect(await outcomeOf(user('acme', email, { password: SECOND, name: 'New' }))).toBe('accepted');
+    expect(await hashOf(email)).toBe(hash);
+  });
+
+  it('is the first one of a file: after that line there is one', async () => {
+    const email = 'file@example.com';
+    await world.load([
+      user('acme', email),
+      user('acme', email.toUpperCase(), { password: FIRST }),
+      user('acme', email, { password: SECOND }),
+      user('globex', email, { password: SECOND }),
+    ]);
+    expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
+    expect(await verifyPassword(SECOND, await hashOf(email, 'globex'))).toBe(true);
+  });
+
+  it('set by an operator is not replaced either', async () => {
+    const email = 'operator@example.com';
+    await world.operator.auth.createUser({ email, name: 'X', password: FIRST }, await world.operate('acme'));
+    await world.load([user('acme', email, { password: SECOND })]);
+    expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
+  });
+});
+
+describe('a line of a user', () => {
+  const EMAIL = 'must be an e-mail address of 3 to 254 characters';
+  const PASSWORD = 'must have 8 to 200 characters';
+
+  it.each<[object]>([
+    [{ email: 'a@b' }],
+    [{ email: `${'😀'.repeat(252)}@b` }],
+    [{ password: '12345678' }],
+    [{ password: '😀'.repeat(200) }],
+  ])('is taken at the limit: %j', async (change) => {
+    expect(
+      await outcomeOf({ type: 'user', organization: 'acme', email: 'limit@example.com', name: 'x', ...change }),
+    ).not.toContain(':');
+  });
+
+  it.each<[string, string, object]>([
+    ['email', EMAIL, { email: '' }],
+    ['email', EMAIL, { email: '@b' }],
+    ['email', EMAIL, { email: 'a b@c' }],
+    ['email', EMAIL, { email: `${'😀'.repeat(253)}@b` }],
+    ['email', 'must not contain the NUL character', { email: 'a\u0000@b' }],
+    ['email', 'must not contain a lone surrogate', { email: 'a\udc00@b' }],
+    ['email', 'is required', { email: undefined }],
+    ['email', 'must be text', { email: null }],
+    ['name', 'must be text', { name: ['x'] }],
+    ['name', 'must not contain the NUL character', { name: '\u0000' }],
+    ['name', 'must not contain a lone surrogate', { name: 'x\ud83d' }],
+    ['password', PASSWORD, { password: '1234567' }],
+    ['password', PASSWORD, { password: '😀'.repeat(201) }],
+    ['password', PASSWORD, { password: '' }],
+    ['password', 'must not contain the NUL character', { password: '12345678\u0000' }],
+    ['disabled', 'is not a known property', { disabled: false }],
+    ['id', 'is not a known property', { id: 'x' }],
+    ['organization', 'must be an organization that exists', { organization: 'nowhere' }],
+    ['organization', 'is required', { organization: undefined }],
+  ])('is refused with a bad %s: %s', async (field, reason, change) => {
+    const before = await world.rows('select * from auth.users order by 1, 2');
+    const record = { type: 'user', organization: 'acme', email: 'bad@example.com', name: 'x', password: FIRST, ...change };
+    expect(await outcomeOf(record)).toBe(`1: ${field}: ${reason}`);
+    expect(await world.rows('select * from auth.users order by 1, 2')).toEqual(before);
+  });
+});

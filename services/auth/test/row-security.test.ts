@@ -1,0 +1,167 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { ALPHA, ANN, PEOPLE_AND_PROJECTS, serviceUrl, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
+
+/** Every table of auth that is behind the second wall; `catalog.test.ts` finds one that is not. */
+const TABLES = ['api_keys', 'audit', 'organizations', 'project_roles', 'projects', 'users'] as const;
+/** What the service's role may do nothing to but add, in whatever organization. */
+const APPEND_ONLY = 'audit';
+const DENIED = { code: '42501' };
+
+let world: AuthWorld;
+let before: unknown;
+/** The service's role on a connection of its own, in a transaction that is rolled back. */
+let service: Client;
+
+const snapshot = () =>
+  Promise.all(
+    TABLES.map((table) => world.rows(`select md5(string_agg(t::text, '|' order by t::text)) as hash from auth.${table} t`)),
+  );
+
+beforeAll(async () => {
+  world = await startAuthWorld(PEOPLE_AND_PROJECTS);
+  for (const tenant of TENANTS) {
+    await world.createKey(tenant);
+    const member = { projectId: ALPHA, email: ANN, role: ProjectRole.PROJECT_ROLE_LEAD };
+    await world.operator.auth.addMember(member, await world.operate(tenant));
+  }
+  const found = await world.rows(
+    `select c.relname as table from pg_class c where relrowsecurity and relnamespace = 'auth'::regnamespace order by 1`,
+  );
+  expect(found.map((row) => row['table'])).toEqual(TABLES);
+  before = await snapshot();
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  service = new Client({ connectionString: serviceUrl(world.databaseUrl) });
+  await service.connect();
+});
+afterEach(async () => {
+  await service.end();
+});
+
+/** In a transaction of a tenant; undefined: none was ever set. */
+async function as<T>(tenant: string | undefined, work: () => Promise<T>): Promise<T> {
+  await service.query('begin');
+  try {
+    if (tenant !== undefined) await service.query(`select set_config('app.organization_id', $1, true)`, [tenant]);
+    return await work();
+  } finally {
+    await service.query('rollback');
+  }
+}
+const organizationsIn = async (table: string) =>
+  (await service.query(`select distinct organization from auth.${table} order by 1`)).rows.map(
+    ({ organization }) => organization as string,
+  );
+/** A statement's count of rows, or its SQLSTATE. */
+const outcomeOf = (text: string, values: unknown[] = []) =>
+  service.query(text, values).then(
+    ({ rowCount }) => rowCount,
+    ({ code }: { code: string }) => code,
+  );
+
+describe.each(TABLES)('auth.%s', (table) => {
+  it('has rows of both organizations to be kept apart', async () => {
+    const rows = await world.rows<{ organization: string }>(`select distinct organization from auth.${table} order by 1`);
+    expect(rows.map(({ organization }) => organization).filter((id) => id !== '*')).toEqual(TENANTS);
+  });
+
+  it.each([undefined, '', 'nowhere', 'Acme', 'acme '])('shows no row to the tenant %j', async (tenant) => {
+    expect(await as(tenant, () => organizationsIn(table))).toEqual([]);
+  });
+
+  it('shows a tenant its own rows, whatever it asks for', async () => {
+    for (const tenant of TENANTS) {
+      expect(await as(tenant, () => organizationsIn(table))).toEqual([tenant]);
+      const other = TENANTS.find((id) => id !== tenant);
+      expect(await as(tenant, () => outcomeOf(`select 1 from auth.${table} where organization = $1`, [other]))).toBe(0);
+    }
+  });
+
+  it("lets nobody touch another's rows", async () => {
+    for (const tenant of [undefined, '', 'acme', '*']) {
+      for (const statement of [
+        `update auth.${table} set organization = organization where organization = 'globex'`,
+        `delete from auth.${table} where organization = 'globex'`,
+      ]) {
+        expect(await as(tenant, () => outcomeOf(statement)), `${tenant}: ${statement}`).toBe(
+          table === APPEND_ONLY ? DENIED.code : 0,
+        );
+      }
+      if (table !== APPEND_ONLY) {
+        // The lock of a row is a way to touch it.
+        const locked = await as(tenant, () => outcomeOf(`select 1 from auth.${table} where organization = 'globex' for update`));
+        expect(locked, `${tenant}: for update`).toBe(0);
+      }
+    }
+  });
+
+  it("lets nobody add a row to another's, nor move one there", async () => {
+    const columns = await world.rows<{ name: string }>(
+      `select column_name as name from information_schema.columns where table_schema = 'auth' and table_name = $1 and is_identity = 'NO'`,
+      [table],
+    );
+    const list = columns.map(({ name }) => name).join(', ');
+    const [row] = await world.rows<{ json: object }>(
+      `select to_json(t) as json from auth.${table} t where organization = 'globex' limit 1`,
+    );
+    const copy = `insert into auth.${table} (${list}) select ${list} from json_populate_record(null::auth.${table}, $1)`;
+    for (const tenant of [undefined, '', 'acme', ...(table === APPEND_ONLY ? [] : ['*'])]) {
+      expect(await as(tenant, () => outcomeOf(copy, [JSON.stringify(row!.json)])), String(tenant)).toBe(DENIED.code);
+    }
+    expect(await as('acme', () => outcomeOf(`update auth.${table} set organization = 'globex'`))).toBe(DENIED.code);
+    // The same row is no stranger to its own organization.
+    const own = await as('globex', () => outcomeOf(copy, [JSON.stringify(row!.json)]));
+    expect(own).toBe(table === APPEND_ONLY ? 1 : '23505');
+  });
+
+  it('can not be emptied, changed or opened', async () => {
+    for (const statement of [
+      `truncate auth.${table} cascade`,
+      `alter table auth.${table} disable row level security`,
+      `alter table auth.${table} no force row level security`,
+      `create policy open on auth.${table} using (true)`,
+      `drop policy tenant on auth.${table}`,
+      `drop table auth.${table}`,
+    ]) {
+      expect(await as('acme', () => outcomeOf(statement)), statement).toBe(DENIED.code);
+    }
+  });
+});
+
+describe('above tenants', () => {
+  it('organizations and the audit trail are read, and nothing else', async () => {
+    const seen = await as('*', async () => {
+      const rows: Record<string, string[]> = {};
+      for (const table of TABLES) rows[table] = await organizationsIn(table);
+      return rows;
+    });
+    expect(seen).toEqual({ api_keys: [], audit: TENANTS, organizations: TENANTS, project_roles: [], projects: [], users: [] });
+  });
+});
+
+describe('the tenant of a connection', () => {
+  it('ends with its transaction', async () => {
+    await as('acme', () => organizationsIn('users'));
+    expect(await organizationsIn('users')).toEqual([]);
+  });
+
+  it('is not taken from a view, a function or a search path of their own making', async () => {
+    for (const statement of [
+      'create function auth.mine() returns int language sql as $$ select 1 $$',
+      'create view auth.everybody as select * from auth.users',
+      'create schema mine',
+      'create table public.mine (id int)',
+      'set role postgres',
+      'set session authorization postgres',
+    ]) {
+      expect(await as('acme', () => outcomeOf(statement)), statement).toBe(DENIED.code);
+    }
+  });
+});
+
+it('changed nothing in all of this', async () => {
+  expect(await snapshot()).toEqual(before);
+});

@@ -1,0 +1,115 @@
+import type { EraseRequest } from '@crs/proto/crs/erasures/v1/erasures';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { shownName, startAnother } from './_clients.ts';
+import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
+
+const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets'];
+
+let world: World;
+let database: Session;
+let key: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  database = await openSession(world.databaseUrl);
+  await world.load([...tenant('acme', { anonymize_interviewees: true }), ...tenant('globex')]);
+  key = await world.createKey('acme');
+  await store('globex');
+});
+afterAll(async () => {
+  await database?.close();
+  await world?.close();
+});
+beforeEach(() => store('acme'));
+
+const call = (organization: string, n: number) =>
+  callLine(organization, `call-${n}`, {
+    created_at: `2025-03-0${1 + (n % 3)}T10:00:00Z`,
+    project_id: n % 2 === 0 ? PROJECT : null,
+    conducted_by: n % 2 === 0 ? 'ann@crs.example' : 'bob@crs.example',
+    expert: { name: 'Eva Muster' },
+    transcript: 'words',
+    notes: ['ann', 'bob'].map((name) => ({ email: `${name}@crs.example`, text: 'x' })),
+  });
+const store = (organization: string) =>
+  sendBatch(
+    world,
+    organization,
+    [1, 2, 3, 4, 5].map((n) => call(organization, n)),
+  );
+
+async function erase(target: EraseRequest['target']): Promise<void> {
+  for (const _ of ['once', 'again']) await world.operator.erasers.calls.erase({ target }, await world.operator.operator('acme'));
+}
+
+const count = async (from: string) => (await database.query<{ n: number }>(`select count(*)::int as n from calls.${from}`))[0]!.n;
+const rollup = () =>
+  database.query(`select day::text, calls from calls.call_days where organization = 'acme' and calls > 0 order by 1`);
+
+describe('erasing', () => {
+  it('a project takes its calls, all that hangs on them, and their share of the rollup', async () => {
+    await erase({ $case: 'projectId', value: PROJECT });
+    const calls = await database.query(`select call_id as id from calls.calls where organization = 'acme' order by 1`);
+    expect(calls).toEqual([{ id: 'call-1' }, { id: 'call-3' }, { id: 'call-5' }]);
+    expect(await count(`transcripts where organization = 'acme'`)).toBe(3);
+    expect(await count(`notes where organization = 'acme'`)).toBe(6);
+    expect(await rollup()).toEqual([
+      { day: '2025-03-01', calls: 1 },
+      { day: '2025-03-02', calls: 1 },
+      { day: '2025-03-03', calls: 1 },
+    ]);
+  });
+
+  it('a user takes their notes alone; their calls stay, unchanged for REST, without them', async () => {
+    const rows = () =>
+      database.query<{ id: string; updated_at: Date }>(
+        `select call_id as id, updated_at from calls.calls where organization = 'acme' order by 1`,
+      );
+    const before = await rows();
+    const [user] = await database.query<{ id: string }>(
+      `select user_id as id from auth.users where organization = 'acme' and email = 'ann@crs.example'`,
+    );
+    await erase({ $case: 'userId', value: user!.id });
+    expect(await rows()).toEqual(before);
+    expect(await count(`notes where organization = 'acme'`)).toBe(5);
+    expect(await count(`notes where user_id = '${user!.id}'`)).toBe(0);
+    expect(await count(`calls where organization = 'acme' and conducted_by is null`)).toBe(2);
+    expect(await count(`calls where organization = 'acme' and conducted_by is not null`)).toBe(3);
+  });
+
+  it('an organization takes everything of it and nothing of another', async () => {
+    const left = async () => {
+      const counts: Record<string, unknown> = {};
+      for (const table of TABLES) {
+        counts[table] = await database.query(`select organization, count(*)::int from calls.${table} group by 1 order by 1`);
+      }
+      return counts;
+    };
+    const before = await left();
+    await erase({ $case: 'organization', value: true });
+    const ofOthers = Object.entries(before).map(([table, rows]) => [
+      table,
+      (rows as { organization: string }[]).filter((it) => it.organization !== 'acme'),
+    ]);
+    expect(await left()).toEqual(Object.fromEntries(ofOthers));
+  });
+
+  it('an organization takes its anonymized names: one that is made anew has new ones, the same by every instance', async () => {
+    const detail = async () => (await world.rest('/v1/calls/call-1', { key })).json.interviewee.name as string;
+    const before = await detail();
+    expect(before).toMatch(/^Expert /);
+    await erase({ $case: 'organization', value: true });
+    await store('acme');
+    const after = await detail();
+    expect(after).toMatch(/^Expert /);
+    expect(after).not.toBe(before);
+    const another = await startAnother(world);
+    try {
+      expect(await shownName(world, another.address, key, 'call-1')).toBe(after);
+    } finally {
+      await another.stop();
+    }
+  });
+});

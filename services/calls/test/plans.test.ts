@@ -1,0 +1,114 @@
+import type { Statement } from '@crs/kit/database';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { openSession, type Session } from '@crs/testing/sql';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { getCall } from '../src/store/get-call.ts';
+import { listCalls, listChangedCalls } from '../src/store/list-calls.ts';
+
+/** Of the large organization; the others have a tenth of that each. */
+const DAYS = 100;
+const CALLS_A_DAY = 200;
+const CHANGED = 50;
+
+let created: TestDatabase;
+let session: Session;
+
+beforeAll(async () => {
+  created = await createDatabase(inject('postgresUrl'), inject('template'));
+  session = await openSession(created.url);
+  for (const [organization, calls] of [
+    ['small-1', 20],
+    ['large', CALLS_A_DAY],
+    ['small-2', 20],
+    ['small-3', 20],
+  ]) {
+    await session.query(
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, participants, qa_blocks, has_verbatim, shown_hash, record_hash, summary)
+        select $1, 'call-' || day || '-' || n, 'interview', timestamptz '2025-01-01Z' + make_interval(days => day, mins => n),
+          timestamptz '2025-06-01Z' + make_interval(mins => case when day = 3 and n <= $4 then 60 else 0 end), '[]', '[]', true, '', '', repeat('x', 500)
+        from generate_series(0, $3 - 1) day, generate_series(1, $2::int) n`,
+      [organization, calls, DAYS, CHANGED],
+    );
+  }
+  await session.query(`insert into calls.transcripts select organization, call_id, 'verbatim', 'words', '[]' from calls.calls`);
+  await session.query(
+    `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls group by 1, 2`,
+  );
+  await session.query('analyze calls.calls, calls.transcripts, calls.call_days');
+  await session.query(`set role crs_calls`);
+  await session.query(`set app.organization_id = 'large'`);
+  // What a statement gets that was run often, whatever is asked for then.
+  await session.query('set plan_cache_mode = force_generic_plan');
+});
+afterAll(async () => {
+  await session?.close();
+  await created?.drop();
+});
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+const literal = (value: unknown): string => {
+  if (typeof value === 'number') return String(value);
+  if (value instanceof Date) return `'${value.toISOString()}'`;
+  return Array.isArray(value) ? `array[${value.map(literal).join()}]::text[]` : `'${String(value)}'`;
+};
+
+/** The scans of tables of calls, each with the rows that it read. */
+async function scansOf({ name, text, values = [] }: Statement): Promise<{ type: string; table: string; rows: number }[]> {
+  await session.query(`prepare ${name} as ${text}`);
+  try {
+    const [row] = await session.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `explain (analyze, format json) execute ${name}(${values.map(literal).join()})`,
+    );
+    const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+    return nodes(row!['QUERY PLAN'][0]!.Plan).flatMap((node) => {
+      const { 'Node Type': type, 'Relation Name': table } = node;
+      const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+      return table ? { type, table, rows } : [];
+    });
+  } finally {
+    await session.query(`deallocate ${name}`);
+  }
+}
+
+const at = (day: number, hours = 0) => new Date(Date.UTC(2025, 0, 1 + day, hours));
+const ALL = { start: at(-500), end: at(500) };
+const PARTS_OF_DAYS = { start: at(2, 1), end: at(90, 2) };
+
+describe('the plan of', () => {
+  it.each<[string, Statement, number]>([
+    ['the first page', listCalls('large', ALL, { offset: 0, limit: 50 }), 50],
+    ['the first page of a range within days', listCalls('large', PARTS_OF_DAYS, { offset: 0, limit: 50 }), 50 + 2 * CALLS_A_DAY],
+    ['the second page', listCalls('large', ALL, { offset: 50, limit: 50 }), CALLS_A_DAY + 100],
+    ['a page in the middle', listCalls('large', ALL, { offset: 10_050, limit: 50 }), CALLS_A_DAY + 100],
+    ['the last page', listCalls('large', ALL, { offset: DAYS * CALLS_A_DAY - 20, limit: 50 }), CALLS_A_DAY + 100],
+    [
+      'a deep page of a range within days',
+      listCalls('large', PARTS_OF_DAYS, { offset: 9_000, limit: 50 }),
+      3 * CALLS_A_DAY + 100,
+    ],
+    ['a page past the end', listCalls('large', ALL, { offset: 1_000_000, limit: 50 }), CALLS_A_DAY + 100],
+    [
+      'what changed lately',
+      listChangedCalls('large', ALL, new Date('2025-06-01T00:30:00Z'), { offset: 0, limit: 50 }),
+      2 * CHANGED + 50,
+    ],
+    ['a call', getCall('large', 'call-7-7', ['verbatim', 'redacted']), 1],
+  ])('%s reads by index, and no more than it needs', async (_, statement, needed) => {
+    const scans = await scansOf(statement);
+    const ofCalls = scans.filter(({ table }) => table === 'calls');
+    expect(ofCalls.length).toBeGreaterThan(0);
+    expect(scans.filter(({ type, table }) => type === 'Seq Scan' && ['calls', 'transcripts'].includes(table))).toEqual([]);
+    expect(
+      ofCalls.reduce((sum, { rows }) => sum + rows, 0),
+      JSON.stringify(ofCalls),
+    ).toBeLessThanOrEqual(needed);
+  });
+});

@@ -1,0 +1,181 @@
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+const TENANTS = ['acme', 'globex'] as const;
+const ALPHA = '00000000-0000-4000-8000-00000000000a';
+const BETA = '00000000-0000-4000-8000-00000000000b';
+const ONE = '11111111-0000-4000-8000-000000000001';
+const TWO = '11111111-0000-4000-8000-000000000002';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load(
+    TENANTS.flatMap((organization) => [
+      { type: 'organization', id: organization },
+      ...[ALPHA, BETA].map((id) => ({ type: 'project', organization, id })),
+    ]),
+  );
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  await world.query('truncate entities.entities');
+});
+
+const entity = (organization: string, id: string, more: object = {}) => ({ type: 'entity', organization, project_id: ALPHA, id, ...more });
+const gone = (organization: string, id: string, more: object = {}) => ({ type: 'entity', organization, id, deleted: true, ...more });
+const load = (...lines: object[]) => world.tryLoad(lines);
+const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
+
+/** As they are stored, by id. */
+async function entitiesOf(organization: string): Promise<Record<string, unknown>[]> {
+  const { rows } = await world.query(
+    `select entity_id as id, project_id, name, entity_type, category, competitor_tier, is_competitor, description, overview, domain, created_at
+      from entities.entities where organization = $1 order by 1`,
+    [organization],
+  );
+  return rows;
+}
+
+const FIELDS = {
+  name: 'Box Inc',
+  entity_type: 'company',
+  category: 'Boxes',
+  competitor_tier: 'tier 1',
+  is_competitor: true,
+  description: 'Makes boxes.',
+  overview: '# Boxes\n\nMany.',
+  domain: 'box.example',
+};
+const FULL = entity('acme', ONE, { ...FIELDS, created_at: '2025-01-01T10:00:00.1239+01:00' });
+const STORED = { id: ONE, project_id: ALPHA, ...FIELDS, created_at: new Date('2025-01-01T09:00:00.123Z') };
+const EMPTY = Object.fromEntries(Object.keys(FIELDS).map((field) => [field, null]));
+
+describe('an entity', () => {
+  it('is stored with all of its fields', async () => {
+    expect(await load(FULL)).toEqual(counts(1, 0));
+    expect(await entitiesOf('acme')).toEqual([STORED]);
+    expect(await entitiesOf('globex')).toEqual([]);
+  });
+
+  it('is unchanged the second time, however it is written', async () => {
+    await load(FULL);
+    const again = { ...FULL, id: ONE.toUpperCase(), project_id: ALPHA.toUpperCase(), created_at: '2025-01-01t09:00:00.123z', deleted: false };
+    expect(await load(FULL, again)).toEqual(counts(0, 2));
+    expect(await load({ ...FULL, created_at: null })).toEqual(counts(0, 1));
+  });
+
+  it('is whole: what is absent becomes null, and null is absent', async () => {
+    await load(FULL);
+    expect(await load(entity('acme', ONE))).toEqual(counts(1, 0));
+    expect(await entitiesOf('acme')).toEqual([{ ...EMPTY, id: ONE, project_id: ALPHA, created_at: STORED.created_at }]);
+    expect(await load(entity('acme', ONE, { ...EMPTY, deleted: null }))).toEqual(counts(0, 1));
+  });
+
+  it.each(Object.keys(FIELDS))('changes when %s does', async (field) => {
+    await load(FULL);
+    const value = field === 'is_competitor' ? false : 'other';
+    expect(await load({ ...FULL, [field]: value })).toEqual(counts(1, 0));
+    expect(await entitiesOf('acme')).toEqual([{ ...STORED, [field]: value }]);
+  });
+
+  it('without a time bears that of its first import', async () => {
+    await load(entity('acme', ONE, { name: 'first' }));
+    const [first] = await entitiesOf('acme');
+    await load(entity('acme', ONE, { name: 'second' }));
+    expect(await entitiesOf('acme')).toEqual([{ ...first, name: 'second' }]);
+    expect(Math.abs(+(first!['created_at'] as Date) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('can move to another project', async () => {
+    await load(FULL);
+    expect(await load({ ...FULL, project_id: BETA })).toEqual(counts(1, 0));
+    expect(await entitiesOf('acme')).toEqual([{ ...STORED, project_id: BETA }]);
+  });
+
+  it('given twice in a file ends as the later line', async () => {
+    expect(await load(FULL, entity('acme', ONE, { name: 'later' }), FULL, FULL)).toEqual(counts(3, 1));
+    expect(await entitiesOf('acme')).toEqual([STORED]);
+  });
+
+  it('of the same id in two organizations is two entities', async () => {
+    await load(FULL, { ...FULL, organization: 'globex', name: 'Theirs', project_id: BETA });
+    expect(await entitiesOf('acme')).toEqual([STORED]);
+    expect(await entitiesOf('globex')).toEqual([{ ...STORED, name: 'Theirs', project_id: BETA }]);
+    await load(gone('globex', ONE));
+    expect(await entitiesOf('acme')).toEqual([STORED]);
+    expect(await entitiesOf('globex')).toEqual([]);
+  });
+
+  it('imported by many at once ends as one of them, whole', async () => {
+    const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, description: `variant ${i}` }));
+    await Promise.all(variants.map((each) => load(entity('acme', ONE, each), entity('acme', TWO, each))));
+    const [one, two] = await entitiesOf('acme');
+    expect(new Set([one!['name'], one!['description'], two!['name'], two!['description']]).size).toBe(1);
+  });
+});
+
+describe('a deletion', () => {
+  it('removes the entity, and is unchanged where there is none', async () => {
+    await load(FULL, entity('acme', TWO));
+    expect(await load(gone('acme', ONE), gone('acme', ONE.toUpperCase()))).toEqual(counts(1, 1));
+    expect((await entitiesOf('acme')).map(({ id }) => id)).toEqual([TWO]);
+  });
+
+  it('keeps its place among other lines', async () => {
+    expect(await load(FULL, gone('acme', ONE), entity('acme', ONE, { name: 'again' }), gone('acme', TWO), entity('acme', TWO), gone('acme', TWO))).toEqual(counts(5, 1));
+    expect(await entitiesOf('acme')).toEqual([{ ...EMPTY, id: ONE, project_id: ALPHA, name: 'again', created_at: expect.any(Date) }]);
+  });
+
+  it('needs no project', async () => {
+    await load(FULL);
+    await world.query(`update entities.entities set project_id = $1`, [TWO]);
+    expect(await load(gone('acme', ONE))).toEqual(counts(1, 0));
+  });
+});
+
+describe('what an entity refers to', () => {
+  const NEW = '00000000-0000-4000-8000-00000000000c';
+
+  it('may stand in an earlier line, and counts from there on', async () => {
+    const named = [entity('acme', ONE, { project_id: NEW }), { type: 'project', organization: 'acme', id: NEW }, entity('acme', TWO, { project_id: NEW })];
+    expect(await load(...named)).toEqual({ accepted: 2, unchanged: 0, refused: ['1: project_id: must be a project of this organization'] });
+    expect((await entitiesOf('acme')).map(({ id }) => id)).toEqual([TWO]);
+  });
+
+  it('is of its own organization', async () => {
+    const theirs = '00000000-0000-4000-8000-00000000000d';
+    await world.load([{ type: 'project', organization: 'globex', id: theirs }]);
+    const { refused } = await load(entity('acme', ONE, { project_id: theirs }));
+    expect(refused).toEqual(['1: project_id: must be a project of this organization']);
+  });
+});
+
+describe('is refused by field, with nothing half written', () => {
+  const own = (more: object) => ({ ...FULL, name: 'Changed', ...more });
+  it.each([
+    ['id: is required', own({ id: undefined })],
+    ['id: must be a UUID', own({ id: 'one' })],
+    ['project_id: is required', own({ project_id: undefined })],
+    ['project_id: must be text', own({ project_id: null })],
+    ['project_id: must be a UUID', own({ project_id: `{${ALPHA}}` })],
+    ['project_id: must be a project of this organization', own({ project_id: ONE })],
+    ['name: must be text', own({ name: 7 })],
+    ['name: must not contain the NUL character', own({ name: 'a\0b' })],
+    ['overview: must not contain a lone surrogate', own({ overview: '\udc00' })],
+    ['entity_type: must be text', own({ entity_type: ['company'] })],
+    ['is_competitor: must be true or false', own({ is_competitor: 'yes' })],
+    ['created_at: must be an RFC 3339 date-time with Z or an offset', own({ created_at: 'yesterday' })],
+    ['type_: is not a known property', own({ type_: 'company' })],
+    ['deleted: must be true or false', own({ deleted: 'yes' })],
+    ['name: is not a known property', gone('acme', ONE, { name: 'Box Inc' })],
+    ['id: is required', gone('acme', ONE, { id: undefined })],
+    ['organization: must be an organization that exists', own({ organization: 'nobody' })],
+    ['organization: must be an organization that exists', gone('nobody', ONE)],
+  ])('%s', async (problem, line) => {
+    await load(FULL);
+    expect(await load(line, entity('acme', TWO))).toEqual({ accepted: 1, unchanged: 0, refused: [`1: ${problem}`] });
+    const [first, second, ...rest] = await entitiesOf('acme');
+    expect([first, second!['id'], rest]).toEqual([STORED, TWO, []]);
+  });
+});

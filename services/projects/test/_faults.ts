@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
+import type { ProcessName } from '@crs/testing/processes';
+import { openSession, type Session } from '@crs/testing/sql';
+
+/** Processes, an organization that may create projects, and its key. */
+export interface FaultyWorld extends ProcessWorld {
+  /** Holds locks, as superuser. */
+  locks: Session;
+  key: string;
+}
+
+export const PEOPLE = ['ann', 'bob', 'cid', 'dan'].map((name) => `${name}@acme.example`);
+
+export async function startFaultyWorld(): Promise<FaultyWorld> {
+  const world = await startProcessWorld();
+  const { operator } = world;
+  const locks = await openSession(world.databaseUrl);
+  const { refused } = await world.tryLoad([
+    { type: 'organization', id: 'acme', write_surface: true, rate_limit: { requests: 1_000_000, period_seconds: 60 } },
+    { type: 'billing_office', organization: 'acme', name: 'London', is_default: true },
+    ...PEOPLE.map((email) => ({ type: 'user', organization: 'acme', email, name: email })),
+  ]);
+  if (refused.length > 0) throw new Error(refused.join('; '));
+  const { secret } = await operator.auth.createKey({ label: '', readOnly: false, expiresInSeconds: 0 }, await operator.operator('acme'));
+  return {
+    ...world,
+    locks,
+    key: secret,
+    close: async () => {
+      await locks.close();
+      await world.close();
+    },
+  };
+}
+
+export interface Body {
+  name: string;
+  lead_email: string;
+  member_emails: string[];
+}
+
+/** A body like no other: the name is its own. */
+export function bodyOf(name: string, n = 0): Body {
+  const [lead = '', ...members] = PEOPLE.map((_, i) => PEOPLE[(i + n) % PEOPLE.length]!);
+  return { name, lead_email: lead, member_emails: members.slice(0, 1 + (n % 3)) };
+}
+
+export interface Created {
+  key: string;
+  body: Body;
+  /** What was acknowledged; undefined where nothing was. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  answer: any;
+  replayed: boolean;
+  /** Statuses of the tries, 0 where the connection broke. */
+  tries: number[];
+}
+
+/** Longest that a test's client waits, whatever it is told. */
+const LONGEST_PAUSE_MS = 300;
+
+/** Asks until the project is created, as a client does that doesn't lose heart, or until it is told to. */
+export async function create({ processes, key }: FaultyWorld, idempotencyKey: string, body: Body, giveUp?: AbortSignal): Promise<Created> {
+  const tries: number[] = [];
+  for (;;) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+    const signal = AbortSignal.any([AbortSignal.timeout(15_000), ...(giveUp ? [giveUp] : [])]);
+    try {
+      const response = await fetch(`${processes.api}/v1/projects`, { method: 'POST', headers, body: JSON.stringify(body), signal });
+      const text = await response.text();
+      tries.push(response.status);
+      if (response.status === 201) {
+        return { key: idempotencyKey, body, answer: JSON.parse(text), replayed: response.headers.has('idempotent-replayed'), tries };
+      }
+      const wait = Number(response.headers.get('retry-after')) * 1000;
+      if (!(wait > 0)) throw new Refused(`${response.status} without Retry-After: ${text}`);
+      await sleep(Math.min(wait, LONGEST_PAUSE_MS));
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      if (giveUp?.aborted) return { key: idempotencyKey, body, answer: undefined, replayed: false, tries };
+      tries.push(0);
+      await sleep(50);
+    }
+  }
+}
+
+/** An answer that nobody may try again after. */
+class Refused extends Error {}
+
+/** Where a creation is held. */
+export interface Step {
+  table: string;
+  /** In a statement on the table, or in the commit after it wrote there. */
+  at: 'statement' | 'commit';
+  /** Whose connection to the database waits then. */
+  in: 'auth' | 'projects';
+}
+
+/** Makes commits that wrote to these tables stop where a test says so. */
+export async function prepareHolds({ database }: FaultyWorld, tables: string[]): Promise<void> {
+  await database.query(`create function public.hold() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
+  for (const table of tables) {
+    await database.query(`create constraint trigger hold after insert or update on ${table} deferrable initially deferred
+      for each row execute function public.hold('${table}')`);
+  }
+}
+
+/** Runs `work` while a creation that `begin` starts is known to be held at the step. */
+export async function whileHeld<T>({ database, locks }: FaultyWorld, step: Step, begin: () => T, work: () => Promise<void>): Promise<T> {
+  await locks.query('begin');
+  try {
+    // Nothing that writes gets by, nor, of users, that reads.
+    const mode = step.table === 'auth.users' ? 'access exclusive' : 'share';
+    if (step.at === 'statement') await locks.query(`lock table ${step.table} in ${mode} mode`);
+    else await locks.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [step.table]);
+    const begun = begin();
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
+    const until = Date.now() + 10_000;
+    while ((await database.query(waits, [`crs-${step.in}`])).length === 0) {
+      if (Date.now() > until) throw new Error(`nothing waits at ${step.table}`);
+      await sleep(10);
+    }
+    await work();
+    return begun;
+  } finally {
+    await locks.query('commit');
+  }
+}
+
+/** What a dead owner's lease would do by itself after 15 s. Harmless where the owner lives. */
+export async function expireLeases({ database }: FaultyWorld): Promise<void> {
+  await database.query('update projects.creations set lease_until = now() where answer is null');
+}
+
+/** Kills a process and starts it again. */
+export async function restart(world: FaultyWorld, service: ProcessName): Promise<void> {
+  await world.processes.kill(service);
+  await world.processes.start(service);
+  if (service === 'projects') await expireLeases(world);
+}

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  bodyOf,
+  create,
+  expireLeases,
+  prepareHolds,
+  restart,
+  startFaultyWorld,
+  whileHeld,
+  type Created,
+  type FaultyWorld,
+  type Step,
+} from './_faults.ts';
+
+let world: FaultyWorld;
+/** All that clients asked for. */
+const asked: Created[] = [];
+
+beforeAll(async () => {
+  world = await startFaultyWorld();
+  await prepareHolds(world, ['projects.creations', 'auth.projects', 'projects.projects']);
+});
+afterAll(() => world?.close());
+
+const STEPS: (Step & { does: string })[] = [
+  { does: 'takes its key', table: 'projects.creations', at: 'statement', in: 'projects' },
+  { does: 'has taken its key', table: 'projects.creations', at: 'commit', in: 'projects' },
+  { does: 'looks its people up', table: 'auth.users', at: 'statement', in: 'auth' },
+  { does: 'registers the project', table: 'auth.projects', at: 'statement', in: 'auth' },
+  { does: 'gives the roles', table: 'auth.project_roles', at: 'statement', in: 'auth' },
+  { does: 'has granted', table: 'auth.projects', at: 'commit', in: 'auth' },
+  { does: 'stores the project', table: 'projects.projects', at: 'statement', in: 'projects' },
+  { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', in: 'projects' },
+];
+const CASES = STEPS.flatMap((step) =>
+  (step.in === 'auth' ? (['auth', 'projects', 'api-gateway'] as const) : (['projects', 'api-gateway'] as const)).map((victim) => ({
+    ...step,
+    victim,
+  })),
+);
+
+interface Stored {
+  id: string;
+  creations: number;
+  answer: object;
+  registered: number;
+  roles: string[];
+}
+
+/** What is stored under a name, which is a request's own. */
+async function stored(name: string): Promise<Stored[]> {
+  return world.database.query<Stored>(
+    `select p.project_id as id,
+        (select count(*)::int from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as creations,
+        (select answer from projects.creations c where (c.organization, c.project_id) = (p.organization, p.project_id)) as answer,
+        (select count(*)::int from auth.projects a where (a.organization, a.project_id) = (p.organization, p.project_id)) as registered,
+        array(select u.email || ' ' || r.role from auth.project_roles r join auth.users u using (organization, user_id)
+          where (r.organization, r.project_id) = (p.organization, p.project_id) order by 1) as roles
+      from projects.projects p where organization = 'acme' and name = $1`,
+    [name],
+  );
+}
+
+/** An acknowledged project is there once, whole, and as it was answered; under another's key there is nothing more. */
+async function expectWhole({ key, body, answer }: Created): Promise<void> {
+  const rows = await stored(body.name);
+  const roles = [`${body.lead_email} lead`, ...body.member_emails.map((email) => `${email} member`)].toSorted();
+  expect(rows).toEqual([{ id: answer.project_id, creations: 1, answer: expect.anything(), registered: 1, roles }]);
+  const read = await fetch(`${world.processes.api}/v1/projects/${answer.project_id}`, { headers: { authorization: `Bearer ${world.key}` } });
+  expect(await read.json()).toEqual(answer);
+  expect(await create(world, key, body)).toMatchObject({ answer, replayed: true, tries: [201] });
+}
+
+describe('a project that is asked for until it is acknowledged is created once, whole', () => {
+  it.each(CASES)('though $victim dies while it $does', async ({ victim, ...step }) => {
+    const name = `${step.table} ${step.at} ${victim}`;
+    const asking = await whileHeld(
+      world,
+      step,
+      () => ({ created: create(world, name, bodyOf(name, asked.length)) }),
+      () => world.processes.kill(victim),
+    );
+    await world.processes.start(victim);
+    if (victim === 'projects') await expireLeases(world);
+    const created = await asking.created;
+    asked.push(created);
+    await expectWhole(created);
+    // It did not go by unnoticed, and nobody was told that it is for good.
+    expect(created.tries.length).toBeGreaterThan(1);
+    expect(created.tries.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
+  });
+
+  it('though everything dies while it is stored', async () => {
+    const asking = await whileHeld(
+      world,
+      { table: 'projects.projects', at: 'statement', in: 'projects' },
+      () => ({ created: create(world, 'all', bodyOf('all')) }),
+      async () => {
+        await Promise.all((['auth', 'projects', 'api-gateway', 'rate-limit'] as const).map((each) => world.processes.kill(each)));
+      },
+    );
+    await Promise.all((['rate-limit', 'auth', 'projects', 'api-gateway'] as const).map((each) => world.processes.start(each)));
+    await expireLeases(world);
+    asked.push(await asking.created);
+    await expectWhole(asked.at(-1)!);
+  });
+});
+
+describe('whatever dies when', () => {
+  it('every acknowledged project is there once, and others at most once', { timeout: 60_000 }, async () => {
+    const stop = new AbortController();
+    let sent = 0;
+    const client = async () => {
+      while (!stop.signal.aborted) {
+        const name = `random ${sent++}`;
+        // Every fourth client goes away in the middle of it.
+        const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(Math.random() * 40)) : undefined;
+        asked.push(await create(world, name, bodyOf(name, sent), giveUp));
+      }
+    };
+    const clients = Array.from({ length: 6 }, client);
+    const victims = ['projects', 'auth', 'api-gateway'] as const;
+    const until = Date.now() + 10_000;
+    for (let round = 0; round < victims.length || Date.now() < until; round++) {
+      await sleep(Math.random() * 300);
+      await restart(world, victims[round % victims.length]!);
+    }
+    stop.abort();
+    await Promise.all(clients);
+    const acknowledged = asked.filter(({ answer }) => answer);
+    expect(acknowledged.length).toBeGreaterThan(CASES.length + 10);
+    expect(acknowledged.some(({ tries }) => tries.length > 1)).toBe(true);
+    for (const created of acknowledged) await expectWhole(created);
+    for (const { body } of asked.filter(({ answer }) => !answer)) expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
+  });
+
+  it('no key has two projects, no project is without its answer, its key and its place at auth', async () => {
+    const projects = await world.database.query(
+      `select p.project_id from projects.projects p
+        left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.answer is not null
+        left join auth.projects a on (a.organization, a.project_id) = (p.organization, p.project_id)
+      where c.project_id is null or a.project_id is null`,
+    );
+    expect(projects).toEqual([]);
+    const answers = await world.database.query(
+      `select c.idempotency_key from projects.creations c left join projects.projects p
+        on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.answer is null) <> (p.project_id is null)`,
+    );
+    expect(answers).toEqual([]);
+    const [count] = await world.database.query(`select count(*)::int as all, count(distinct name)::int as names from projects.projects`);
+    expect(count!['all']).toBe(count!['names']);
+  });
+});

@@ -1,0 +1,188 @@
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ALPHA, ANN, BETA, BOB, CID, grantOf, office, project, projectsOf, tenant, TENANTS, user } from './_records.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load(TENANTS.flatMap((id) => tenant(id)));
+  await world.operator.auth.setUserDisabled({ email: CID, disabled: true }, await world.operator.operator('acme'));
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  await world.query('truncate projects.projects cascade');
+  await world.query('delete from auth.projects');
+});
+
+const load = (...lines: object[]) => world.tryLoad(lines);
+const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
+const lead = (email: string) => ({ email, role: 'lead' });
+const member = (email: string) => ({ email, role: 'member' });
+
+const FULL = project('acme', ALPHA, {
+  name: 'Boxes',
+  summary: 'About boxes.',
+  status: 'active',
+  is_archived: true,
+  created_at: '2025-01-01T10:00:00.1239+01:00',
+  created_by: ANN,
+  billing_office_name: 'Paris',
+  members: [lead(ANN), member(BOB)],
+});
+const STORED = {
+  id: ALPHA,
+  name: 'Boxes',
+  summary: 'About boxes.',
+  status: 'active',
+  is_archived: true,
+  created_at: new Date('2025-01-01T09:00:00.123Z'),
+  billing_office_name: 'Paris',
+};
+const EMPTY = { name: null, summary: null, status: null, is_archived: false, billing_office_name: null };
+
+describe('a project', () => {
+  it('is stored with all of its fields, its people at auth', async () => {
+    expect(await load(FULL)).toEqual(counts(1, 0));
+    expect(await projectsOf(world, 'acme')).toEqual([STORED]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
+    expect(await projectsOf(world, 'globex')).toEqual([]);
+    expect(await grantOf(world, 'globex', ALPHA)).toBeUndefined();
+  });
+
+  it('is unchanged the second time, however it is written', async () => {
+    await load(FULL);
+    const again = { ...FULL, id: ALPHA.toUpperCase(), created_at: '2025-01-01t09:00:00.123z', created_by: ANN.toUpperCase(), members: FULL_MEMBERS_TURNED };
+    expect(await load(FULL, again)).toEqual(counts(0, 2));
+  });
+
+  it('is whole: what is absent becomes null, whoever is absent goes', async () => {
+    await load(FULL);
+    expect(await load(project('acme', ALPHA))).toEqual(counts(1, 0));
+    expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, created_at: STORED.created_at }]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [] });
+  });
+
+  it('takes null for absent', async () => {
+    const nulls = { name: null, summary: null, status: null, is_archived: null, created_at: null, created_by: null, billing_office_name: null, members: null, deleted: null };
+    expect(await load(project('acme', ALPHA), project('acme', ALPHA, nulls))).toEqual(counts(1, 1));
+    expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, created_at: expect.any(Date) }]);
+  });
+
+  it('without a time bears that of its first import, until it says another', async () => {
+    const before = Date.now();
+    await load(project('acme', ALPHA, { name: 'first' }));
+    const [first] = await projectsOf(world, 'acme');
+    expect(+(first!['created_at'] as Date)).toBeGreaterThanOrEqual(before - 1_000);
+    await load(project('acme', ALPHA, { name: 'second' }));
+    expect(await projectsOf(world, 'acme')).toEqual([{ ...first, name: 'second' }]);
+    await load(project('acme', ALPHA, { name: 'second', created_at: '2020-01-01T00:00:00Z' }));
+    await load(project('acme', ALPHA, { name: 'third' }));
+    expect(await projectsOf(world, 'acme')).toEqual([{ ...first, name: 'third', created_at: new Date('2020-01-01T00:00:00Z') }]);
+  });
+
+  it('replaces its members; one may be lead and member, and a role is member by default', async () => {
+    await load(project('acme', ALPHA, { members: [lead(ANN), { email: ANN }, { email: BOB, role: null }] }));
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${ANN} lead`, `${ANN} member`, `${BOB} member`] });
+    expect(await load(project('acme', ALPHA, { members: [lead(BOB)] }))).toEqual(counts(1, 0));
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} lead`] });
+  });
+
+  it('may name people who are disabled', async () => {
+    expect(await load(project('acme', ALPHA, { created_by: CID, members: [lead(CID)] }))).toEqual(counts(1, 0));
+  });
+
+  it('given twice in a file ends as the later line', async () => {
+    expect(await load(FULL, project('acme', ALPHA, { name: 'later', members: [member(BOB)] }))).toEqual(counts(2, 0));
+    expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, name: 'later', created_at: STORED.created_at }]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
+  });
+
+  it('of the same id in two organizations is two projects', async () => {
+    await load(FULL, { ...FULL, organization: 'globex', name: 'Theirs', created_by: BOB, members: [] });
+    expect(await projectsOf(world, 'acme')).toEqual([STORED]);
+    expect(await projectsOf(world, 'globex')).toEqual([{ ...STORED, name: 'Theirs' }]);
+    await load(project('globex', ALPHA));
+    expect(await projectsOf(world, 'acme')).toEqual([STORED]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
+  });
+
+  it('imported by many at once ends as one of them, whole', async () => {
+    const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, created_by: i % 2 ? ANN : BOB, members: [lead(i % 2 ? BOB : ANN)] }));
+    await Promise.all(variants.map((each) => load(project('acme', ALPHA, each), project('acme', BETA, each))));
+    const [alpha, beta] = await projectsOf(world, 'acme');
+    expect(alpha!['name']).toBe(beta!['name']);
+    const odd = Number(String(alpha!['name']).at(-1)) % 2 === 1;
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: odd ? ANN : BOB, roles: [`${odd ? BOB : ANN} lead`] });
+  });
+});
+
+const FULL_MEMBERS_TURNED = [member(BOB.toUpperCase()), lead(ANN)];
+
+describe('what a project refers to', () => {
+  it('may stand in an earlier line, and counts from there on', async () => {
+    const lines = [
+      project('acme', ALPHA, { billing_office_name: 'Rome', created_by: 'new@crs.example' }),
+      office('acme', 'Rome'),
+      project('acme', BETA, { billing_office_name: 'Rome', created_by: 'new@crs.example' }),
+      user('acme', 'new@crs.example'),
+      project('acme', ALPHA, { billing_office_name: 'Rome', created_by: 'new@crs.example' }),
+    ];
+    expect(await load(...lines)).toEqual({
+      accepted: 3,
+      unchanged: 0,
+      refused: [
+        '1: billing_office_name: must be a billing office of this organization',
+        '3: created_by: must be the e-mail of a user of this organization',
+      ],
+    });
+    expect((await projectsOf(world, 'acme')).map(({ id }) => id)).toEqual([ALPHA]);
+    expect(await grantOf(world, 'acme', BETA)).toBeUndefined();
+  });
+
+  it('is of its own organization', async () => {
+    await world.load([office('globex', 'Oslo'), user('globex', 'only@globex.example')]);
+    const { refused } = await load(
+      project('acme', ALPHA, { billing_office_name: 'Oslo' }),
+      project('acme', ALPHA, { members: [{ email: 'only@globex.example' }] }),
+    );
+    expect(refused).toEqual([
+      '1: billing_office_name: must be a billing office of this organization',
+      '2: members[0].email: must be the e-mail of a user of this organization',
+    ]);
+  });
+});
+
+describe('is refused by field, with nothing half written', () => {
+  const NOBODY = 'must be the e-mail of a user of this organization';
+  const own = (more: object) => ({ ...FULL, name: 'Changed', members: [lead(BOB)], ...more });
+  it.each([
+    ['id: is required', own({ id: undefined })],
+    ['id: must be a UUID', own({ id: 'alpha' })],
+    ['id: must be a UUID', own({ id: ALPHA.replaceAll('-', '') })],
+    ['name: must be text', own({ name: 7 })],
+    ['name: must not contain the NUL character', own({ name: 'a\0b' })],
+    ['summary: must not contain a lone surrogate', own({ summary: '\udc00' })],
+    ['status: must be text', own({ status: [] })],
+    ['is_archived: must be true or false', own({ is_archived: 'no' })],
+    ['created_at: must be an RFC 3339 date-time with Z or an offset', own({ created_at: '2025-02-30T00:00:00Z' })],
+    ['created_by: must be an e-mail address of 3 to 254 characters', own({ created_by: 'ann' })],
+    [`created_by: ${NOBODY}`, own({ created_by: 'nobody@crs.example' })],
+    ['billing_office_name: must be a billing office of this organization', own({ billing_office_name: 'paris' })],
+    ['members: must be a list', own({ members: ANN })],
+    ['members[1].email: is required', own({ members: [lead(ANN), { role: 'lead' }] })],
+    ['members[0].role: must be one of lead, member', own({ members: [{ email: ANN, role: 'boss' }] })],
+    ['members[0].name: is not a known property', own({ members: [{ email: ANN, name: 'Ann' }] })],
+    [`members[1].email: ${NOBODY}`, own({ members: [lead(ANN), member('nobody@crs.example')] })],
+    ['members[2].email: must not repeat with the same role', own({ members: [lead(ANN), member(ANN), lead(ANN.toUpperCase())] })],
+    ['deleted: must be true or false', own({ deleted: 'yes' })],
+    ['owner: is not a known property', own({ owner: ANN })],
+    ['organization: must be an organization that exists', own({ organization: 'nobody' })],
+  ])('%s', async (problem, line) => {
+    await load(FULL);
+    const grant = await grantOf(world, 'acme', ALPHA);
+    const after = project('acme', BETA, { name: 'After' });
+    expect(await load(line, after)).toEqual({ accepted: 1, unchanged: 0, refused: [`1: ${problem}`] });
+    expect(await projectsOf(world, 'acme')).toEqual([STORED, expect.objectContaining({ id: BETA, name: 'After' })]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual(grant);
+  });
+});

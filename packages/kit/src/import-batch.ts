@@ -21,12 +21,7 @@ export function readBatch<S extends z.ZodType<{ organization: string }>>(
   schema: S,
   organization: string,
 ): { lines: Line<z.output<S>>[]; errors: ImportError[] } {
-  const bytes = request.lines.reduce((sum, line) => sum + line.json.length, 0);
-  if (request.lines.length > MAX_LINES || bytes > MAX_BYTES) {
-    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {
-      field: 'lines',
-    });
-  }
+  checkSize(request);
   const lines: Line<z.output<S>>[] = [];
   const errors: ImportError[] = [];
   for (const { number, json } of request.lines) {
@@ -36,6 +31,14 @@ export function readBatch<S extends z.ZodType<{ organization: string }>>(
     else lines.push({ number, record: result.record });
   }
   return { lines, errors };
+}
+
+/** @throws ServiceError where the batch is too large */
+export function checkSize({ lines }: ImportRecordsRequest): void {
+  const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
+  if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
+    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, { field: 'lines' });
+  }
 }
 
 const WRONG_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be the organization that the batch is sent for' };

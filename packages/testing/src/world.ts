@@ -6,6 +6,7 @@ import { createLogger } from '@crs/kit/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
 import { loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
+import { throughPrism } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
@@ -59,12 +60,13 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
   });
 
   const tryLoad = loader(operator);
+  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await throughPrism(addresses.api) : undefined;
 
   return {
     stack,
     databaseUrl: database.url,
     operator,
-    rest: restClient(`http://${addresses.api}`),
+    rest: prism?.rest ?? restClient(`http://${addresses.api}`),
     log,
     tryLoad,
     load: async (records) => {
@@ -80,6 +82,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     },
     query: (text, values) => admin.query(text, values),
     close: async () => {
+      await prism?.stop();
       await admin.end();
       operator.close();
       await stack.stop();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
-import type { RestResponse } from '@crs/testing/rest';
+import type { Rest, RestResponse } from '@crs/testing/rest';
 import { startWorld, type World } from '@crs/testing/world';
 import { parseNetworks } from '../src/http/address.ts';
 import { sendBytes } from './_answers.ts';
@@ -10,10 +10,13 @@ import { startGateway, startRelay, type Gateway } from './_gateway.ts';
 const CALL = '/v1/calls/call_1';
 
 let world: World;
+let warmKey: string;
 const gateways: Gateway[] = [];
 
 beforeAll(async () => {
   world = await startWorld();
+  [warmKey] = await createOrganization('warm', 1_000, 60);
+  await warmUp(world.rest);
 });
 afterAll(async () => {
   for (const gateway of gateways) await gateway.stop();
@@ -32,7 +35,13 @@ async function createOrganization(id: string, requests: number, seconds: number)
 async function start(settings: Parameters<typeof startGateway>[1]): Promise<Gateway> {
   const gateway = await startGateway(world, settings);
   gateways.push(gateway);
+  await warmUp(gateway.rest);
   return gateway;
+}
+
+/** Has a gateway connect to all services: while it does, it might count by itself. */
+async function warmUp(rest: Rest): Promise<void> {
+  for (let n = 0; n < 2; n++) await rest(CALL, { key: warmKey });
 }
 
 const number = (answer: RestResponse, header: string) => Number(answer.headers.get(header));
@@ -50,153 +59,151 @@ function expectRefused(answer: RestResponse, limit: number, whose: string): void
   expect(Math.abs(number(answer, 'x-ratelimit-reset') - (Date.now() / 1000 + retryAfter))).toBeLessThan(1.5);
 }
 
-describe.concurrent('a rate limit', () => {
-  describe('of an organization', () => {
-    it('admits exactly so many requests, whatever its keys, and again after the reset', async () => {
-      const [one, two] = await createOrganization('small', 5, 3);
-      const [other] = await createOrganization('other', 5, 3);
-      const answers: RestResponse[] = [];
-      for (let n = 0; n < 5; n++) answers.push(await world.rest(CALL, { key: n % 2 ? one : two }));
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-      expect(answers.map(remaining)).toEqual([4, 3, 2, 1, 0]);
-      expect(new Set(answers.map((answer) => number(answer, 'x-ratelimit-limit')))).toEqual(new Set([5]));
-      // The window is anchored at the first request; rounding up may differ by one.
-      const resets = answers.map((answer) => number(answer, 'x-ratelimit-reset'));
-      expect(Math.max(...resets) - Math.min(...resets)).toBeLessThanOrEqual(1);
+describe('the limit of an organization', () => {
+  it('admits exactly so many requests, whatever its keys, and again after the reset', async () => {
+    const [one, two] = await createOrganization('small', 5, 2);
+    const [other] = await createOrganization('other', 5, 2);
+    const answers: RestResponse[] = [];
+    for (let n = 0; n < 5; n++) answers.push(await world.rest(CALL, { key: n % 2 ? one : two }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(answers.map(remaining)).toEqual([4, 3, 2, 1, 0]);
+    expect(new Set(answers.map((answer) => number(answer, 'x-ratelimit-limit')))).toEqual(new Set([5]));
+    // The window is anchored at the first request; rounding up may differ by one.
+    const resets = answers.map((answer) => number(answer, 'x-ratelimit-reset'));
+    expect(Math.max(...resets) - Math.min(...resets)).toBeLessThanOrEqual(1);
 
-      const refused = await world.rest(CALL, { key: one });
-      expectRefused(refused, 5, 'the organization');
-      expectRefused(await world.rest(CALL, { key: two }), 5, 'the organization');
-      expect(remaining(await world.rest(CALL, { key: other }))).toBe(4);
+    const refused = await world.rest(CALL, { key: one });
+    expectRefused(refused, 5, 'the organization');
+    expectRefused(await world.rest(CALL, { key: two }), 5, 'the organization');
+    expect(remaining(await world.rest(CALL, { key: other }))).toBe(4);
 
-      await sleepUntilReset(refused);
-      const again = await world.rest(CALL, { key: two });
-      expect(again.status).toBe(200);
-      expect(remaining(again)).toBe(4);
-    });
-
-    it('of requests at the same time admits exactly so many, too', async () => {
-      const [key] = await createOrganization('burst', 20, 60);
-      const answers = await Promise.all(Array.from({ length: 30 }, () => world.rest(CALL, { key })));
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
-    });
-
-    it('is charged once by every request, whatever the answer is', async () => {
-      const [key] = await createOrganization('charged', 100, 60);
-      const first = await world.rest(CALL, { key });
-      let expected = remaining(first);
-      const requests: [number, string, object][] = [
-        [200, CALL, {}],
-        [200, CALL, { method: 'HEAD' }],
-        [304, CALL, { headers: { 'if-none-match': first.headers.get('etag')! } }],
-        [400, '/v1/calls', {}],
-        [404, '/v1/calls/unknown', {}],
-        [404, '/v1/nothing', {}],
-        [404, '/', {}],
-        [405, '/v1/calls', { method: 'POST', body: 'x'.repeat(100_000) }],
-        [405, CALL, { method: 'OPTIONS' }],
-        [406, CALL, { headers: { accept: 'text/html' } }],
-      ];
-      for (const [status, path, request] of requests) {
-        const answer = await world.rest(path, { key, ...request });
-        expect(answer.status).toBe(status);
-        expect(remaining(answer), `${status} ${path}`).toBe(--expected);
-      }
-    });
-
-    it('comes before what is wrong with the request', async () => {
-      const [key] = await createOrganization('over', 1, 60);
-      expect((await world.rest('/v1/nothing', { key })).status).toBe(404);
-      for (const [path, method] of [
-        ['/', 'GET'],
-        ['/v1/nothing', 'GET'],
-        ['/v1/calls', 'POST'],
-        ['/v1/calls', 'GET'],
-      ] as const) {
-        expectRefused(await world.rest(path, { key, method }), 1, 'the organization');
-      }
-    });
+    await sleepUntilReset(refused);
+    const again = await world.rest(CALL, { key: two });
+    expect(again.status).toBe(200);
+    expect(remaining(again)).toBe(4);
   });
 
-  describe('of an address', () => {
-    it('is charged by requests without a usable key, and by those alone', async () => {
-      const [key] = await createOrganization('welcome', 1_000, 60);
-      const gateway = await start({ addressLimit: { requests: 5, periodSeconds: 3 } });
-      const answers = [
-        await gateway.rest(CALL),
-        await gateway.rest(CALL, { key: 'nonsense' }),
-        await gateway.rest('/v1/nothing', { key: createApiKey(), method: 'POST' }),
-        await gateway.rest('/nothing'),
-        ...(await sendBytes(gateway.address, 'nonsense\r\n\r\n')),
-      ];
-      expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 404, 400]);
-      expect(answers.map(remaining)).toEqual([4, 3, 2, 1, 0]);
-      const refused = await gateway.rest(CALL);
-      expectRefused(refused, 5, 'this address');
-      expectRefused(await gateway.rest(CALL, { key: createApiKey() }), 5, 'this address');
-      expectRefused(await gateway.rest('/nothing'), 5, 'this address');
-
-      const good = await gateway.rest(CALL, { key });
-      expect(good.status).toBe(200);
-      expect([number(good, 'x-ratelimit-limit'), remaining(good)]).toEqual([1_000, 999]);
-
-      await sleepUntilReset(refused);
-      const again = await gateway.rest(CALL);
-      expect([again.status, remaining(again)]).toEqual([401, 4]);
-    });
-
-    it('is that of the client behind a trusted proxy, and nobody can choose another', async () => {
-      const addressLimit = { requests: 1_000, periodSeconds: 60 };
-      const proxied = await start({ addressLimit, trustedProxies: parseNetworks('127.0.0.0/8, 10.0.0.0/8')! });
-      const left = async (gateway: Gateway, forwarded: string) =>
-        remaining(await gateway.rest(CALL, { headers: { 'x-forwarded-for': forwarded } }));
-      expect(await left(proxied, '203.0.113.1')).toBe(999);
-      expect(await left(proxied, '203.0.113.2')).toBe(999);
-      expect(await left(proxied, '198.51.100.1, 203.0.113.1')).toBe(998);
-      expect(await left(proxied, '198.51.100.2, 203.0.113.1, 10.0.0.1')).toBe(997);
-      expect(await left(proxied, '2001:db8::1')).toBe(999);
-      expect(await left(proxied, '2001:db8::2')).toBe(998);
-      const direct = await start({ addressLimit });
-      const first = await left(direct, '203.0.113.1');
-      expect(await left(direct, '203.0.113.2')).toBe(first - 1);
-    });
+  it('of requests at the same time admits exactly so many, too', async () => {
+    const [key] = await createOrganization('burst', 20, 60);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => world.rest(CALL, { key })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
   });
 
-  describe('without the rate-limit service', () => {
-    it('the gateway serves and counts by itself, its share of each limit, and asks again when the service is back', async () => {
-      const [key] = await createOrganization('alone', 8, 60);
-      const [other] = await createOrganization('apart', 8, 60);
-      const wayToLimits = await startRelay(world.stack.addresses.rateLimit);
-      const gateway = await start({
-        rateLimitAddress: wayToLimits.address,
-        replicas: 2,
-        addressLimit: { requests: 10, periodSeconds: 60 },
-      });
-      const before = await gateway.rest(CALL, { key });
-      expect([before.status, number(before, 'x-ratelimit-limit'), remaining(before)]).toEqual([200, 8, 7]);
+  it('is charged once by every request, whatever the answer is', async () => {
+    const [key] = await createOrganization('charged', 100, 60);
+    const first = await world.rest(CALL, { key });
+    let expected = remaining(first);
+    const requests: [number, string, object][] = [
+      [200, CALL, {}],
+      [200, CALL, { method: 'HEAD' }],
+      [304, CALL, { headers: { 'if-none-match': first.headers.get('etag')! } }],
+      [400, '/v1/calls', {}],
+      [404, '/v1/calls/unknown', {}],
+      [404, '/v1/nothing', {}],
+      [404, '/', {}],
+      [405, '/v1/calls', { method: 'POST', body: 'x'.repeat(100_000) }],
+      [405, CALL, { method: 'OPTIONS' }],
+      [406, CALL, { headers: { accept: 'text/html' } }],
+    ];
+    for (const [status, path, request] of requests) {
+      const answer = await world.rest(path, { key, ...request });
+      expect(answer.status).toBe(status);
+      expect(remaining(answer), `${status} ${path}`).toBe(--expected);
+    }
+  });
 
-      await wayToLimits.close();
-      const answers: RestResponse[] = [];
-      for (let n = 0; n < 4; n++) answers.push(await gateway.rest(CALL, { key }));
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-      expect(answers.map(remaining)).toEqual([3, 2, 1, 0]);
-      expectRefused(await gateway.rest(CALL, { key }), 4, 'the organization');
-      expect((await gateway.rest(CALL, { key: other })).status).toBe(200);
-      const stranger = await gateway.rest(CALL);
-      expect([stranger.status, number(stranger, 'x-ratelimit-limit')]).toEqual([401, 5]);
+  it('comes before what is wrong with the request', async () => {
+    const [key] = await createOrganization('over', 1, 60);
+    expect((await world.rest('/v1/nothing', { key })).status).toBe(404);
+    for (const [path, method] of [
+      ['/', 'GET'],
+      ['/v1/nothing', 'GET'],
+      ['/v1/calls', 'POST'],
+      ['/v1/calls', 'GET'],
+    ] as const) {
+      expectRefused(await world.rest(path, { key, method }), 1, 'the organization');
+    }
+  });
+});
 
-      await wayToLimits.open();
-      await vi.waitFor(async () => expect(number(await gateway.rest(CALL, { key }), 'x-ratelimit-limit')).toBe(8), {
-        timeout: 10_000,
-        interval: 100,
-      });
+describe('the limit of an address', () => {
+  it('is charged by requests without a usable key, and by those alone', async () => {
+    const [key] = await createOrganization('welcome', 1_000, 60);
+    const gateway = await start({ addressLimit: { requests: 5, periodSeconds: 2 } });
+    const answers = [
+      await gateway.rest(CALL),
+      await gateway.rest(CALL, { key: 'nonsense' }),
+      await gateway.rest('/v1/nothing', { key: createApiKey(), method: 'POST' }),
+      await gateway.rest('/nothing'),
+      ...(await sendBytes(gateway.address, 'nonsense\r\n\r\n')),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 404, 400]);
+    expect(answers.map(remaining)).toEqual([4, 3, 2, 1, 0]);
+    const refused = await gateway.rest(CALL);
+    expectRefused(refused, 5, 'this address');
+    expectRefused(await gateway.rest(CALL, { key: createApiKey() }), 5, 'this address');
+    expectRefused(await gateway.rest('/nothing'), 5, 'this address');
 
-      wayToLimits.block();
-      const started = performance.now();
-      expect((await gateway.rest(CALL, { key: other })).status).toBe(200);
-      expect(performance.now() - started).toBeLessThan(1_500);
-      await wayToLimits.close();
+    const good = await gateway.rest(CALL, { key });
+    expect(good.status).toBe(200);
+    expect([number(good, 'x-ratelimit-limit'), remaining(good)]).toEqual([1_000, 999]);
+
+    await sleepUntilReset(refused);
+    const again = await gateway.rest(CALL);
+    expect([again.status, remaining(again)]).toEqual([401, 4]);
+  });
+
+  it('is that of the client behind a trusted proxy, and nobody can choose another', async () => {
+    const addressLimit = { requests: 1_000, periodSeconds: 60 };
+    const proxied = await start({ addressLimit, trustedProxies: parseNetworks('127.0.0.0/8, 10.0.0.0/8')! });
+    const left = async (gateway: Gateway, forwarded: string) =>
+      remaining(await gateway.rest(CALL, { headers: { 'x-forwarded-for': forwarded } }));
+    expect(await left(proxied, '203.0.113.1')).toBe(999);
+    expect(await left(proxied, '203.0.113.2')).toBe(999);
+    expect(await left(proxied, '198.51.100.1, 203.0.113.1')).toBe(998);
+    expect(await left(proxied, '198.51.100.2, 203.0.113.1, 10.0.0.1')).toBe(997);
+    expect(await left(proxied, '2001:db8::1')).toBe(999);
+    expect(await left(proxied, '2001:db8::2')).toBe(998);
+    const direct = await start({ addressLimit });
+    const first = await left(direct, '203.0.113.1');
+    expect(await left(direct, '203.0.113.2')).toBe(first - 1);
+  });
+});
+
+describe('without the rate-limit service', () => {
+  it('the gateway serves and counts by itself, its share of each limit, and asks again when the service is back', async () => {
+    const [key] = await createOrganization('alone', 8, 60);
+    const [other] = await createOrganization('apart', 8, 60);
+    const wayToLimits = await startRelay(world.stack.addresses.rateLimit);
+    const gateway = await start({
+      rateLimitAddress: wayToLimits.address,
+      replicas: 2,
+      addressLimit: { requests: 10, periodSeconds: 60 },
     });
+    const before = await gateway.rest(CALL, { key });
+    expect([before.status, number(before, 'x-ratelimit-limit'), remaining(before)]).toEqual([200, 8, 7]);
+
+    await wayToLimits.close();
+    const answers: RestResponse[] = [];
+    for (let n = 0; n < 4; n++) answers.push(await gateway.rest(CALL, { key }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.map(remaining)).toEqual([3, 2, 1, 0]);
+    expectRefused(await gateway.rest(CALL, { key }), 4, 'the organization');
+    expect((await gateway.rest(CALL, { key: other })).status).toBe(200);
+    const stranger = await gateway.rest(CALL);
+    expect([stranger.status, number(stranger, 'x-ratelimit-limit')]).toEqual([401, 5]);
+
+    await wayToLimits.open();
+    await vi.waitFor(async () => expect(number(await gateway.rest(CALL, { key }), 'x-ratelimit-limit')).toBe(8), {
+      timeout: 10_000,
+      interval: 100,
+    });
+
+    wayToLimits.block();
+    const started = performance.now();
+    expect((await gateway.rest(CALL, { key: other })).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(1_500);
+    await wayToLimits.close();
   });
 });

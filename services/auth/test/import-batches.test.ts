@@ -27,6 +27,7 @@ const send = async (lines: (object | string | Buffer)[], tenant = 'acme') =>
       lines: lines.map((line, i) => ({
         number: 10 * (i + 1),
         json: Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)),
+        id: '',
       })),
     },
     await world.operate(tenant),

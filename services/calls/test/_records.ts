@@ -38,13 +38,18 @@ export type BatchLine = object | string | Buffer;
 
 /** One batch, as `crs` sends it, but without what `crs` itself refuses. Errors as `line: field: reason`. */
 export async function sendBatch(world: World, organization: string, lines: BatchLine[], options: CallOptions = {}) {
-  const batch = lines.map((line, i) => ({ number: i + 1, json: bytesOf(line) }));
+  const batch = lines.map((line, i) => ({ number: i + 1, json: bytesOf(line), id: idOf(line) }));
   const { calls } = world.operator.importers;
   const { accepted, unchanged, errors } = await calls.importRecords(
     { lines: batch },
     { ...(await world.operator.operator(organization)), ...options },
   );
   return { accepted, unchanged, refused: errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) };
+}
+
+/** As `crs` reads it. */
+function idOf(line: BatchLine): string {
+  return typeof line === 'object' && 'id' in line ? String(line.id) : '';
 }
 
 function bytesOf(line: BatchLine): Buffer {

@@ -138,5 +138,5 @@ export async function expireLeases({ database }: FaultyWorld): Promise<void> {
 export async function restart(world: FaultyWorld, service: ProcessName): Promise<void> {
   await world.processes.kill(service);
   await world.processes.start(service);
-  if (service === 'projects') await expireLeases(world);
+  await expireLeases(world);
 }

@@ -33,12 +33,11 @@ const STEPS: (Step & { does: string })[] = [
   { does: 'stores the project', table: 'projects.projects', at: 'statement', in: 'projects' },
   { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', in: 'projects' },
 ];
-const CASES = STEPS.flatMap((step) =>
-  (step.in === 'auth' ? (['auth', 'projects', 'api-gateway'] as const) : (['projects', 'api-gateway'] as const)).map((victim) => ({
-    ...step,
-    victim,
-  })),
-);
+const CASES = STEPS.flatMap((step) => {
+  const victims = step.in === 'auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
+  // At the edge it makes no difference which statement is held.
+  return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map((victim) => ({ ...step, victim }));
+});
 
 interface Stored {
   id: string;
@@ -82,10 +81,13 @@ describe('a project that is asked for until it is acknowledged is created once, 
       () => world.processes.kill(victim),
     );
     await world.processes.start(victim);
-    if (victim === 'projects') await expireLeases(world);
+    // Whoever lives on gives its key up by itself, unless it does not know whether it has it.
+    if (victim === 'projects' || step.table === 'projects.creations') await expireLeases(world);
     const created = await asking.created;
     asked.push(created);
     await expectWhole(created);
+    // An answer that was lost after it was stored is given again.
+    if (step.table === 'projects.projects' && step.at === 'commit') expect(created.replayed).toBe(true);
     // It did not go by unnoticed, and nobody was told that it is for good.
     expect(created.tries.length).toBeGreaterThan(1);
     expect(created.tries.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
@@ -123,13 +125,13 @@ describe('whatever dies when', () => {
     const victims = ['projects', 'auth', 'api-gateway'] as const;
     const until = Date.now() + 10_000;
     for (let round = 0; round < victims.length || Date.now() < until; round++) {
-      await sleep(Math.random() * 300);
+      await sleep(200 + Math.random() * 500);
       await restart(world, victims[round % victims.length]!);
     }
     stop.abort();
     await Promise.all(clients);
     const acknowledged = asked.filter(({ answer }) => answer);
-    expect(acknowledged.length).toBeGreaterThan(CASES.length + 10);
+    expect(acknowledged.length).toBeGreaterThan(CASES.length + 5);
     expect(acknowledged.some(({ tries }) => tries.length > 1)).toBe(true);
     for (const created of acknowledged) await expectWhole(created);
     for (const { body } of asked.filter(({ answer }) => !answer)) expect((await stored(body.name)).length).toBeLessThanOrEqual(1);

@@ -1,5 +1,7 @@
 /** The docs page: the reference of the OpenAPI document and the guides, shown by Scalar, with nothing from anywhere else. */
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { entity, type Entity } from '../http/send.ts';
 import { buildDocument, TITLE } from '../openapi/document.ts';
 import type { Table } from '../openapi/operation.ts';
@@ -28,7 +30,7 @@ export const PAGE_HEADERS = {
 };
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
-const SCALAR = new URL('./browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
 export function buildDocs(tables: { open: Table; keyed: Table }, publicUrl: string): Docs {
   const guide = read('./guide.md').replaceAll('{base_url}', `${publicUrl}/v1`);
@@ -66,6 +68,8 @@ function html({ reference, script, icon }: Record<'reference' | 'script' | 'icon
     agent: { disabled: true },
     mcp: { disabled: true },
     hideClientButton: true,
+    // Each operation shows its own in full.
+    hideModels: true,
     persistAuth: false,
     showDeveloperTools: 'never',
     telemetry: false,

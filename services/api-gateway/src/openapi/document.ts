@@ -43,7 +43,7 @@ export function buildDocument(
       version: '1.0.0',
       summary: 'Call records and projects of an organization.',
       description,
-      contact: { name: TITLE, url: `${publicUrl}/docs` },
+      contact: { name: 'The operator of this service' },
       license: { name: 'Proprietary' },
     },
     servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],

@@ -1,14 +1,17 @@
-import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
+import { byLine, checkSize, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
 import { rpc } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
-import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import { CALL_ID } from '@crs/kit/text';
+import type { ImportError, ImportLine, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Copy, Query } from '@crs/kit/database';
 import type { Context } from '../context.ts';
 import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
 import {
   deleteCalls,
+  findRepeated,
   findStored,
   hashesOf,
+  lineHashOf,
   lockImports,
   moveDays,
   writeCalls,
@@ -27,18 +30,36 @@ const REFERENCES_AT_ONCE = 2_000;
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
-    const { lines, errors } = readBatch(request, callLine, scope.organization);
-    if (lines.length === 0) return { accepted: 0, unchanged: 0, errors: byLine(errors) };
+    checkSize(request);
+    const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
+    const fresh = await importDb.transact(scope, (query) => withoutRepeats(query, scope.organization, request.lines, hashes));
+    const repeated = request.lines.length - fresh.length;
+    const { lines, errors } = readBatch({ lines: fresh }, callLine, scope.organization);
+    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, copy) => {
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
-      const { known, unknown } = await resolve(lines, (question) => auth.resolveReferences(question, call));
+      const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
       const counts = await store(query, copy, scope.organization, known, time);
-      return { ...counts, errors: byLine([...errors, ...unknown]) };
+      return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
     });
   });
+}
+
+/**
+ * Leaves out lines that are, byte for byte, what their call was last imported from: to import a file again then costs no parsing. Not
+ * where a batch says something of a call twice, as then the order counts.
+ */
+async function withoutRepeats(query: Query, organization: string, lines: ImportLine[], hashes: Map<number, Buffer>): Promise<ImportLine[]> {
+  const times = new Map<string, number>();
+  for (const { id } of lines) times.set(id, (times.get(id) ?? 0) + 1);
+  const once = lines.filter(({ id }) => CALL_ID.test(id) && times.get(id) === 1);
+  if (once.length === 0) return lines;
+  const positions = await findRepeated(query, organization, once.map(({ id, number }) => ({ id, lineHash: hashes.get(number)! })));
+  const repeated = new Set(once.filter((_line, position) => positions.has(position)));
+  return lines.filter((line) => !repeated.has(line));
 }
 
 type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
@@ -50,6 +71,7 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
 /** Turns e-mails into user ids; a line that names what isn't there is refused. */
 async function resolve(
   lines: Line<CallRecord | CallDeletion>[],
+  hashes: Map<number, Buffer>,
   ask: Ask,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const { users, projects, organizationExists } = await lookUp(
@@ -75,7 +97,7 @@ async function resolve(
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        known.push({ number, record: { record, conductedBy, notes } });
+        known.push({ number, record: { record, lineHash: hashes.get(number)!, conductedBy, notes } });
       }
     }
   }

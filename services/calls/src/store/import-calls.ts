@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Cell } from '@crs/kit/copy';
 import type { Copy, Query } from '@crs/kit/database';
 import { fold } from '@crs/kit/text';
@@ -7,6 +7,7 @@ import type { CallRecord } from '../domain/call-record.ts';
 /** A record whose references are ids. */
 export interface ResolvedCall {
   record: CallRecord;
+  lineHash: Buffer;
   conductedBy: string | null;
   notes: { userId: string; text: string }[];
 }
@@ -61,20 +62,34 @@ export function hashesOf(
 ): { recordHash: Buffer; shownHash: Buffer } {
   const { conductedBy: _email, notes: _notes, ...shown } = record;
   const shownText = JSON.stringify({ ...shown, createdAt });
+  const shownHash = hash('sha256', shownText, 'buffer');
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  return { shownHash: sha256(shownText), recordHash: sha256(JSON.stringify([shownText, conductedBy, byUser])) };
+  return { shownHash, recordHash: hash('sha256', JSON.stringify([shownHash.toString('base64'), conductedBy, byUser]), 'buffer') };
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+/** Of a line as it came: where it is that of the stored call, there is nothing to read in it. */
+export function lineHashOf(line: Uint8Array): Buffer {
+  return hash('sha256', line, 'buffer');
+}
+
+/** Which lines, by position, are just what their call was last imported from. */
+export async function findRepeated(query: Query, organization: string, lines: { id: string; lineHash: Buffer }[]): Promise<Set<number>> {
+  const rows = await query<{ position: number }>({
+    name: 'find_repeated_lines',
+    text: `select line.position::int - 1 as position
+      from unnest($2::text[], $3::bytea[]) with ordinality as line (call_id, line_hash, position)
+      join calls.calls c on c.organization = $1 and c.call_id = line.call_id collate "C" and c.line_hash = line.line_hash`,
+    values: [organization, lines.map((line) => line.id), lines.map((line) => line.lineHash)],
+  });
+  return new Set(rows.map((row) => row.position));
 }
 
 const COLUMNS = [
   'call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'conducted_by', 'created_at', 'updated_at', 'date',
   'duration_minutes', 'cost', 'rating', 'segment', 'source', 'country', 'job_title', 'employer', 'segment_folded', 'source_folded',
   'country_folded', 'job_title_folded', 'employer_folded', 'name', 'anonymized_name', 'bio', 'language', 'summary', 'ktas',
-  'kta_approval_status', 'participants', 'qa_blocks', 'has_verbatim', 'shown_hash', 'record_hash',
+  'kta_approval_status', 'participants', 'qa_blocks', 'has_verbatim', 'shown_hash', 'record_hash', 'line_hash',
 ] as const; // prettier-ignore
 
 const STAGED = {
@@ -83,7 +98,7 @@ const STAGED = {
   notes: ['call_id', 'user_id', 'text'],
 } as const;
 
-function cellsOf({ record, conductedBy, createdAt, updatedAt, shownHash, recordHash }: CallWrite): Cell[] {
+function cellsOf({ record, lineHash, conductedBy, createdAt, updatedAt, shownHash, recordHash }: CallWrite): Cell[] {
   const { interviewee } = record;
   const values: Record<(typeof COLUMNS)[number], Cell> = {
     call_id: record.callId,
@@ -120,6 +135,7 @@ function cellsOf({ record, conductedBy, createdAt, updatedAt, shownHash, recordH
     has_verbatim: record.transcripts.some(({ kind }) => kind === 'verbatim'),
     shown_hash: shownHash,
     record_hash: recordHash,
+    line_hash: lineHash,
   };
   return COLUMNS.map((column) => values[column]);
 }
@@ -145,22 +161,13 @@ export async function writeCalls(
   writes: CallWrite[],
   replaced: string[],
 ): Promise<void> {
-  for (const [table, columns] of Object.entries(STAGED)) {
-    await query({
-      name: `stage_${table}`,
-      text: `create temporary table if not exists staged_${table} on commit delete rows as select ${columns.join(', ')} from calls.${table} with no data`,
-    });
-  }
   const list = COLUMNS.join(', ');
-  await copy('staged_calls', STAGED.calls, writes.map(cellsOf));
-  await query({
-    name: 'upsert_calls',
-    text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls
-      on conflict (organization, call_id) do update set ${COLUMNS.slice(1)
-        .map((column) => `${column} = excluded.${column}`)
-        .join(', ')}`,
-    values: [organization],
-  });
+  await stage(query, copy, 'calls', writes.map(cellsOf));
+  await query(
+    replaced.length === 0
+      ? { name: 'insert_calls', text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls`, values: [organization] }
+      : { name: 'upsert_calls', text: UPSERT, values: [organization] },
+  );
   if (replaced.length > 0) {
     for (const table of ['transcripts', 'notes']) {
       await query({
@@ -173,20 +180,39 @@ export async function writeCalls(
   const transcripts = writes.flatMap(({ record }) =>
     record.transcripts.map(({ kind, text, segments }) => [record.callId, kind, text, segments]),
   );
-  await copy('staged_transcripts', STAGED.transcripts, transcripts);
-  await query({
-    name: 'insert_transcripts',
-    text: `insert into calls.transcripts (organization, call_id, kind, text, segments)
-      select $1, call_id, kind, text, segments from staged_transcripts`,
-    values: [organization],
-  });
+  if (transcripts.length > 0) {
+    await stage(query, copy, 'transcripts', transcripts);
+    await query({
+      name: 'insert_transcripts',
+      text: `insert into calls.transcripts (organization, call_id, kind, text, segments)
+        select $1, call_id, kind, text, segments from staged_transcripts`,
+      values: [organization],
+    });
+  }
   const notes = writes.flatMap(({ record, notes: texts }) => texts.map(({ userId, text }) => [record.callId, userId, text]));
-  await copy('staged_notes', STAGED.notes, notes);
+  if (notes.length > 0) {
+    await stage(query, copy, 'notes', notes);
+    await query({
+      name: 'insert_notes',
+      text: 'insert into calls.notes (organization, call_id, user_id, text) select $1, call_id, user_id, text from staged_notes',
+      values: [organization],
+    });
+  }
+}
+
+const UPSERT = `insert into calls.calls (organization, ${COLUMNS.join(', ')}) select $1, ${COLUMNS.join(', ')} from staged_calls
+  on conflict (organization, call_id) do update set ${COLUMNS.slice(1)
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', ')}`;
+
+/** Puts rows into the temporary table that goes with a table. */
+async function stage(query: Query, copy: Copy, table: keyof typeof STAGED, rows: Cell[][]): Promise<void> {
+  const columns = STAGED[table];
   await query({
-    name: 'insert_notes',
-    text: 'insert into calls.notes (organization, call_id, user_id, text) select $1, call_id, user_id, text from staged_notes',
-    values: [organization],
+    name: `stage_${table}`,
+    text: `create temporary table if not exists staged_${table} on commit delete rows as select ${columns.join(', ')} from calls.${table} with no data`,
   });
+  await copy(`staged_${table}`, columns, rows);
 }
 
 /** Moves the rollup by these differences, by UTC day (`YYYY-MM-DD`). */

@@ -21,6 +21,8 @@ export interface RoutedLine {
   number: number;
   bytes: Buffer;
   organization: string;
+  /** The record's id, e-mail or name. */
+  id: string;
   service: Taker;
   /** Neighbouring lines of one group don't refer to each other: their order counts within an organization only. */
   group: string;
@@ -60,7 +62,8 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) {
     return refuse(field, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
   }
-  return { number, bytes, organization, service, group: deleted === true ? `deleted ${type}` : type };
+  const { id, email, name } = record as Record<string, unknown>;
+  return { number, bytes, organization, id: String(id ?? email ?? name ?? ''), service, group: deleted === true ? `deleted ${type}` : type };
 }
 
 function parse(text: string): unknown {

@@ -1,4 +1,5 @@
 import type { ImportLine, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import { fold } from '@crs/kit/text';
 import { readLines } from './lines.ts';
 import { route, type Refusal, type RoutedLine, type Taker } from './route.ts';
 
@@ -45,7 +46,7 @@ export class ImportStopped extends Error {
 const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 /** More than a batch, so that a file that mixes organizations still makes full ones. Two windows are held at most. */
-const MAX_WINDOW_LINES = 10_000;
+const MAX_WINDOW_LINES = 5_000;
 const MAX_WINDOW_BYTES = 2 * MAX_BATCH_BYTES;
 
 /** A stretch of the file whose routed lines are all of one group. */
@@ -107,10 +108,10 @@ function isFull(window: Window): boolean {
   return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
 }
 
-/** Sends a window and adds it to what is `done`. */
+/** Sends a window and adds it to what is `done`. Two batches are under way at once, unless the second holds an id of the first. */
 async function deliver(window: Window, send: Send, done: Progress, observer: Observer): Promise<void> {
   const refusals = window.refusals;
-  for (const batch of batches(window.routed)) {
+  const settle = async (batch: Batch) => {
     const { accepted, unchanged, errors } = await send(batch);
     done.accepted += accepted;
     done.unchanged += unchanged;
@@ -118,12 +119,32 @@ async function deliver(window: Window, send: Send, done: Progress, observer: Obs
     // Leaves out refused and blank lines; the end of the window sets it right.
     done.bytes += batch.lines.reduce((sum, { json }) => sum + json.length + 1, 0);
     observer.progress(done);
+  };
+  let before: { batch: Batch; settled: Promise<void> } | undefined;
+  for (const batch of batches(window.routed)) {
+    if (before && overlaps(before.batch, batch)) await before.settled;
+    const settled = settle(batch);
+    // Its failure is met when it is waited for.
+    settled.catch(() => undefined);
+    await before?.settled.catch(async (error: unknown) => {
+      await settled.catch(() => undefined);
+      throw error;
+    });
+    before = { batch, settled };
   }
+  await before?.settled;
   done.refused += refusals.length;
   done.lines = window.lines;
   done.bytes = window.end;
   for (const refusal of refusals.toSorted((a, b) => a.line - b.line)) observer.refused(refusal);
   observer.progress(done);
+}
+
+/** Whether the later batch may say something of a record that the earlier one says something of, so that their order counts. */
+function overlaps(earlier: Batch, later: Batch): boolean {
+  if (earlier.organization !== later.organization) return false;
+  const ids = new Set(earlier.lines.map(({ id }) => fold(id)));
+  return later.lines.some(({ id }) => ids.has(fold(id)));
 }
 
 /** Batches of one organization each, full wherever possible. */
@@ -132,13 +153,13 @@ function* batches(routed: RoutedLine[]): Generator<Batch> {
     const { service } = lines[0]!;
     let batch: Batch = { service, organization, lines: [] };
     let size = 0;
-    for (const { number, bytes } of lines) {
+    for (const { number, bytes, id } of lines) {
       if (batch.lines.length === MAX_BATCH_LINES || size + bytes.length > MAX_BATCH_BYTES) {
         yield batch;
         batch = { service, organization, lines: [] };
         size = 0;
       }
-      batch.lines.push({ number, json: bytes });
+      batch.lines.push({ number, json: bytes, id });
       size += bytes.length;
     }
     yield batch;

@@ -8,7 +8,7 @@ export function toProject({ createdAt, lead, members, ...answer }: StoredAnswer)
     summary: answer.summary ?? undefined,
     status: answer.status,
     createdAt: new Date(createdAt),
-    lead: toPerson(lead),
+    lead: lead ? toPerson(lead) : undefined,
     members: members.map(toPerson),
     billingOfficeName: answer.billingOfficeName ?? undefined,
   };

@@ -101,7 +101,7 @@ async function findPeople(
 }
 
 function toAnswer(projectId: string, project: NewProject, people: People, billingOfficeName: string | null): StoredAnswer {
-  const person = ({ name, email }: Profile): StoredPerson => ({ name: name === '' ? null : name, email });
+  const person = ({ userId, name, email }: Profile): StoredPerson => ({ userId, name: name === '' ? null : name, email });
   return {
     projectId,
     name: project.name,

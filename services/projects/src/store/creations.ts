@@ -8,12 +8,15 @@ export interface StoredAnswer {
   status: string;
   /** ISO 8601. */
   createdAt: string;
-  lead: StoredPerson;
+  /** Null once they are deleted. */
+  lead: StoredPerson | null;
   members: StoredPerson[];
   billingOfficeName: string | null;
 }
 
 export interface StoredPerson {
+  /** Not shown: by it they are found when they are deleted. */
+  userId: string;
   name: string | null;
   email: string;
 }
@@ -115,5 +118,18 @@ export async function expireLease(query: Query, organization: string, leaseId: s
     name: 'expire_creation_lease',
     text: 'update projects.creations set lease_until = now() where organization = $1 and idempotency_key = $2 and lease_id = $3',
     values: [organization, key, leaseId],
+  });
+}
+
+/** Takes a user out of the answers that name them. */
+export async function forgetPerson(query: Query, organization: string, userId: string): Promise<void> {
+  await query({
+    name: 'forget_person',
+    text: `update projects.creations set answer = answer || jsonb_build_object(
+        'lead', case when answer -> 'lead' ->> 'userId' <> $2 then answer -> 'lead' end,
+        'members', (select coalesce(jsonb_agg(person order by place), '[]') from jsonb_array_elements(answer -> 'members')
+          with ordinality as members (person, place) where person ->> 'userId' <> $2))
+      where organization = $1 and (answer -> 'lead' ->> 'userId' = $2 or answer -> 'members' @> jsonb_build_array(jsonb_build_object('userId', $2::text)))`,
+    values: [organization, userId],
   });
 }

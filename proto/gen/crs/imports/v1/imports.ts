@@ -33,6 +33,8 @@ export interface ImportLine {
   number: number;
   /** The line as UTF-8 JSON: an object whose `type` this service stores. */
   json: Buffer;
+  /** The record's id as the sender read it: where to look whether this very line is stored already. Nothing else is taken from it. */
+  id: string;
 }
 
 export interface ImportRecordsResponse {
@@ -123,7 +125,7 @@ export const ImportRecordsRequest: MessageFns<ImportRecordsRequest> = {
 };
 
 function createBaseImportLine(): ImportLine {
-  return { number: 0, json: Buffer.alloc(0) };
+  return { number: 0, json: Buffer.alloc(0), id: "" };
 }
 
 export const ImportLine: MessageFns<ImportLine> = {
@@ -133,6 +135,9 @@ export const ImportLine: MessageFns<ImportLine> = {
     }
     if (message.json.length !== 0) {
       writer.uint32(18).bytes(message.json);
+    }
+    if (message.id !== "") {
+      writer.uint32(26).string(message.id);
     }
     return writer;
   },
@@ -166,6 +171,14 @@ export const ImportLine: MessageFns<ImportLine> = {
             message.json = Buffer.from(reader.bytes());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -182,6 +195,7 @@ export const ImportLine: MessageFns<ImportLine> = {
     return {
       number: isSet(object.number) ? globalThis.Number(object.number) : 0,
       json: isSet(object.json) ? Buffer.from(bytesFromBase64(object.json)) : Buffer.alloc(0),
+      id: isSet(object.id) ? globalThis.String(object.id) : "",
     };
   },
 
@@ -193,6 +207,9 @@ export const ImportLine: MessageFns<ImportLine> = {
     if (message.json.length !== 0) {
       obj.json = base64FromBytes(message.json);
     }
+    if (message.id !== "") {
+      obj.id = message.id;
+    }
     return obj;
   },
 
@@ -203,6 +220,7 @@ export const ImportLine: MessageFns<ImportLine> = {
     const message = createBaseImportLine();
     message.number = object.number ?? 0;
     message.json = object.json ?? Buffer.alloc(0);
+    message.id = object.id ?? "";
     return message;
   },
 };

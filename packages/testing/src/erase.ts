@@ -1,0 +1,43 @@
+import type { Connection } from '@crs/crs/connection';
+import { erase as eraseByCrs } from '@crs/crs/erasure';
+
+export type EraseTarget = Parameters<typeof eraseByCrs>[2];
+
+/** The steps of a deletion that spans services, in order. */
+export const ERASURE_STEPS = ['begin', 'entities', 'calls', 'projects', 'finish'] as const;
+export type ErasureStep = (typeof ERASURE_STEPS)[number];
+
+/**
+ * Deletes what spans services, as `crs` does. @param before told before each step; what it throws interrupts the deletion
+ * @returns false where there is no such thing
+ */
+export function erase(connection: Connection, organization: string, target: EraseTarget, before: (step: ErasureStep) => unknown = () => {}): Promise<boolean> {
+  const { auth, erasers } = connection;
+  type Eraser = (typeof erasers)['calls'];
+  const watched = (step: 'entities' | 'calls' | 'projects'): Eraser => ({
+    ...erasers[step],
+    erase: async (request, options) => {
+      await before(step);
+      return erasers[step].erase(request, options);
+    },
+  });
+  return eraseByCrs(
+    {
+      ...connection,
+      auth: {
+        ...auth,
+        beginErasure: async (request, options) => {
+          await before('begin');
+          return auth.beginErasure(request, options);
+        },
+        finishErasure: async (request, options) => {
+          await before('finish');
+          return auth.finishErasure(request, options);
+        },
+      },
+      erasers: { entities: watched('entities'), calls: watched('calls'), projects: watched('projects') },
+    },
+    organization,
+    target,
+  );
+}

@@ -1,0 +1,154 @@
+import { erase, type EraseTarget } from '@crs/testing/erase';
+import type { World } from '@crs/testing/world';
+import { ALPHA, ANN, BETA, BOB, project, tenant, TENANTS } from './_records.ts';
+
+export const ONE = '11111111-0000-4000-8000-000000000001';
+export const TWO = '11111111-0000-4000-8000-000000000002';
+const FIELDS = { allowed_fields: ['summary', 'transcripts.verbatim', 'interviewee.name'], anonymize_interviewees: true };
+
+const call = (organization: string, id: string, day: number, more: object = {}) => ({
+  type: 'call',
+  organization,
+  id,
+  created_at: `2025-03-0${day}T10:00:00Z`,
+  conducted_by: ANN,
+  expert: { name: 'Eva Muster' },
+  transcript: 'words',
+  redacted_transcript: 'w',
+  qa_blocks: [{ question: 'Why?', answer: 'So.' }],
+  notes: [ANN, BOB].map((email) => ({ email, text: 'x' })),
+  ...more,
+});
+const entity = (organization: string, id: string, projectId: string) => ({ type: 'entity', organization, id, project_id: projectId, name: 'Box Inc' });
+
+/** Rows in every table: two projects, calls in each and in none, entities in each. */
+export const records = (organization: string): object[] => [
+  ...tenant(organization, FIELDS),
+  project(organization, ALPHA, { name: 'Alpha', created_by: ANN, billing_office_name: 'Paris', members: [{ email: ANN, role: 'lead' }, { email: BOB }] }),
+  project(organization, BETA, { name: 'Beta', created_by: BOB, members: [{ email: BOB, role: 'lead' }, { email: ANN }] }),
+  call(organization, 'alpha-1', 1, { project_id: ALPHA }),
+  call(organization, 'alpha-2', 2, { project_id: ALPHA, conducted_by: BOB }),
+  call(organization, 'beta-1', 1, { project_id: BETA }),
+  call(organization, 'beta-2', 2, { project_id: BETA, conducted_by: BOB }),
+  call(organization, 'alone', 2),
+  entity(organization, ONE, ALPHA),
+  entity(organization, TWO, BETA),
+];
+
+const SCHEMAS = ['auth', 'calls', 'projects', 'entities'];
+
+/** Every table of every service, with those that are given to it later. */
+export async function tablesOf(world: World): Promise<string[]> {
+  const { rows } = await world.query(
+    `select table_schema || '.' || table_name as name from information_schema.tables
+      where table_schema = any($1) and table_name !~ '^migrations' order by 1`,
+    [SCHEMAS],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The audit trail stays whatever is deleted. */
+const STAYS = 'auth.audit';
+
+/** Tables that hold this text in a row of the organization, in whatever column. */
+export async function tracesOf(world: World, organization: string, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const table of await tablesOf(world)) {
+    if (table === STAYS) continue;
+    const { rows } = await world.query(
+      `select 1 from ${table} t where strpos(lower(t::text), lower($1)) > 0 and coalesce(to_jsonb(t) ->> 'organization', $2) = $2 limit 1`,
+      [text, organization],
+    );
+    if (rows.length > 0) found.push(table);
+  }
+  return found;
+}
+
+/** Everything of an organization, table by table; of users without what moves by itself. */
+export async function everythingOf(world: World, organization: string): Promise<Record<string, string[]>> {
+  const all: Record<string, string[]> = {};
+  for (const table of await tablesOf(world)) {
+    if (table === STAYS) continue;
+    const { rows } = await world.query(
+      `select (to_jsonb(t) - 'last_used_at')::text as row from ${table} t where to_jsonb(t) ->> 'organization' = $1 order by 1`,
+      [organization],
+    );
+    all[table] = rows.map(({ row }) => row);
+  }
+  return all;
+}
+
+/** Days whose count in the rollup isn't that of the calls. */
+export async function wrongDays(world: World): Promise<unknown[]> {
+  const { rows } = await world.query(
+    `select organization, day from calls.call_days d full join (
+        select organization, (created_at at time zone 'UTC')::date as day, count(*)::int as calls from calls.calls group by 1, 2
+      ) c using (organization, day) where coalesce(d.calls, 0) <> coalesce(c.calls, 0)`,
+  );
+  return rows;
+}
+
+/** What hangs on a thing that isn't there, between services. */
+export async function orphans(world: World): Promise<unknown[]> {
+  const { rows } = await world.query(
+    `select 'call' as what, organization, call_id as id from calls.calls c where project_id is not null
+        and not exists (select from auth.projects a where (a.organization, a.project_id) = (c.organization, c.project_id))
+      union all select 'conductor', organization, call_id from calls.calls c where conducted_by is not null
+        and not exists (select from auth.users u where (u.organization, u.user_id) = (c.organization, c.conducted_by))
+      union all select 'note', organization, call_id from calls.notes n
+        where not exists (select from auth.users u where (u.organization, u.user_id) = (n.organization, n.user_id))
+      union all select 'entity', organization, entity_id::text from entities.entities e
+        where not exists (select from auth.projects a where (a.organization, a.project_id) = (e.organization, e.project_id))
+      union all select 'project', organization, project_id::text from projects.projects p
+        where not exists (select from auth.projects a where (a.organization, a.project_id) = (p.organization, p.project_id))`,
+  );
+  return rows;
+}
+
+/** Both organizations anew, each with its key and a project that it created by REST. */
+export async function fill(world: World): Promise<{ keys: Record<string, string>; created: Record<string, string> }> {
+  await world.query(`truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`);
+  await world.query('truncate auth.organizations, auth.key_directory cascade');
+  const keys: Record<string, string> = {};
+  const created: Record<string, string> = {};
+  for (const id of TENANTS) {
+    await world.load(records(id));
+    keys[id] = await world.createKey(id);
+    // Anonymized names have a secret once they are asked for.
+    await world.rest('/v1/calls/alone', { key: keys[id] });
+    created[id] = (await post(world, keys[id])).json.project_id;
+  }
+  return { keys, created };
+}
+
+/** Creates a project by REST, always under the same key. */
+export function post(world: World, key: string) {
+  return world.rest('/v1/projects', {
+    key,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'the same' },
+    body: JSON.stringify({ name: 'Created', lead_email: ANN, member_emails: [BOB] }),
+  });
+}
+
+/** Total of calls that a key sees. */
+export async function totalOf(world: World, key: string): Promise<number> {
+  const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', { key });
+  return json.pagination.total_items;
+}
+
+export const TARGETS: Record<'project' | 'user' | 'organization', EraseTarget> = {
+  project: { $case: 'projectId', value: ALPHA },
+  user: { $case: 'email', value: ANN },
+  organization: { $case: 'organization', value: true },
+};
+
+/** As `crs` deletes it, of acme. */
+export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: Parameters<typeof erase>[3]): Promise<boolean> {
+  return erase(world.operator, 'acme', TARGETS[what], before);
+}
+
+export async function userIdOf(world: World, organization: string, email: string): Promise<string> {
+  const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [organization, email]);
+  return rows[0].id;
+}

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eraseOfAcme, everythingOf, fill, ONE, orphans, post, records, tablesOf, totalOf, tracesOf, userIdOf, wrongDays } from './_deletions.ts';
+import { ALPHA, ANN, BETA, BOB, grantOf, project } from './_records.ts';
+
+let world: World;
+let acme: string;
+let created: string;
+let theirs: Record<string, string[]>;
+
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  const { keys, created: projects } = await fill(world);
+  acme = keys['acme']!;
+  created = projects['acme']!;
+  theirs = await everythingOf(world, 'globex');
+});
+afterEach(async () => {
+  expect(await everythingOf(world, 'globex')).toEqual(theirs);
+  expect(await wrongDays(world)).toEqual([]);
+  expect(await orphans(world)).toEqual([]);
+});
+
+const deletion = (type: string, id: string) => ({ type, organization: 'acme', [type === 'user' ? 'email' : 'id']: id, deleted: true });
+const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
+/** Deletes it twice, for the second time in vain. */
+async function remove(type: string, id: string): Promise<void> {
+  expect(await world.tryLoad([deletion(type, id)])).toEqual(counts(1, 0));
+  expect(await world.tryLoad([deletion(type, id)])).toEqual(counts(0, 1));
+}
+
+it('there is something to delete in every table', async () => {
+  const ABOVE = ['auth.audit', 'auth.caller_keys', 'auth.operators'];
+  for (const table of await tablesOf(world)) if (!ABOVE.includes(table)) expect(theirs[table], table).not.toEqual([]);
+});
+
+describe('a deleted call', () => {
+  it('is gone with its notes and transcripts', async () => {
+    await remove('call', 'alpha-1');
+    expect(await tracesOf(world, 'acme', 'alpha-1')).toEqual([]);
+    expect((await world.rest('/v1/calls/alpha-1', { key: acme })).status).toBe(404);
+    expect(await totalOf(world, acme)).toBe(4);
+  });
+});
+
+describe('a deleted entity', () => {
+  it('is gone', async () => {
+    await remove('entity', ONE);
+    expect(await tracesOf(world, 'acme', ONE)).toEqual([]);
+    expect(await totalOf(world, acme)).toBe(5);
+  });
+});
+
+describe('a deleted project', () => {
+  it('is gone with its roles, entities and calls, and nothing else is', async () => {
+    await remove('project', ALPHA.toUpperCase());
+    expect(await tracesOf(world, 'acme', ALPHA)).toEqual([]);
+    expect(await tracesOf(world, 'acme', 'alpha-')).toEqual([]);
+    expect(await tracesOf(world, 'acme', ONE)).toEqual([]);
+    expect((await world.rest(`/v1/projects/${ALPHA}`, { key: acme })).status).toBe(404);
+    expect((await world.rest(`/v1/projects/${BETA}`, { key: acme })).status).toBe(200);
+    expect(await totalOf(world, acme)).toBe(3);
+  });
+
+  it('that was created by REST takes its key along: the key makes a new one', async () => {
+    expect((await post(world, acme)).json.project_id).toBe(created);
+    await remove('project', created);
+    expect(await tracesOf(world, 'acme', created)).toEqual([]);
+    const { status, json, headers } = await post(world, acme);
+    expect([status, headers.has('idempotent-replayed')]).toEqual([201, false]);
+    expect(json.project_id).not.toBe(created);
+  });
+
+  it('can be imported again, as a new one', async () => {
+    await remove('project', ALPHA);
+    expect(await world.tryLoad([project('acme', ALPHA)])).toEqual(counts(1, 0));
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [] });
+    expect(await totalOf(world, acme)).toBe(3);
+  });
+});
+
+describe('a deleted user', () => {
+  it('is gone with roles and notes; their calls and projects stay, without them', async () => {
+    const id = await userIdOf(world, 'acme', ANN);
+    await remove('user', ANN.toUpperCase());
+    expect(await tracesOf(world, 'acme', id)).toEqual([]);
+    expect(await tracesOf(world, 'acme', ANN)).toEqual([]);
+    expect(await totalOf(world, acme)).toBe(5);
+    const { rows } = await world.query(`select call_id as id from calls.calls where organization = 'acme' and conducted_by is null order by 1`);
+    expect(rows).toEqual([{ id: 'alone' }, { id: 'alpha-1' }, { id: 'beta-1' }]);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
+    expect(await grantOf(world, 'acme', BETA)).toEqual({ createdBy: BOB, roles: [`${BOB} lead`] });
+    const { rows: notes } = await world.query(`select count(*)::int as n from calls.notes where organization = 'acme'`);
+    expect(notes).toEqual([{ n: 5 }]);
+  });
+
+  it('is not named any more by an answer that is given again, which is still the same project', async () => {
+    await remove('user', ANN);
+    const again = await post(world, acme);
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect(again.json).toMatchObject({ project_id: created, lead: null, members: [{ email: BOB }] });
+    expect(again.json).toEqual((await world.rest(`/v1/projects/${created}`, { key: acme })).json);
+    await remove('user', BOB);
+    expect((await post(world, acme)).json).toMatchObject({ project_id: created, lead: null, members: [] });
+  });
+
+  it('can be imported again, as somebody else', async () => {
+    const id = await userIdOf(world, 'acme', ANN);
+    await remove('user', ANN);
+    await world.load([{ type: 'user', organization: 'acme', email: ANN }]);
+    expect(await userIdOf(world, 'acme', ANN)).not.toBe(id);
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
+  });
+});
+
+describe('a deleted organization', () => {
+  it('is gone from every table, but for the audit trail', async () => {
+    const keys = await world.query(`select key_id as id from auth.api_keys where organization = 'acme'`);
+    expect(await eraseOfAcme(world, 'organization')).toBe(true);
+    expect(await eraseOfAcme(world, 'organization')).toBe(false);
+    for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
+    for (const { id } of keys.rows) expect(await tracesOf(world, 'acme', id)).toEqual([]);
+    const { rows } = await world.query(`select action from auth.audit where organization = 'acme' and action = 'organization.delete'`);
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it('has no key that is served for longer than a second', async () => {
+    const list = () => world.rest('/v1/billing-offices', { key: acme });
+    expect((await list()).status).toBe(200);
+    await eraseOfAcme(world, 'organization');
+    const acknowledged = Date.now();
+    while ((await list()).status === 200) {
+      expect(Date.now() - acknowledged).toBeLessThan(1_000);
+      await sleep(20);
+    }
+    await sleep(Math.max(0, 1_000 - (Date.now() - acknowledged)));
+    expect((await list()).status).toBe(401);
+  });
+
+  it('can be imported again, as a new one, and the old key opens nothing', async () => {
+    await eraseOfAcme(world, 'organization');
+    await world.load(records('acme'));
+    await sleep(1_000);
+    expect((await world.rest('/v1/billing-offices', { key: acme })).status).toBe(401);
+    expect(await totalOf(world, await world.createKey('acme'))).toBe(5);
+  });
+});
+
+describe('a deletion is refused by field, and deletes nothing', () => {
+  it.each([
+    ['id: must be a UUID', deletion('project', 'alpha')],
+    ['name: is not a known property', { ...deletion('project', ALPHA), name: 'Alpha' }],
+    ['email: must be an e-mail address of 3 to 254 characters', deletion('user', 'ann')],
+    ['email: is required', { type: 'user', organization: 'acme', deleted: true }],
+    ['deleted: is not possible by import; use "crs org delete"', { type: 'organization', id: 'acme', deleted: true }],
+  ])('%s', async (problem, line) => {
+    const before = await everythingOf(world, 'acme');
+    expect(await world.tryLoad([line])).toEqual({ accepted: 0, unchanged: 0, refused: [`1: ${problem}`] });
+    expect(await everythingOf(world, 'acme')).toEqual(before);
+  });
+
+  it('but a deletion of what is not there, in an organization that is not there, counts as unchanged', async () => {
+    const lines = [deletion('project', ONE), deletion('user', 'nobody@crs.example'), { ...deletion('project', ALPHA), organization: 'nobody' }];
+    expect(await world.tryLoad(lines)).toEqual(counts(0, 3));
+  });
+});

@@ -77,6 +77,10 @@ describe('erasing', () => {
     expect(await count(`notes where user_id = '${user!.id}'`)).toBe(0);
     expect(await count(`calls where organization = 'acme' and conducted_by is null`)).toBe(2);
     expect(await count(`calls where organization = 'acme' and conducted_by is not null`)).toBe(3);
+
+    // Auth knows them still, so the same lines bring them back.
+    expect(await store('acme')).toMatchObject({ accepted: 5, unchanged: 0 });
+    expect(await count(`notes where organization = 'acme'`)).toBe(10);
   });
 
   it('an organization takes everything of it and nothing of another', async () => {

@@ -5,8 +5,11 @@ import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
 import { erase } from './erase.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
+import { getUserCall } from './get-user-call.ts';
 import { importRecords } from './import-records.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
+import { listProjectSegments } from './list-project-segments.ts';
+import { listUserCalls } from './list-user-calls.ts';
 
 /** What the gateways ask. */
 export function internalServices(context: Context) {
@@ -14,6 +17,9 @@ export function internalServices(context: Context) {
     bind(CallsServiceService, {
       listOrganizationCalls: listOrganizationCalls(context),
       getOrganizationCall: getOrganizationCall(context),
+      listUserCalls: listUserCalls(context),
+      getUserCall: getUserCall(context),
+      listProjectSegments: listProjectSegments(context),
     }),
   ];
 }

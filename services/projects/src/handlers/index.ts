@@ -8,6 +8,7 @@ import { erase } from './erase.ts';
 import { getProject } from './get-project.ts';
 import { importRecords } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
+import { listUserProjects } from './list-user-projects.ts';
 
 /** What the gateways ask. */
 export function internalServices(context: Context) {
@@ -16,6 +17,7 @@ export function internalServices(context: Context) {
       listBillingOffices: listBillingOffices(context),
       createProject: createProject(context),
       getProject: getProject(context),
+      listUserProjects: listUserProjects(context),
     }),
   ];
 }

@@ -10,13 +10,13 @@ export interface ProjectRow {
   billingOfficeName: string | null;
 }
 
-const COLUMNS = `project_id as "projectId", name, summary, status, is_archived as "isArchived", created_at as "createdAt",
+export const PROJECT_COLUMNS = `project_id as "projectId", name, summary, status, is_archived as "isArchived", created_at as "createdAt",
   billing_office_name as "billingOfficeName"`;
 
 export function getProject(organization: string, projectId: string): Statement {
   return {
     name: 'get_project',
-    text: `select ${COLUMNS} from projects.projects where organization = $1 and project_id = $2`,
+    text: `select ${PROJECT_COLUMNS} from projects.projects where organization = $1 and project_id = $2`,
     values: [organization, projectId],
   };
 }
@@ -25,7 +25,7 @@ export function getProject(organization: string, projectId: string): Statement {
 export function findProjects(query: Query, organization: string, projectIds: string[]): Promise<ProjectRow[]> {
   return query<ProjectRow>({
     name: 'find_projects',
-    text: `select ${COLUMNS} from projects.projects where organization = $1 and project_id = any($2::uuid[])`,
+    text: `select ${PROJECT_COLUMNS} from projects.projects where organization = $1 and project_id = any($2::uuid[])`,
     values: [organization, projectIds],
   });
 }

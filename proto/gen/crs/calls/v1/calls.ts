@@ -64,6 +64,91 @@ export interface GetOrganizationCallResponse {
   callJson: Buffer;
 }
 
+/** A place in a list that is ordered by time and id, both descending: what comes after it is next. */
+export interface Position {
+  at: Date | undefined;
+  id: string;
+}
+
+export interface ListUserCallsRequest {
+  /** Only calls that the user conducted. */
+  mine: boolean;
+  /** A UUID in lower case; absent: every project, and none. */
+  projectId?:
+    | string
+    | undefined;
+  /** Absent filters match everything; a filter never matches null. Texts are compared folded, but for `call_status`. */
+  callStatus?:
+    | string
+    | undefined;
+  /** `interview` or `meeting`. */
+  callType?: string | undefined;
+  country?: string | undefined;
+  jobTitleContains?: string | undefined;
+  organizationContains?: string | undefined;
+  sourceContains?: string | undefined;
+  segmentContains?: string | undefined;
+  minRating?: number | undefined;
+  minCost?: number | undefined;
+  maxCost?: number | undefined;
+  minDurationMinutes?: number | undefined;
+  maxDurationMinutes?:
+    | number
+    | undefined;
+  /** Inclusive. */
+  dateAfter:
+    | Date
+    | undefined;
+  /** Inclusive. */
+  dateBefore:
+    | Date
+    | undefined;
+  /** Absent: from the beginning. */
+  after:
+    | Position
+    | undefined;
+  /** 1..100. */
+  limit: number;
+}
+
+export interface ListUserCallsResponse {
+  /** A JSON array of the tool's list items. */
+  callsJson: Buffer;
+  /** Where the next page begins; absent on the last. */
+  next: Position | undefined;
+}
+
+export interface GetUserCallRequest {
+  /** Any string; what can't be an id is not found. */
+  callId: string;
+  includeKeyTakeaways: boolean;
+  includeNotes: boolean;
+  includeQa: boolean;
+  includeSummary: boolean;
+  includeTranscript: boolean;
+}
+
+export interface GetUserCallResponse {
+  /** The tool's answer as a JSON object. */
+  callJson: Buffer;
+}
+
+export interface ListProjectSegmentsRequest {
+  /** At most 100 UUIDs in lower case; those that the user doesn't see have no segments. */
+  projectIds: string[];
+}
+
+export interface ListProjectSegmentsResponse {
+  projects: ProjectSegments[];
+}
+
+/** The labels of one project. */
+export interface ProjectSegments {
+  projectId: string;
+  /** Distinct, by code point. */
+  segments: string[];
+}
+
 function createBaseListOrganizationCallsRequest(): ListOrganizationCallsRequest {
   return { start: undefined, end: undefined, updatedSince: undefined, page: 0, perPage: 0 };
 }
@@ -504,6 +589,1084 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
   },
 };
 
+function createBasePosition(): Position {
+  return { at: undefined, id: "" };
+}
+
+export const Position: MessageFns<Position> = {
+  encode(message: Position, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.at !== undefined) {
+      Timestamp.encode(toTimestamp(message.at), writer.uint32(10).fork()).join();
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Position {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePosition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Position {
+    return {
+      at: isSet(object.at) ? fromJsonTimestamp(object.at) : undefined,
+      id: isSet(object.id) ? globalThis.String(object.id) : "",
+    };
+  },
+
+  toJSON(message: Position): unknown {
+    const obj: any = {};
+    if (message.at !== undefined) {
+      obj.at = message.at.toISOString();
+    }
+    if (message.id !== "") {
+      obj.id = message.id;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Position>): Position {
+    return Position.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Position>): Position {
+    const message = createBasePosition();
+    message.at = object.at ?? undefined;
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseListUserCallsRequest(): ListUserCallsRequest {
+  return {
+    mine: false,
+    projectId: undefined,
+    callStatus: undefined,
+    callType: undefined,
+    country: undefined,
+    jobTitleContains: undefined,
+    organizationContains: undefined,
+    sourceContains: undefined,
+    segmentContains: undefined,
+    minRating: undefined,
+    minCost: undefined,
+    maxCost: undefined,
+    minDurationMinutes: undefined,
+    maxDurationMinutes: undefined,
+    dateAfter: undefined,
+    dateBefore: undefined,
+    after: undefined,
+    limit: 0,
+  };
+}
+
+export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
+  encode(message: ListUserCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mine !== false) {
+      writer.uint32(8).bool(message.mine);
+    }
+    if (message.projectId !== undefined) {
+      writer.uint32(18).string(message.projectId);
+    }
+    if (message.callStatus !== undefined) {
+      writer.uint32(26).string(message.callStatus);
+    }
+    if (message.callType !== undefined) {
+      writer.uint32(34).string(message.callType);
+    }
+    if (message.country !== undefined) {
+      writer.uint32(42).string(message.country);
+    }
+    if (message.jobTitleContains !== undefined) {
+      writer.uint32(50).string(message.jobTitleContains);
+    }
+    if (message.organizationContains !== undefined) {
+      writer.uint32(58).string(message.organizationContains);
+    }
+    if (message.sourceContains !== undefined) {
+      writer.uint32(66).string(message.sourceContains);
+    }
+    if (message.segmentContains !== undefined) {
+      writer.uint32(74).string(message.segmentContains);
+    }
+    if (message.minRating !== undefined) {
+      writer.uint32(81).double(message.minRating);
+    }
+    if (message.minCost !== undefined) {
+      writer.uint32(89).double(message.minCost);
+    }
+    if (message.maxCost !== undefined) {
+      writer.uint32(97).double(message.maxCost);
+    }
+    if (message.minDurationMinutes !== undefined) {
+      writer.uint32(105).double(message.minDurationMinutes);
+    }
+    if (message.maxDurationMinutes !== undefined) {
+      writer.uint32(113).double(message.maxDurationMinutes);
+    }
+    if (message.dateAfter !== undefined) {
+      Timestamp.encode(toTimestamp(message.dateAfter), writer.uint32(122).fork()).join();
+    }
+    if (message.dateBefore !== undefined) {
+      Timestamp.encode(toTimestamp(message.dateBefore), writer.uint32(130).fork()).join();
+    }
+    if (message.after !== undefined) {
+      Position.encode(message.after, writer.uint32(138).fork()).join();
+    }
+    if (message.limit !== 0) {
+      writer.uint32(144).uint32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserCallsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.mine = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.callStatus = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.callType = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.country = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.jobTitleContains = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.organizationContains = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.sourceContains = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.segmentContains = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 81) {
+              break;
+            }
+
+            message.minRating = reader.double();
+            continue;
+          }
+          case 11: {
+            if (tag !== 89) {
+              break;
+            }
+
+            message.minCost = reader.double();
+            continue;
+          }
+          case 12: {
+            if (tag !== 97) {
+              break;
+            }
+
+            message.maxCost = reader.double();
+            continue;
+          }
+          case 13: {
+            if (tag !== 105) {
+              break;
+            }
+
+            message.minDurationMinutes = reader.double();
+            continue;
+          }
+          case 14: {
+            if (tag !== 113) {
+              break;
+            }
+
+            message.maxDurationMinutes = reader.double();
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.dateAfter = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.dateBefore = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.after = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserCallsRequest {
+    return {
+      mine: isSet(object.mine) ? globalThis.Boolean(object.mine) : false,
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : undefined,
+      callStatus: isSet(object.callStatus)
+        ? globalThis.String(object.callStatus)
+        : isSet(object.call_status)
+        ? globalThis.String(object.call_status)
+        : undefined,
+      callType: isSet(object.callType)
+        ? globalThis.String(object.callType)
+        : isSet(object.call_type)
+        ? globalThis.String(object.call_type)
+        : undefined,
+      country: isSet(object.country) ? globalThis.String(object.country) : undefined,
+      jobTitleContains: isSet(object.jobTitleContains)
+        ? globalThis.String(object.jobTitleContains)
+        : isSet(object.job_title_contains)
+        ? globalThis.String(object.job_title_contains)
+        : undefined,
+      organizationContains: isSet(object.organizationContains)
+        ? globalThis.String(object.organizationContains)
+        : isSet(object.organization_contains)
+        ? globalThis.String(object.organization_contains)
+        : undefined,
+      sourceContains: isSet(object.sourceContains)
+        ? globalThis.String(object.sourceContains)
+        : isSet(object.source_contains)
+        ? globalThis.String(object.source_contains)
+        : undefined,
+      segmentContains: isSet(object.segmentContains)
+        ? globalThis.String(object.segmentContains)
+        : isSet(object.segment_contains)
+        ? globalThis.String(object.segment_contains)
+        : undefined,
+      minRating: isSet(object.minRating)
+        ? globalThis.Number(object.minRating)
+        : isSet(object.min_rating)
+        ? globalThis.Number(object.min_rating)
+        : undefined,
+      minCost: isSet(object.minCost)
+        ? globalThis.Number(object.minCost)
+        : isSet(object.min_cost)
+        ? globalThis.Number(object.min_cost)
+        : undefined,
+      maxCost: isSet(object.maxCost)
+        ? globalThis.Number(object.maxCost)
+        : isSet(object.max_cost)
+        ? globalThis.Number(object.max_cost)
+        : undefined,
+      minDurationMinutes: isSet(object.minDurationMinutes)
+        ? globalThis.Number(object.minDurationMinutes)
+        : isSet(object.min_duration_minutes)
+        ? globalThis.Number(object.min_duration_minutes)
+        : undefined,
+      maxDurationMinutes: isSet(object.maxDurationMinutes)
+        ? globalThis.Number(object.maxDurationMinutes)
+        : isSet(object.max_duration_minutes)
+        ? globalThis.Number(object.max_duration_minutes)
+        : undefined,
+      dateAfter: isSet(object.dateAfter)
+        ? fromJsonTimestamp(object.dateAfter)
+        : isSet(object.date_after)
+        ? fromJsonTimestamp(object.date_after)
+        : undefined,
+      dateBefore: isSet(object.dateBefore)
+        ? fromJsonTimestamp(object.dateBefore)
+        : isSet(object.date_before)
+        ? fromJsonTimestamp(object.date_before)
+        : undefined,
+      after: isSet(object.after) ? Position.fromJSON(object.after) : undefined,
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+    };
+  },
+
+  toJSON(message: ListUserCallsRequest): unknown {
+    const obj: any = {};
+    if (message.mine !== false) {
+      obj.mine = message.mine;
+    }
+    if (message.projectId !== undefined) {
+      obj.projectId = message.projectId;
+    }
+    if (message.callStatus !== undefined) {
+      obj.callStatus = message.callStatus;
+    }
+    if (message.callType !== undefined) {
+      obj.callType = message.callType;
+    }
+    if (message.country !== undefined) {
+      obj.country = message.country;
+    }
+    if (message.jobTitleContains !== undefined) {
+      obj.jobTitleContains = message.jobTitleContains;
+    }
+    if (message.organizationContains !== undefined) {
+      obj.organizationContains = message.organizationContains;
+    }
+    if (message.sourceContains !== undefined) {
+      obj.sourceContains = message.sourceContains;
+    }
+    if (message.segmentContains !== undefined) {
+      obj.segmentContains = message.segmentContains;
+    }
+    if (message.minRating !== undefined) {
+      obj.minRating = floatToJson(message.minRating);
+    }
+    if (message.minCost !== undefined) {
+      obj.minCost = floatToJson(message.minCost);
+    }
+    if (message.maxCost !== undefined) {
+      obj.maxCost = floatToJson(message.maxCost);
+    }
+    if (message.minDurationMinutes !== undefined) {
+      obj.minDurationMinutes = floatToJson(message.minDurationMinutes);
+    }
+    if (message.maxDurationMinutes !== undefined) {
+      obj.maxDurationMinutes = floatToJson(message.maxDurationMinutes);
+    }
+    if (message.dateAfter !== undefined) {
+      obj.dateAfter = message.dateAfter.toISOString();
+    }
+    if (message.dateBefore !== undefined) {
+      obj.dateBefore = message.dateBefore.toISOString();
+    }
+    if (message.after !== undefined) {
+      obj.after = Position.toJSON(message.after);
+    }
+    if (message.limit !== 0) {
+      obj.limit = Math.round(message.limit);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    return ListUserCallsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    const message = createBaseListUserCallsRequest();
+    message.mine = object.mine ?? false;
+    message.projectId = object.projectId ?? undefined;
+    message.callStatus = object.callStatus ?? undefined;
+    message.callType = object.callType ?? undefined;
+    message.country = object.country ?? undefined;
+    message.jobTitleContains = object.jobTitleContains ?? undefined;
+    message.organizationContains = object.organizationContains ?? undefined;
+    message.sourceContains = object.sourceContains ?? undefined;
+    message.segmentContains = object.segmentContains ?? undefined;
+    message.minRating = object.minRating ?? undefined;
+    message.minCost = object.minCost ?? undefined;
+    message.maxCost = object.maxCost ?? undefined;
+    message.minDurationMinutes = object.minDurationMinutes ?? undefined;
+    message.maxDurationMinutes = object.maxDurationMinutes ?? undefined;
+    message.dateAfter = object.dateAfter ?? undefined;
+    message.dateBefore = object.dateBefore ?? undefined;
+    message.after = (object.after !== undefined && object.after !== null)
+      ? Position.fromPartial(object.after)
+      : undefined;
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseListUserCallsResponse(): ListUserCallsResponse {
+  return { callsJson: Buffer.alloc(0), next: undefined };
+}
+
+export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
+  encode(message: ListUserCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callsJson.length !== 0) {
+      writer.uint32(10).bytes(message.callsJson);
+    }
+    if (message.next !== undefined) {
+      Position.encode(message.next, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserCallsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callsJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = Position.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserCallsResponse {
+    return {
+      callsJson: isSet(object.callsJson)
+        ? Buffer.from(bytesFromBase64(object.callsJson))
+        : isSet(object.calls_json)
+        ? Buffer.from(bytesFromBase64(object.calls_json))
+        : Buffer.alloc(0),
+      next: isSet(object.next) ? Position.fromJSON(object.next) : undefined,
+    };
+  },
+
+  toJSON(message: ListUserCallsResponse): unknown {
+    const obj: any = {};
+    if (message.callsJson.length !== 0) {
+      obj.callsJson = base64FromBytes(message.callsJson);
+    }
+    if (message.next !== undefined) {
+      obj.next = Position.toJSON(message.next);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    return ListUserCallsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    const message = createBaseListUserCallsResponse();
+    message.callsJson = object.callsJson ?? Buffer.alloc(0);
+    message.next = (object.next !== undefined && object.next !== null) ? Position.fromPartial(object.next) : undefined;
+    return message;
+  },
+};
+
+function createBaseGetUserCallRequest(): GetUserCallRequest {
+  return {
+    callId: "",
+    includeKeyTakeaways: false,
+    includeNotes: false,
+    includeQa: false,
+    includeSummary: false,
+    includeTranscript: false,
+  };
+}
+
+export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
+  encode(message: GetUserCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== "") {
+      writer.uint32(10).string(message.callId);
+    }
+    if (message.includeKeyTakeaways !== false) {
+      writer.uint32(16).bool(message.includeKeyTakeaways);
+    }
+    if (message.includeNotes !== false) {
+      writer.uint32(24).bool(message.includeNotes);
+    }
+    if (message.includeQa !== false) {
+      writer.uint32(32).bool(message.includeQa);
+    }
+    if (message.includeSummary !== false) {
+      writer.uint32(40).bool(message.includeSummary);
+    }
+    if (message.includeTranscript !== false) {
+      writer.uint32(48).bool(message.includeTranscript);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetUserCallRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.includeKeyTakeaways = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.includeNotes = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.includeQa = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.includeSummary = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.includeTranscript = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetUserCallRequest {
+    return {
+      callId: isSet(object.callId)
+        ? globalThis.String(object.callId)
+        : isSet(object.call_id)
+        ? globalThis.String(object.call_id)
+        : "",
+      includeKeyTakeaways: isSet(object.includeKeyTakeaways)
+        ? globalThis.Boolean(object.includeKeyTakeaways)
+        : isSet(object.include_key_takeaways)
+        ? globalThis.Boolean(object.include_key_takeaways)
+        : false,
+      includeNotes: isSet(object.includeNotes)
+        ? globalThis.Boolean(object.includeNotes)
+        : isSet(object.include_notes)
+        ? globalThis.Boolean(object.include_notes)
+        : false,
+      includeQa: isSet(object.includeQa)
+        ? globalThis.Boolean(object.includeQa)
+        : isSet(object.include_qa)
+        ? globalThis.Boolean(object.include_qa)
+        : false,
+      includeSummary: isSet(object.includeSummary)
+        ? globalThis.Boolean(object.includeSummary)
+        : isSet(object.include_summary)
+        ? globalThis.Boolean(object.include_summary)
+        : false,
+      includeTranscript: isSet(object.includeTranscript)
+        ? globalThis.Boolean(object.includeTranscript)
+        : isSet(object.include_transcript)
+        ? globalThis.Boolean(object.include_transcript)
+        : false,
+    };
+  },
+
+  toJSON(message: GetUserCallRequest): unknown {
+    const obj: any = {};
+    if (message.callId !== "") {
+      obj.callId = message.callId;
+    }
+    if (message.includeKeyTakeaways !== false) {
+      obj.includeKeyTakeaways = message.includeKeyTakeaways;
+    }
+    if (message.includeNotes !== false) {
+      obj.includeNotes = message.includeNotes;
+    }
+    if (message.includeQa !== false) {
+      obj.includeQa = message.includeQa;
+    }
+    if (message.includeSummary !== false) {
+      obj.includeSummary = message.includeSummary;
+    }
+    if (message.includeTranscript !== false) {
+      obj.includeTranscript = message.includeTranscript;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    return GetUserCallRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    const message = createBaseGetUserCallRequest();
+    message.callId = object.callId ?? "";
+    message.includeKeyTakeaways = object.includeKeyTakeaways ?? false;
+    message.includeNotes = object.includeNotes ?? false;
+    message.includeQa = object.includeQa ?? false;
+    message.includeSummary = object.includeSummary ?? false;
+    message.includeTranscript = object.includeTranscript ?? false;
+    return message;
+  },
+};
+
+function createBaseGetUserCallResponse(): GetUserCallResponse {
+  return { callJson: Buffer.alloc(0) };
+}
+
+export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
+  encode(message: GetUserCallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callJson.length !== 0) {
+      writer.uint32(10).bytes(message.callJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetUserCallResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callJson = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetUserCallResponse {
+    return {
+      callJson: isSet(object.callJson)
+        ? Buffer.from(bytesFromBase64(object.callJson))
+        : isSet(object.call_json)
+        ? Buffer.from(bytesFromBase64(object.call_json))
+        : Buffer.alloc(0),
+    };
+  },
+
+  toJSON(message: GetUserCallResponse): unknown {
+    const obj: any = {};
+    if (message.callJson.length !== 0) {
+      obj.callJson = base64FromBytes(message.callJson);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    return GetUserCallResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    const message = createBaseGetUserCallResponse();
+    message.callJson = object.callJson ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseListProjectSegmentsRequest(): ListProjectSegmentsRequest {
+  return { projectIds: [] };
+}
+
+export const ListProjectSegmentsRequest: MessageFns<ListProjectSegmentsRequest> = {
+  encode(message: ListProjectSegmentsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.projectIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListProjectSegmentsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListProjectSegmentsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListProjectSegmentsRequest {
+    return {
+      projectIds: globalThis.Array.isArray(object?.projectIds)
+        ? object.projectIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.project_ids)
+        ? object.project_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ListProjectSegmentsRequest): unknown {
+    const obj: any = {};
+    if (message.projectIds?.length) {
+      obj.projectIds = message.projectIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListProjectSegmentsRequest>): ListProjectSegmentsRequest {
+    return ListProjectSegmentsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListProjectSegmentsRequest>): ListProjectSegmentsRequest {
+    const message = createBaseListProjectSegmentsRequest();
+    message.projectIds = object.projectIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseListProjectSegmentsResponse(): ListProjectSegmentsResponse {
+  return { projects: [] };
+}
+
+export const ListProjectSegmentsResponse: MessageFns<ListProjectSegmentsResponse> = {
+  encode(message: ListProjectSegmentsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.projects) {
+      ProjectSegments.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListProjectSegmentsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListProjectSegmentsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projects.push(ProjectSegments.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListProjectSegmentsResponse {
+    return {
+      projects: globalThis.Array.isArray(object?.projects)
+        ? object.projects.map((e: any) => ProjectSegments.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ListProjectSegmentsResponse): unknown {
+    const obj: any = {};
+    if (message.projects?.length) {
+      obj.projects = message.projects.map((e) => ProjectSegments.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListProjectSegmentsResponse>): ListProjectSegmentsResponse {
+    return ListProjectSegmentsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListProjectSegmentsResponse>): ListProjectSegmentsResponse {
+    const message = createBaseListProjectSegmentsResponse();
+    message.projects = object.projects?.map((e) => ProjectSegments.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProjectSegments(): ProjectSegments {
+  return { projectId: "", segments: [] };
+}
+
+export const ProjectSegments: MessageFns<ProjectSegments> = {
+  encode(message: ProjectSegments, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectId !== "") {
+      writer.uint32(10).string(message.projectId);
+    }
+    for (const v of message.segments) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectSegments {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectSegments();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.segments.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ProjectSegments {
+    return {
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      segments: globalThis.Array.isArray(object?.segments) ? object.segments.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: ProjectSegments): unknown {
+    const obj: any = {};
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.segments?.length) {
+      obj.segments = message.segments;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ProjectSegments>): ProjectSegments {
+    return ProjectSegments.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectSegments>): ProjectSegments {
+    const message = createBaseProjectSegments();
+    message.projectId = object.projectId ?? "";
+    message.segments = object.segments?.map((e) => e) || [];
+    return message;
+  },
+};
+
 /**
  * Reads calls. The organization, its allowed fields and whether names are anonymized come from the caller token.
  *
@@ -536,6 +1699,42 @@ export const CallsServiceService = {
       Buffer.from(GetOrganizationCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetOrganizationCallResponse => GetOrganizationCallResponse.decode(value),
   },
+  /**
+   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
+   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   */
+  listUserCalls: {
+    path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListUserCallsRequest): Buffer => Buffer.from(ListUserCallsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListUserCallsRequest => ListUserCallsRequest.decode(value),
+    responseSerialize: (value: ListUserCallsResponse): Buffer =>
+      Buffer.from(ListUserCallsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
+  },
+  /** One call that the user may see. Not found: any other id. Admits users. */
+  getUserCall: {
+    path: "/crs.calls.v1.CallsService/GetUserCall" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetUserCallRequest): Buffer => Buffer.from(GetUserCallRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetUserCallRequest => GetUserCallRequest.decode(value),
+    responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
+  },
+  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  listProjectSegments: {
+    path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListProjectSegmentsRequest): Buffer =>
+      Buffer.from(ListProjectSegmentsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListProjectSegmentsRequest => ListProjectSegmentsRequest.decode(value),
+    responseSerialize: (value: ListProjectSegmentsResponse): Buffer =>
+      Buffer.from(ListProjectSegmentsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListProjectSegmentsResponse => ListProjectSegmentsResponse.decode(value),
+  },
 } as const;
 
 export interface CallsServiceServer extends UntypedServiceImplementation {
@@ -543,6 +1742,15 @@ export interface CallsServiceServer extends UntypedServiceImplementation {
   listOrganizationCalls: handleUnaryCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   /** One call in full. Not found: any id that this organization has no call for. Admits organizations. */
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+  /**
+   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
+   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   */
+  listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
+  /** One call that the user may see. Not found: any other id. Admits users. */
+  getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
+  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
 export interface CallsServiceClient extends Client {
@@ -578,6 +1786,57 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
+   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   */
+  listUserCalls(
+    request: ListUserCallsRequest,
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
+  listUserCalls(
+    request: ListUserCallsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
+  listUserCalls(
+    request: ListUserCallsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
+  /** One call that the user may see. Not found: any other id. Admits users. */
+  getUserCall(
+    request: GetUserCallRequest,
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
+  getUserCall(
+    request: GetUserCallRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
+  getUserCall(
+    request: GetUserCallRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
+  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  listProjectSegments(
+    request: ListProjectSegmentsRequest,
+    callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,
+  ): ClientUnaryCall;
+  listProjectSegments(
+    request: ListProjectSegmentsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,
+  ): ClientUnaryCall;
+  listProjectSegments(
+    request: ListProjectSegmentsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const CallsServiceClient = makeGenericClientConstructor(
@@ -595,6 +1854,10 @@ function bytesFromBase64(b64: string): Uint8Array {
 
 function base64FromBytes(arr: Uint8Array): string {
   return globalThis.Buffer.from(arr).toString("base64");
+}
+
+function floatToJson(value: number | null | undefined): number | string | null | undefined {
+  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

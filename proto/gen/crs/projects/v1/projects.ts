@@ -95,6 +95,44 @@ export interface Person {
   email: string;
 }
 
+export interface ListUserProjectsRequest {
+  /** Only projects that the user created or leads. */
+  mine: boolean;
+  includeArchived: boolean;
+  /** Absent: from the beginning. */
+  after:
+    | ProjectPosition
+    | undefined;
+  /** 1..100. */
+  limit: number;
+}
+
+/** A place in a list that is ordered by creation time and id, both descending. */
+export interface ProjectPosition {
+  createdAt: Date | undefined;
+  projectId: string;
+}
+
+export interface ListUserProjectsResponse {
+  projects: UserProject[];
+  /** Where the next page begins; absent on the last. */
+  next: ProjectPosition | undefined;
+}
+
+/** A project as one of its people sees it. */
+export interface UserProject {
+  projectId: string;
+  name?: string | undefined;
+  summary?: string | undefined;
+  status?: string | undefined;
+  isArchived: boolean;
+  createdAt:
+    | Date
+    | undefined;
+  /** `lead` or `member`; absent: created it, but was never added. */
+  role?: string | undefined;
+}
+
 function createBaseListBillingOfficesRequest(): ListBillingOfficesRequest {
   return {};
 }
@@ -997,10 +1035,500 @@ export const Person: MessageFns<Person> = {
   },
 };
 
-/** Projects of an organization. Every call needs the organization's write surface. Admits organizations. */
+function createBaseListUserProjectsRequest(): ListUserProjectsRequest {
+  return { mine: false, includeArchived: false, after: undefined, limit: 0 };
+}
+
+export const ListUserProjectsRequest: MessageFns<ListUserProjectsRequest> = {
+  encode(message: ListUserProjectsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mine !== false) {
+      writer.uint32(8).bool(message.mine);
+    }
+    if (message.includeArchived !== false) {
+      writer.uint32(16).bool(message.includeArchived);
+    }
+    if (message.after !== undefined) {
+      ProjectPosition.encode(message.after, writer.uint32(26).fork()).join();
+    }
+    if (message.limit !== 0) {
+      writer.uint32(32).uint32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserProjectsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserProjectsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.mine = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.includeArchived = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.after = ProjectPosition.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserProjectsRequest {
+    return {
+      mine: isSet(object.mine) ? globalThis.Boolean(object.mine) : false,
+      includeArchived: isSet(object.includeArchived)
+        ? globalThis.Boolean(object.includeArchived)
+        : isSet(object.include_archived)
+        ? globalThis.Boolean(object.include_archived)
+        : false,
+      after: isSet(object.after) ? ProjectPosition.fromJSON(object.after) : undefined,
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+    };
+  },
+
+  toJSON(message: ListUserProjectsRequest): unknown {
+    const obj: any = {};
+    if (message.mine !== false) {
+      obj.mine = message.mine;
+    }
+    if (message.includeArchived !== false) {
+      obj.includeArchived = message.includeArchived;
+    }
+    if (message.after !== undefined) {
+      obj.after = ProjectPosition.toJSON(message.after);
+    }
+    if (message.limit !== 0) {
+      obj.limit = Math.round(message.limit);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserProjectsRequest>): ListUserProjectsRequest {
+    return ListUserProjectsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserProjectsRequest>): ListUserProjectsRequest {
+    const message = createBaseListUserProjectsRequest();
+    message.mine = object.mine ?? false;
+    message.includeArchived = object.includeArchived ?? false;
+    message.after = (object.after !== undefined && object.after !== null)
+      ? ProjectPosition.fromPartial(object.after)
+      : undefined;
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseProjectPosition(): ProjectPosition {
+  return { createdAt: undefined, projectId: "" };
+}
+
+export const ProjectPosition: MessageFns<ProjectPosition> = {
+  encode(message: ProjectPosition, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(10).fork()).join();
+    }
+    if (message.projectId !== "") {
+      writer.uint32(18).string(message.projectId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectPosition {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectPosition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ProjectPosition {
+    return {
+      createdAt: isSet(object.createdAt)
+        ? fromJsonTimestamp(object.createdAt)
+        : isSet(object.created_at)
+        ? fromJsonTimestamp(object.created_at)
+        : undefined,
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+    };
+  },
+
+  toJSON(message: ProjectPosition): unknown {
+    const obj: any = {};
+    if (message.createdAt !== undefined) {
+      obj.createdAt = message.createdAt.toISOString();
+    }
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ProjectPosition>): ProjectPosition {
+    return ProjectPosition.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectPosition>): ProjectPosition {
+    const message = createBaseProjectPosition();
+    message.createdAt = object.createdAt ?? undefined;
+    message.projectId = object.projectId ?? "";
+    return message;
+  },
+};
+
+function createBaseListUserProjectsResponse(): ListUserProjectsResponse {
+  return { projects: [], next: undefined };
+}
+
+export const ListUserProjectsResponse: MessageFns<ListUserProjectsResponse> = {
+  encode(message: ListUserProjectsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.projects) {
+      UserProject.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.next !== undefined) {
+      ProjectPosition.encode(message.next, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserProjectsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserProjectsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projects.push(UserProject.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.next = ProjectPosition.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserProjectsResponse {
+    return {
+      projects: globalThis.Array.isArray(object?.projects)
+        ? object.projects.map((e: any) => UserProject.fromJSON(e))
+        : [],
+      next: isSet(object.next) ? ProjectPosition.fromJSON(object.next) : undefined,
+    };
+  },
+
+  toJSON(message: ListUserProjectsResponse): unknown {
+    const obj: any = {};
+    if (message.projects?.length) {
+      obj.projects = message.projects.map((e) => UserProject.toJSON(e));
+    }
+    if (message.next !== undefined) {
+      obj.next = ProjectPosition.toJSON(message.next);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserProjectsResponse>): ListUserProjectsResponse {
+    return ListUserProjectsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserProjectsResponse>): ListUserProjectsResponse {
+    const message = createBaseListUserProjectsResponse();
+    message.projects = object.projects?.map((e) => UserProject.fromPartial(e)) || [];
+    message.next = (object.next !== undefined && object.next !== null)
+      ? ProjectPosition.fromPartial(object.next)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseUserProject(): UserProject {
+  return {
+    projectId: "",
+    name: undefined,
+    summary: undefined,
+    status: undefined,
+    isArchived: false,
+    createdAt: undefined,
+    role: undefined,
+  };
+}
+
+export const UserProject: MessageFns<UserProject> = {
+  encode(message: UserProject, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projectId !== "") {
+      writer.uint32(10).string(message.projectId);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.summary !== undefined) {
+      writer.uint32(26).string(message.summary);
+    }
+    if (message.status !== undefined) {
+      writer.uint32(34).string(message.status);
+    }
+    if (message.isArchived !== false) {
+      writer.uint32(40).bool(message.isArchived);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(50).fork()).join();
+    }
+    if (message.role !== undefined) {
+      writer.uint32(58).string(message.role);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserProject {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserProject();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.summary = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.status = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.isArchived = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UserProject {
+    return {
+      projectId: isSet(object.projectId)
+        ? globalThis.String(object.projectId)
+        : isSet(object.project_id)
+        ? globalThis.String(object.project_id)
+        : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : undefined,
+      summary: isSet(object.summary) ? globalThis.String(object.summary) : undefined,
+      status: isSet(object.status) ? globalThis.String(object.status) : undefined,
+      isArchived: isSet(object.isArchived)
+        ? globalThis.Boolean(object.isArchived)
+        : isSet(object.is_archived)
+        ? globalThis.Boolean(object.is_archived)
+        : false,
+      createdAt: isSet(object.createdAt)
+        ? fromJsonTimestamp(object.createdAt)
+        : isSet(object.created_at)
+        ? fromJsonTimestamp(object.created_at)
+        : undefined,
+      role: isSet(object.role) ? globalThis.String(object.role) : undefined,
+    };
+  },
+
+  toJSON(message: UserProject): unknown {
+    const obj: any = {};
+    if (message.projectId !== "") {
+      obj.projectId = message.projectId;
+    }
+    if (message.name !== undefined) {
+      obj.name = message.name;
+    }
+    if (message.summary !== undefined) {
+      obj.summary = message.summary;
+    }
+    if (message.status !== undefined) {
+      obj.status = message.status;
+    }
+    if (message.isArchived !== false) {
+      obj.isArchived = message.isArchived;
+    }
+    if (message.createdAt !== undefined) {
+      obj.createdAt = message.createdAt.toISOString();
+    }
+    if (message.role !== undefined) {
+      obj.role = message.role;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UserProject>): UserProject {
+    return UserProject.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UserProject>): UserProject {
+    const message = createBaseUserProject();
+    message.projectId = object.projectId ?? "";
+    message.name = object.name ?? undefined;
+    message.summary = object.summary ?? undefined;
+    message.status = object.status ?? undefined;
+    message.isArchived = object.isArchived ?? false;
+    message.createdAt = object.createdAt ?? undefined;
+    message.role = object.role ?? undefined;
+    return message;
+  },
+};
+
+/** Projects of an organization. What admits organizations needs their write surface. */
 export type ProjectsServiceService = typeof ProjectsServiceService;
 export const ProjectsServiceService = {
-  /** The billing offices: the default first, then by name in code point order. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
   listBillingOffices: {
     path: "/crs.projects.v1.ProjectsService/ListBillingOffices" as const,
     requestStream: false as const,
@@ -1027,7 +1555,7 @@ export const ProjectsServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. Not found: any id that this organization has no project for. */
+  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
   getProject: {
     path: "/crs.projects.v1.ProjectsService/GetProject" as const,
     requestStream: false as const,
@@ -1037,10 +1565,22 @@ export const ProjectsServiceService = {
     responseSerialize: (value: GetProjectResponse): Buffer => Buffer.from(GetProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
+  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  listUserProjects: {
+    path: "/crs.projects.v1.ProjectsService/ListUserProjects" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListUserProjectsRequest): Buffer =>
+      Buffer.from(ListUserProjectsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListUserProjectsRequest => ListUserProjectsRequest.decode(value),
+    responseSerialize: (value: ListUserProjectsResponse): Buffer =>
+      Buffer.from(ListUserProjectsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListUserProjectsResponse => ListUserProjectsResponse.decode(value),
+  },
 } as const;
 
 export interface ProjectsServiceServer extends UntypedServiceImplementation {
-  /** The billing offices: the default first, then by name in code point order. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
   listBillingOffices: handleUnaryCall<ListBillingOfficesRequest, ListBillingOfficesResponse>;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
@@ -1048,12 +1588,14 @@ export interface ProjectsServiceServer extends UntypedServiceImplementation {
    * `IDEMPOTENCY_KEY_REUSED`: the key came with another body. Aborted `IDEMPOTENCY_KEY_IN_FLIGHT`: its twin is being worked on.
    */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. Not found: any id that this organization has no project for. */
+  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
+  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  listUserProjects: handleUnaryCall<ListUserProjectsRequest, ListUserProjectsResponse>;
 }
 
 export interface ProjectsServiceClient extends Client {
-  /** The billing offices: the default first, then by name in code point order. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
   listBillingOffices(
     request: ListBillingOfficesRequest,
     callback: (error: ServiceError | null, response: ListBillingOfficesResponse) => void,
@@ -1089,7 +1631,7 @@ export interface ProjectsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. Not found: any id that this organization has no project for. */
+  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
@@ -1104,6 +1646,22 @@ export interface ProjectsServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
+  ): ClientUnaryCall;
+  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  listUserProjects(
+    request: ListUserProjectsRequest,
+    callback: (error: ServiceError | null, response: ListUserProjectsResponse) => void,
+  ): ClientUnaryCall;
+  listUserProjects(
+    request: ListUserProjectsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListUserProjectsResponse) => void,
+  ): ClientUnaryCall;
+  listUserProjects(
+    request: ListUserProjectsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListUserProjectsResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,20 @@
+import { scopeOf } from '@crs/kit/database';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { readAsUser } from '@crs/kit/visibility';
+import type { ListProjectSegmentsRequest, ListProjectSegmentsResponse, ProjectSegments } from '@crs/proto/crs/calls/v1/calls';
+import type { Context } from '../context.ts';
+import { projectSegments } from '../store/get-user-call.ts';
+
+const MAX_PROJECTS = 100;
+
+export function listProjectSegments({ db, auth }: Context) {
+  return rpc(['user'], async (request: ListProjectSegmentsRequest, call): Promise<ListProjectSegmentsResponse> => {
+    if (request.projectIds.length > MAX_PROJECTS) throw invalid('project_ids', `must be at most ${MAX_PROJECTS}`);
+    const scope = scopeOf(call);
+    const projects = await readAsUser(auth, call, (visible) =>
+      db.read<ProjectSegments>(scope, projectSegments(scope.organization, request.projectIds.filter((id) => visible.has(id)))),
+    );
+    return { projects };
+  });
+}

@@ -1,0 +1,67 @@
+import { scopeOf } from '@crs/kit/database';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import { parseUuid, unstorable } from '@crs/kit/text';
+import { readAsUser } from '@crs/kit/visibility';
+import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
+import type { Context } from '../context.ts';
+import { renderUserListItem } from '../domain/render-for-user.ts';
+import { listUserCalls as list, type CallFilters, type UserCallRow } from '../store/list-user-calls.ts';
+
+const MAX_LIMIT = 100;
+
+export function listUserCalls({ db, auth }: Context) {
+  return rpc(['user'], async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
+    const { mine, after, limit } = request;
+    if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
+    const filters = parseFilters(request);
+    const scope = scopeOf(call);
+    const rows = await readAsUser(auth, call, (visible) =>
+      db.read<UserCallRow>(
+        scope,
+        list(scope.organization, {
+          userId: call.identity.userId,
+          mine,
+          visible: [...visible.keys()],
+          filters,
+          after: after?.at ? { at: after.at, id: after.id } : null,
+          // One more than the page tells whether there is another.
+          limit: limit + 1,
+        }),
+      ),
+    );
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return {
+      callsJson: Buffer.from(JSON.stringify(page.map(renderUserListItem))),
+      next: last && { at: last.recency, id: last.id },
+    };
+  });
+}
+
+function parseFilters(request: ListUserCallsRequest): CallFilters {
+  const projectId = request.projectId === undefined ? null : parseUuid(request.projectId);
+  if (projectId === undefined) throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
+  const text = (field: string, value: string | undefined) => {
+    const problem = value === undefined ? undefined : unstorable(value);
+    if (problem) throw invalid(field, problem);
+    return value ?? null;
+  };
+  return {
+    projectId,
+    callStatus: text('call_status', request.callStatus),
+    callType: text('call_type', request.callType),
+    country: text('country', request.country),
+    jobTitleContains: text('job_title_contains', request.jobTitleContains),
+    organizationContains: text('organization_contains', request.organizationContains),
+    sourceContains: text('source_contains', request.sourceContains),
+    segmentContains: text('segment_contains', request.segmentContains),
+    minRating: request.minRating ?? null,
+    minCost: request.minCost ?? null,
+    maxCost: request.maxCost ?? null,
+    minDurationMinutes: request.minDurationMinutes ?? null,
+    maxDurationMinutes: request.maxDurationMinutes ?? null,
+    dateAfter: request.dateAfter ?? null,
+    dateBefore: request.dateBefore ?? null,
+  };
+}

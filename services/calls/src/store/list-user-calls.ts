@@ -1,0 +1,116 @@
+import type { Statement } from '@crs/kit/database';
+import { built, sql } from '@crs/kit/sql';
+import { fold } from '@crs/kit/text';
+import type { Knex } from 'knex';
+
+/** What narrows a user's list; null matches everything. Texts as given: they are folded here. */
+export interface CallFilters {
+  projectId: string | null;
+  callStatus: string | null;
+  callType: string | null;
+  country: string | null;
+  jobTitleContains: string | null;
+  organizationContains: string | null;
+  sourceContains: string | null;
+  segmentContains: string | null;
+  minRating: number | null;
+  minCost: number | null;
+  maxCost: number | null;
+  minDurationMinutes: number | null;
+  maxDurationMinutes: number | null;
+  dateAfter: Date | null;
+  dateBefore: Date | null;
+}
+
+export interface UserCallsQuery {
+  userId: string;
+  /** Only what the user conducted. */
+  mine: boolean;
+  /** Projects that the user may see. */
+  visible: string[];
+  filters: CallFilters;
+  after: { at: Date; id: string } | null;
+  limit: number;
+}
+
+export interface UserCallRow {
+  id: string;
+  call_status: string | null;
+  cost: number | null;
+  country: string | null;
+  created_at: Date;
+  date: Date | null;
+  duration_minutes: number | null;
+  job_title: string | null;
+  name: string | null;
+  organization: string | null;
+  rating: number | null;
+  segment: string | null;
+  source: string | null;
+  recency: Date;
+}
+
+const COLUMNS = `c.call_id as id, c.call_status, c.cost, c.country, c.created_at, c.date, c.duration_minutes, c.job_title, c.name,
+  c.employer as organization, c.rating, c.segment, c.source, c.recency`;
+
+/**
+ * A page of what a user may see, in order of recency. Each source of visibility - every visible project, and what the user conducted
+ * outside of them - is walked along its own index from the cursor on, so filters meet only rows that the user may see, whatever else
+ * the organization holds.
+ */
+export function listUserCalls(organization: string, query: UserCallsQuery): Statement {
+  const { userId, mine, visible, filters, limit } = query;
+  const page = (rows: Knex.QueryBuilder) => narrow(rows, organization, query).orderBy([
+    { column: 'c.recency', order: 'desc' },
+    { column: 'c.call_id', order: 'desc' },
+  ]).limit(limit);
+  const calls = () => sql.from('calls.calls as c').select(sql.raw(COLUMNS));
+
+  const projects = mine ? [] : filters.projectId === null ? visible : visible.filter((id) => id === filters.projectId);
+  const conducted = page(calls().where('c.conducted_by', userId));
+  if (filters.projectId !== null) conducted.where('c.project_id', filters.projectId);
+  if (projects.length === 0) return built('list_user_calls', conducted);
+
+  const elsewhere = page(
+    calls()
+      .where('c.conducted_by', userId)
+      .whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]),
+  );
+  if (filters.projectId !== null) elsewhere.where('c.project_id', filters.projectId);
+  const ofProject = page(calls().whereRaw('c.project_id = p.project_id'));
+  const both = sql.raw(
+    `select * from (
+      (select page.* from unnest(?::uuid[]) as p (project_id) cross join lateral (?) page)
+      union all
+      (?)
+    ) seen order by recency desc, id desc limit ?`,
+    [projects, ofProject, elsewhere, limit],
+  );
+  return built('list_user_calls', both);
+}
+
+function narrow(rows: Knex.QueryBuilder, organization: string, { filters: f, after }: UserCallsQuery): Knex.QueryBuilder {
+  rows.where('c.organization', organization);
+  if (after) rows.whereRaw('(c.recency, c.call_id) < (?::timestamptz, ?)', [after.at, after.id]);
+  if (f.callStatus !== null) rows.where('c.call_status', f.callStatus);
+  if (f.callType !== null) rows.where('c.call_type', f.callType);
+  if (f.country !== null) rows.where('c.country_folded', fold(f.country));
+  const contains = (column: string, text: string | null) => {
+    if (text !== null) rows.whereRaw('strpos(??, ?) > 0', [column, fold(text)]);
+  };
+  contains('c.job_title_folded', f.jobTitleContains);
+  contains('c.employer_folded', f.organizationContains);
+  contains('c.source_folded', f.sourceContains);
+  contains('c.segment_folded', f.segmentContains);
+  const bound = (column: string, operator: '>=' | '<=', value: number | Date | null) => {
+    if (value !== null) rows.where(column, operator, value);
+  };
+  bound('c.rating', '>=', f.minRating);
+  bound('c.cost', '>=', f.minCost);
+  bound('c.cost', '<=', f.maxCost);
+  bound('c.duration_minutes', '>=', f.minDurationMinutes);
+  bound('c.duration_minutes', '<=', f.maxDurationMinutes);
+  bound('c.date', '>=', f.dateAfter);
+  bound('c.date', '<=', f.dateBefore);
+  return rows;
+}

@@ -1,0 +1,46 @@
+import { scopeOf } from '@crs/kit/database';
+import { invalid, notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import type { RecordContext as Context } from '@crs/kit/record-service';
+import { parseUuid, unstorable } from '@crs/kit/text';
+import { readAsUser } from '@crs/kit/visibility';
+import type { Entity, ListUserEntitiesRequest, ListUserEntitiesResponse } from '@crs/proto/crs/entities/v1/entities';
+import { listEntities, type EntityQuery, type EntityRow } from '../store/list-entities.ts';
+
+const MAX_LIMIT = 200;
+
+export function listUserEntities({ db, auth }: Context) {
+  return rpc(['user'], async (request: ListUserEntitiesRequest, call): Promise<ListUserEntitiesResponse> => {
+    const query = parse(request);
+    const scope = scopeOf(call);
+    const rows = await readAsUser(auth, call, async (visible) =>
+      // One more than the page tells whether there is another.
+      visible.has(query.projectId)
+        ? db.read<EntityRow>(scope, listEntities(scope.organization, { ...query, limit: query.limit + 1 }))
+        : undefined,
+    );
+    if (!rows) throw notFound('There is no project with this id that you can see.');
+    const page = rows.slice(0, query.limit);
+    const last = rows.length > query.limit ? page.at(-1) : undefined;
+    return { entities: page.map(toEntity), next: last && { createdAt: last.createdAt, entityId: last.entityId } };
+  });
+}
+
+function parse({ projectId, type, after, limit }: ListUserEntitiesRequest): EntityQuery {
+  const id = parseUuid(projectId);
+  if (!id) throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
+  if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
+  const problem = type === undefined ? undefined : unstorable(type);
+  if (problem) throw invalid('type', problem);
+  return {
+    projectId: id,
+    type: type ?? null,
+    after: after?.createdAt ? { createdAt: after.createdAt, entityId: after.entityId } : null,
+    limit,
+  };
+}
+
+function toEntity({ createdAt, entityId, ...row }: EntityRow): Entity {
+  const present = Object.fromEntries(Object.entries(row).map(([field, value]) => [field, value ?? undefined]));
+  return { ...(present as Omit<Entity, 'entityId' | 'createdAt'>), entityId, createdAt };
+}

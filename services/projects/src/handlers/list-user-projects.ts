@@ -1,0 +1,47 @@
+import { scopeOf } from '@crs/kit/database';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import type { RecordContext as Context } from '@crs/kit/record-service';
+import { readAsUser, type VisibleProjects } from '@crs/kit/visibility';
+import type { ListUserProjectsRequest, ListUserProjectsResponse, UserProject } from '@crs/proto/crs/projects/v1/projects';
+import { listProjects } from '../store/list-projects.ts';
+import type { ProjectRow } from '../store/projects.ts';
+
+const MAX_LIMIT = 100;
+
+export function listUserProjects({ db, auth }: Context) {
+  return rpc(['user'], async (request: ListUserProjectsRequest, call): Promise<ListUserProjectsResponse> => {
+    const { mine, includeArchived, after, limit } = request;
+    if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
+    const scope = scopeOf(call);
+    const { rows, visible } = await readAsUser(auth, call, async (seen) => {
+      const query = {
+        projectIds: [...seen].filter(([, why]) => !mine || why.created || why.lead).map(([id]) => id),
+        includeArchived,
+        after: after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null,
+        // One more than the page tells whether there is another.
+        limit: limit + 1,
+      };
+      return { rows: await db.read<ProjectRow>(scope, listProjects(scope.organization, query)), visible: seen };
+    });
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return {
+      projects: page.map((row) => toUserProject(row, visible)),
+      next: last && { createdAt: last.createdAt, projectId: last.projectId },
+    };
+  });
+}
+
+function toUserProject(row: ProjectRow, visible: VisibleProjects): UserProject {
+  const why = visible.get(row.projectId);
+  return {
+    projectId: row.projectId,
+    name: row.name ?? undefined,
+    summary: row.summary ?? undefined,
+    status: row.status ?? undefined,
+    isArchived: row.isArchived,
+    createdAt: row.createdAt,
+    role: why?.lead ? 'lead' : why?.member ? 'member' : undefined,
+  };
+}

@@ -1,0 +1,79 @@
+import { createServer, createConnection, type AddressInfo, type Socket } from 'node:net';
+import { client, type ServiceClient } from '@crs/kit/grpc-client';
+import { createLogger } from '@crs/kit/log';
+import { derivePassword, roleOf } from '@crs/kit/migrate';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { SECRET } from '@crs/testing/setup';
+import type { World } from '@crs/testing/world';
+import { createProjectsService } from '../src/service.ts';
+
+export type ProjectsClient = ServiceClient<ProjectsServiceService>;
+
+/** Asks a projects service without a gateway between, and with all the time in the world. */
+export function projectsClient(address: string): ProjectsClient {
+  return client(ProjectsServiceService, { name: 'projects', address, timeoutMs: 30_000, retry: false });
+}
+
+/** What the gateway makes of an API key. */
+export async function callerToken(world: World, apiKey: string): Promise<string> {
+  const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
+  try {
+    return (await auth.authenticateKey({ apiKey })).callerToken;
+  } finally {
+    auth.close();
+  }
+}
+
+/** A way between a service and auth on which everything can come to a halt. */
+export interface Line {
+  address: string;
+  halt(): void;
+  goOn(): void;
+  close(): void;
+}
+
+export async function lineTo(target: string): Promise<Line> {
+  const [host = '', port = ''] = target.split(':');
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = createConnection(Number(port), host);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => near.destroy() && far.destroy());
+    }
+    near.pipe(far);
+    // By hand, so that what auth says can be held back.
+    far.on('data', (bytes) => near.write(bytes));
+    far.on('close', () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    halt: () => sockets.forEach((socket) => socket.pause()),
+    goOn: () => sockets.forEach((socket) => socket.resume()),
+    close: () => {
+      sockets.forEach((socket) => socket.destroy());
+      server.close();
+    },
+  };
+}
+
+/** A second instance of the service on the same database. */
+export async function startTwin(world: World, authAddress: string): Promise<{ projects: ProjectsClient; stop(): Promise<void> }> {
+  const url = new URL(world.databaseUrl);
+  url.username = roleOf('projects');
+  url.password = derivePassword(SECRET, 'projects');
+  const listeners = { listen: '127.0.0.1:0', adminListen: '127.0.0.1:0', maxConnections: 2 };
+  const service = createProjectsService({ ...listeners, databaseUrl: url.href, authAddress }, { log: createLogger('twin', { level: 'silent' }) });
+  const { grpc } = await service.start();
+  const projects = projectsClient(grpc);
+  return {
+    projects,
+    stop: async () => {
+      projects.close();
+      await service.stop();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreateProjectRequest } from '@crs/proto/crs/projects/v1/projects';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ANN, BOB, grantOf, project, projectsOf, tenant } from './_records.ts';
+import { callerToken, lineTo, projectsClient, startTwin, type Line, type ProjectsClient } from './_twins.ts';
+
+let world: World;
+/** Holds locks. */
+let locks: Session;
+/** Between the slow twin and auth. */
+let line: Line;
+/** Two instances of the service; the one comes to a halt where a test says so. */
+let slow: { projects: ProjectsClient; stop(): Promise<void> };
+let quick: ProjectsClient;
+let key: string;
+let token: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  locks = await openSession(world.databaseUrl);
+  await world.load(tenant('acme'));
+  key = await world.createKey('acme');
+  line = await lineTo(world.stack.addresses.auth);
+  slow = await startTwin(world, line.address);
+  quick = projectsClient(world.stack.addresses.projects);
+});
+afterAll(async () => {
+  quick?.close();
+  await slow?.stop();
+  line?.close();
+  await locks?.close();
+  await world?.close();
+});
+beforeEach(async () => {
+  token = await callerToken(world, key);
+  await world.query('truncate projects.projects, projects.creations');
+  await world.query('delete from auth.projects');
+});
+afterEach(() => line.goOn());
+
+const REQUEST: CreateProjectRequest = {
+  idempotencyKey: 'client:twins',
+  name: 'Twins',
+  leadEmail: ANN,
+  memberEmails: [BOB],
+  billingOfficeName: undefined,
+  summary: undefined,
+};
+const ask = (of: ProjectsClient, more: Partial<CreateProjectRequest> = {}) => of.createProject({ ...REQUEST, ...more }, { token });
+const IN_FLIGHT = { kind: 'aborted', reason: 'IDEMPOTENCY_KEY_IN_FLIGHT' };
+const expireLease = () => world.query('update projects.creations set lease_until = now()');
+
+async function waiting(application: string): Promise<void> {
+  const text = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
+  while ((await world.query(text, [application])).rows.length === 0) await sleep(5);
+}
+
+/** The slow twin's request, at a halt: auth has done what it was asked for (to look people up, or to grant), and its answer is under way. */
+async function haltedAt(table: 'auth.users' | 'auth.project_roles') {
+  await locks.query('begin');
+  await locks.query(`lock table ${table} in access exclusive mode`);
+  const late = ask(slow.projects);
+  late.catch(() => undefined);
+  await waiting('crs-auth');
+  line.halt();
+  await locks.query('commit');
+  return late;
+}
+
+/** There is one project, with its people. */
+async function expectOne(projectId: string, name = 'Twins'): Promise<void> {
+  expect(await projectsOf(world, 'acme')).toEqual([expect.objectContaining({ id: projectId, name, billing_office_name: 'London' })]);
+  expect(await grantOf(world, 'acme', projectId)).toEqual({ createdBy: null, roles: [`${ANN} lead`, `${BOB} member`] });
+}
+
+describe.each(['auth.users', 'auth.project_roles'] as const)('a request that hangs past its lease at %s', (table) => {
+  it('holds its key until then, is taken over after, and then gives the answer of its twin', async () => {
+    const late = await haltedAt(table);
+    await expect(ask(quick)).rejects.toMatchObject({ ...IN_FLIGHT, retryAfterSeconds: expect.toSatisfy((s: number) => s > 10 && s <= 15) });
+    await expireLease();
+    const taken = await ask(quick);
+    expect(taken.replayed).toBe(false);
+    await expectOne(taken.project!.projectId);
+    line.goOn();
+    expect(await late).toEqual({ project: taken.project, replayed: true });
+    await expectOne(taken.project!.projectId);
+    expect(await ask(quick)).toEqual({ project: taken.project, replayed: true });
+  });
+
+  it('leaves what has become of the project alone when it ends', async () => {
+    const late = await haltedAt(table);
+    await expireLease();
+    const { project: taken } = await ask(quick);
+    await world.load([project('acme', taken!.projectId, { name: 'Renamed', billing_office_name: 'London', members: [{ email: ANN, role: 'lead' }, { email: BOB }] })]);
+    line.goOn();
+    expect((await late).project).toEqual(taken);
+    await expectOne(taken!.projectId, 'Renamed');
+  });
+
+  it('creates nothing where its twin failed and gave the key up', async () => {
+    const late = await haltedAt(table);
+    await expireLease();
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, await world.operator.operator('acme'));
+    try {
+      await expect(ask(quick)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'member_emails' });
+    } finally {
+      await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operator.operator('acme'));
+    }
+    const other = await ask(quick, { name: 'Other' });
+    line.goOn();
+    await expect(late).rejects.toMatchObject(IN_FLIGHT);
+    await expectOne(other.project!.projectId, 'Other');
+  });
+});
+
+describe('a request that hangs past its lease while it stores the project', () => {
+  it('is waited for, and its answer is given by both', async () => {
+    await locks.query('begin');
+    await locks.query('lock table projects.projects in share mode');
+    const first = ask(slow.projects);
+    await waiting('crs-projects');
+    await expireLease().catch(() => undefined);
+    await locks.query('commit');
+    const [one, two] = await Promise.all([first, ask(quick)]);
+    expect(two).toEqual({ project: one.project, replayed: true });
+    await expectOne(one.project!.projectId);
+  });
+});
+
+describe('a key', () => {
+  it('of a pending request refuses another body, and takes its own again', async () => {
+    const late = await haltedAt('auth.users');
+    await expect(ask(quick, { name: 'Other' })).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_REUSED' });
+    line.goOn();
+    await expectOne((await late).project!.projectId);
+  });
+
+  it('is forgotten after a day: it then makes another project', async () => {
+    const first = await ask(quick);
+    await world.query(`update projects.creations set created_at = created_at - interval '23 hours 59 minutes'`);
+    expect(await ask(quick)).toEqual({ project: first.project, replayed: true });
+    await world.query(`update projects.creations set created_at = created_at - interval '2 minutes'`);
+    const second = await ask(quick, { name: 'Other' });
+    expect(second.project!.projectId).not.toBe(first.project!.projectId);
+    expect(await projectsOf(world, 'acme')).toHaveLength(2);
+  });
+});

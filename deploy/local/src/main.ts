@@ -26,8 +26,10 @@ CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  DATABASE_URL, REDIS_URL (use these s
 const settings = z.object({
   CRS_DATA_DIR: z.string().default('.local'),
   CRS_API_PORT: port.default(8080),
+  CRS_TOOLS_PORT: port.default(8081),
   CRS_API_URL: origin.optional(),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  CRS_TOOLS_URL: origin.optional(),
   DATABASE_URL: postgresUrl.optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
 });
@@ -75,6 +77,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         secret: secret.secret,
         operatorCredential: operator.credential,
         apiListen: `127.0.0.1:${env.CRS_API_PORT}`,
+        toolsUrl: env.CRS_TOOLS_URL ?? `http://127.0.0.1:${env.CRS_TOOLS_PORT}`,
         apiUrl: env.CRS_API_URL,
       };
       say('Preparing the database ...');

@@ -28,6 +28,8 @@ export interface StackConfig {
   apiListen: string;
   /** The origin by which clients know the API; absent: where it listens. */
   apiUrl?: string | undefined;
+  /** Public origin of the tool gateway. */
+  toolsUrl: string;
   /** For requests without a usable key; absent: the gateway's default. */
   addressLimit?: Rule;
 }
@@ -79,7 +81,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const listeners = { listen: LOOPBACK, adminListen: LOOPBACK, maxConnections: 8 };
     const auth = await start(
       'auth',
-      createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret }, logFor('auth')),
+      createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret, toolsUrl: config.toolsUrl }, logFor('auth')),
     );
     const records = (service: RecordService) => ({ ...listeners, databaseUrl: databaseOf(service), authAddress: auth.grpc });
     const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));

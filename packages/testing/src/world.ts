@@ -6,9 +6,12 @@ import { createLogger } from '@crs/kit/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
 import { loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
-import { throughPrism } from './prism.ts';
+import { witness } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
+
+/** Public origin of the tools in every world. */
+export const TOOLS_URL = 'http://tools.example';
 
 /** The whole system, in this process, on a database of its own. */
 export interface World {
@@ -42,6 +45,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       secret: SECRET,
       operatorCredential: OPERATOR_CREDENTIAL,
       apiListen: '127.0.0.1:0',
+      toolsUrl: TOOLS_URL,
       // Suites ask more than a stranger may.
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       ...overrides,
@@ -60,13 +64,14 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
   });
 
   const tryLoad = loader(operator);
-  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await throughPrism(addresses.api) : undefined;
+  const origin = `http://${addresses.api}`;
+  const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await witness(origin) : undefined;
 
   return {
     stack,
     databaseUrl: database.url,
     operator,
-    rest: prism?.rest ?? restClient(`http://${addresses.api}`),
+    rest: prism?.rest ?? restClient(origin),
     log,
     tryLoad,
     load: async (records) => {
@@ -82,11 +87,11 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     },
     query: (text, values) => admin.query(text, values),
     close: async () => {
-      await prism?.stop();
       await admin.end();
       operator.close();
       await stack.stop();
       await database.drop();
+      await prism?.stop();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostPort, postgresUrl, readEnvironment, secret, type Environment } from '@crs/kit/config';
+import { hostPort, origin, postgresUrl, readEnvironment, secret, type Environment } from '@crs/kit/config';
 
 export interface AuthConfig {
   /** Listener for gateways and services. */
@@ -10,6 +10,8 @@ export interface AuthConfig {
   maxConnections: number;
   /** Seals private keys in the database. The same on every replica, at least 32 characters. */
   secret: string;
+  /** Public origin of the tool gateway, without a slash at its end: issuer of access tokens, and with `/mcp` their audience. */
+  toolsUrl: string;
 }
 
 const schema = z.object({
@@ -18,6 +20,7 @@ const schema = z.object({
   DATABASE_URL: postgresUrl,
   CRS_DATABASE_CONNECTIONS: z.coerce.number().int().min(1).max(100).default(8),
   CRS_SECRET: secret,
+  CRS_TOOLS_URL: origin.default('http://127.0.0.1:8081'),
 });
 
 export function readConfig(environment: Environment): AuthConfig {
@@ -28,5 +31,6 @@ export function readConfig(environment: Environment): AuthConfig {
     databaseUrl: values.DATABASE_URL,
     maxConnections: values.CRS_DATABASE_CONNECTIONS,
     secret: values.CRS_SECRET,
+    toolsUrl: values.CRS_TOOLS_URL,
   };
 }

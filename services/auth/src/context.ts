@@ -1,5 +1,6 @@
 import type { Database } from '@crs/kit/database';
 import type { Logger } from '@crs/kit/log';
+import type { AccessTokens } from './domain/access-tokens.ts';
 import type { Signer } from './domain/signer.ts';
 
 /** What handlers work with. */
@@ -7,4 +8,5 @@ export interface Context {
   db: Database;
   log: Logger;
   signer: Signer;
+  accessTokens: AccessTokens;
 }

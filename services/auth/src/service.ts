@@ -5,6 +5,7 @@ import { Closer, type Service } from '@crs/kit/lifecycle';
 import type { Logger } from '@crs/kit/log';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
+import { AccessTokens } from './domain/access-tokens.ts';
 import { Signer } from './domain/signer.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 
@@ -27,7 +28,8 @@ export function createAuthService(config: AuthConfig, { log }: { log: Logger }):
       const signer = new Signer(db, config.secret, log);
       await signer.start();
       closer.defer('signer', () => signer.stop());
-      const context: Context = { db, log, signer };
+      const accessTokens = new AccessTokens(db, config.secret, config.toolsUrl);
+      const context: Context = { db, log, signer, accessTokens };
       const verify = createVerifier(() => signer.publicKeys());
       const shared = { name: 'auth', verify, log };
       const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });

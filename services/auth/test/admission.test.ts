@@ -9,6 +9,7 @@ import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type
 /** What is not named here admits nobody; a new RPC fails until it is. */
 const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyone'> = {
   authenticateKey: 'anyone',
+  authenticateToken: 'anyone',
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],

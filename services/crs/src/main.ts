@@ -7,6 +7,7 @@ import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
 import { statusCommand } from './commands/status.ts';
+import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
 import { describe } from './failure.ts';
 import { showError } from './output.ts';
@@ -25,6 +26,7 @@ for (const register of [
   userCommands,
   memberCommands,
   keyCommands,
+  tokenCommands,
   operatorCommands,
   auditCommand,
   statusCommand,

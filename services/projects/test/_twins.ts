@@ -36,25 +36,34 @@ export interface Line {
 export async function lineTo(target: string): Promise<Line> {
   const [host = '', port = ''] = target.split(':');
   const sockets = new Set<Socket>();
+  let halted = false;
+  /** What is under way while nothing moves. */
+  let held: (() => void)[] = [];
+  const pass = (from: Socket, to: Socket) => {
+    const when = (work: () => void) => (halted ? held.push(work) : work());
+    from.on('data', (bytes) => when(() => to.write(bytes)));
+    from.on('close', () => when(() => to.destroy()));
+    from.on('error', () => {});
+    sockets.add(from);
+  };
   const server = createServer((near) => {
     const far = createConnection(Number(port), host);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => near.destroy() && far.destroy());
-    }
-    near.pipe(far);
-    // By hand, so that what auth says can be held back.
-    far.on('data', (bytes) => near.write(bytes));
-    far.on('close', () => near.destroy());
+    pass(near, far);
+    pass(far, near);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    halt: () => sockets.forEach((socket) => socket.pause()),
-    goOn: () => sockets.forEach((socket) => socket.resume()),
+    halt: () => {
+      halted = true;
+    },
+    goOn: () => {
+      halted = false;
+      for (const work of held) work();
+      held = [];
+    },
     close: () => {
-      sockets.forEach((socket) => socket.destroy());
+      for (const socket of sockets) socket.destroy();
       server.close();
     },
   };

@@ -1,6 +1,7 @@
-import type { Operator, User } from '@crs/proto/crs/auth/v1/admin';
+import type { Operator, Token, User } from '@crs/proto/crs/auth/v1/admin';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import type { ApiKeyRow } from '../store/api-keys.ts';
+import type { GrantRow } from '../store/grants.ts';
 import type { OperatorRow } from '../store/operators.ts';
 import type { UserRow } from '../store/users.ts';
 
@@ -30,4 +31,8 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
 
 export function toOperator(row: OperatorRow): Operator {
   return { name: row.name, createdAt: row.createdAt, revokedAt: row.revokedAt ?? undefined };
+}
+
+export function toToken({ grantId, revokedAt, ...row }: GrantRow): Token {
+  return { ...row, tokenId: grantId, revokedAt: revokedAt ?? undefined };
 }

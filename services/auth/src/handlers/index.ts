@@ -8,6 +8,7 @@ import { beginErasure } from './admin/begin-erasure.ts';
 import { createKey } from './admin/create-key.ts';
 import { createOperator } from './admin/create-operator.ts';
 import { createOrganization } from './admin/create-organization.ts';
+import { createToken } from './admin/create-token.ts';
 import { createUser } from './admin/create-user.ts';
 import { finishErasure } from './admin/finish-erasure.ts';
 import { importRecords } from './admin/import-records.ts';
@@ -16,13 +17,16 @@ import { listAudit } from './admin/list-audit.ts';
 import { listKeys } from './admin/list-keys.ts';
 import { listOperators } from './admin/list-operators.ts';
 import { listOrganizations } from './admin/list-organizations.ts';
+import { listTokens } from './admin/list-tokens.ts';
 import { listUsers } from './admin/list-users.ts';
 import { removeMember } from './admin/remove-member.ts';
 import { revokeKey } from './admin/revoke-key.ts';
 import { revokeOperator } from './admin/revoke-operator.ts';
+import { revokeToken } from './admin/revoke-token.ts';
 import { setUserDisabled } from './admin/set-user-disabled.ts';
 import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
+import { authenticateToken } from './authenticate-token.ts';
 import { getVisibilityVersion } from './get-visibility-version.ts';
 import { getVisibleProjects } from './get-visible-projects.ts';
 import { grantProject } from './grant-project.ts';
@@ -38,6 +42,7 @@ export function internalServices(context: Context) {
   return [
     bind(AuthServiceService, {
       authenticateKey: authenticateKey(context),
+      authenticateToken: authenticateToken(context),
       listCallerKeys: listCallerKeys(context),
       getVisibleProjects: getVisibleProjects(context),
       getVisibilityVersion: getVisibilityVersion(context),
@@ -67,6 +72,9 @@ export function adminServices(context: Context) {
       createKey: createKey(context),
       listKeys: listKeys(context),
       revokeKey: revokeKey(context),
+      createToken: createToken(context),
+      listTokens: listTokens(context),
+      revokeToken: revokeToken(context),
       beginErasure: beginErasure(context),
       finishErasure: finishErasure(context),
       createOperator: createOperator(context),

@@ -51,6 +51,22 @@ export interface AuthenticateKeyResponse {
   readOnly: boolean;
 }
 
+export interface AuthenticateTokenRequest {
+  /** The token as the client sent it. */
+  accessToken: string;
+}
+
+export interface AuthenticateTokenResponse {
+  /** Signed; lives 30 seconds. It carries the organization, the user and the scopes. */
+  callerToken: string;
+  organizationId: string;
+  userId: string;
+  /** Of `calls:read`, `projects:read`, `entities:read`. */
+  scopes: string[];
+  /** Of this user's tool calls. */
+  rateLimit: RateLimit | undefined;
+}
+
 export interface ListCallerKeysRequest {
 }
 
@@ -529,6 +545,230 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       : undefined;
     message.writeSurface = object.writeSurface ?? false;
     message.readOnly = object.readOnly ?? false;
+    return message;
+  },
+};
+
+function createBaseAuthenticateTokenRequest(): AuthenticateTokenRequest {
+  return { accessToken: "" };
+}
+
+export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
+  encode(message: AuthenticateTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accessToken !== "") {
+      writer.uint32(10).string(message.accessToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateTokenRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateTokenRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accessToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateTokenRequest {
+    return {
+      accessToken: isSet(object.accessToken)
+        ? globalThis.String(object.accessToken)
+        : isSet(object.access_token)
+        ? globalThis.String(object.access_token)
+        : "",
+    };
+  },
+
+  toJSON(message: AuthenticateTokenRequest): unknown {
+    const obj: any = {};
+    if (message.accessToken !== "") {
+      obj.accessToken = message.accessToken;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateTokenRequest>): AuthenticateTokenRequest {
+    return AuthenticateTokenRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateTokenRequest>): AuthenticateTokenRequest {
+    const message = createBaseAuthenticateTokenRequest();
+    message.accessToken = object.accessToken ?? "";
+    return message;
+  },
+};
+
+function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
+  return { callerToken: "", organizationId: "", userId: "", scopes: [], rateLimit: undefined };
+}
+
+export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = {
+  encode(message: AuthenticateTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callerToken !== "") {
+      writer.uint32(10).string(message.callerToken);
+    }
+    if (message.organizationId !== "") {
+      writer.uint32(18).string(message.organizationId);
+    }
+    if (message.userId !== "") {
+      writer.uint32(26).string(message.userId);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.rateLimit !== undefined) {
+      RateLimit.encode(message.rateLimit, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateTokenResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateTokenResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callerToken = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.organizationId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.scopes.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.rateLimit = RateLimit.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateTokenResponse {
+    return {
+      callerToken: isSet(object.callerToken)
+        ? globalThis.String(object.callerToken)
+        : isSet(object.caller_token)
+        ? globalThis.String(object.caller_token)
+        : "",
+      organizationId: isSet(object.organizationId)
+        ? globalThis.String(object.organizationId)
+        : isSet(object.organization_id)
+        ? globalThis.String(object.organization_id)
+        : "",
+      userId: isSet(object.userId)
+        ? globalThis.String(object.userId)
+        : isSet(object.user_id)
+        ? globalThis.String(object.user_id)
+        : "",
+      scopes: globalThis.Array.isArray(object?.scopes) ? object.scopes.map((e: any) => globalThis.String(e)) : [],
+      rateLimit: isSet(object.rateLimit)
+        ? RateLimit.fromJSON(object.rateLimit)
+        : isSet(object.rate_limit)
+        ? RateLimit.fromJSON(object.rate_limit)
+        : undefined,
+    };
+  },
+
+  toJSON(message: AuthenticateTokenResponse): unknown {
+    const obj: any = {};
+    if (message.callerToken !== "") {
+      obj.callerToken = message.callerToken;
+    }
+    if (message.organizationId !== "") {
+      obj.organizationId = message.organizationId;
+    }
+    if (message.userId !== "") {
+      obj.userId = message.userId;
+    }
+    if (message.scopes?.length) {
+      obj.scopes = message.scopes;
+    }
+    if (message.rateLimit !== undefined) {
+      obj.rateLimit = RateLimit.toJSON(message.rateLimit);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateTokenResponse>): AuthenticateTokenResponse {
+    return AuthenticateTokenResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuthenticateTokenResponse>): AuthenticateTokenResponse {
+    const message = createBaseAuthenticateTokenResponse();
+    message.callerToken = object.callerToken ?? "";
+    message.organizationId = object.organizationId ?? "";
+    message.userId = object.userId ?? "";
+    message.scopes = object.scopes?.map((e) => e) || [];
+    message.rateLimit = (object.rateLimit !== undefined && object.rateLimit !== null)
+      ? RateLimit.fromPartial(object.rateLimit)
+      : undefined;
     return message;
   },
 };
@@ -2876,6 +3116,21 @@ export const AuthServiceService = {
       Buffer.from(AuthenticateKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AuthenticateKeyResponse => AuthenticateKeyResponse.decode(value),
   },
+  /**
+   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
+   * Unauthenticated: any token that is not good for the tools now.
+   */
+  authenticateToken: {
+    path: "/crs.auth.v1.AuthService/AuthenticateToken" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AuthenticateTokenRequest): Buffer =>
+      Buffer.from(AuthenticateTokenRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AuthenticateTokenRequest => AuthenticateTokenRequest.decode(value),
+    responseSerialize: (value: AuthenticateTokenResponse): Buffer =>
+      Buffer.from(AuthenticateTokenResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AuthenticateTokenResponse => AuthenticateTokenResponse.decode(value),
+  },
   /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
   listCallerKeys: {
     path: "/crs.auth.v1.AuthService/ListCallerKeys" as const,
@@ -2992,6 +3247,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * Unauthenticated: unknown, expired or revoked key, or an organization that is gone.
    */
   authenticateKey: handleUnaryCall<AuthenticateKeyRequest, AuthenticateKeyResponse>;
+  /**
+   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
+   * Unauthenticated: any token that is not good for the tools now.
+   */
+  authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
   /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
   /** The projects that the calling user may see now, with the version of that set. Admits users. */
@@ -3034,6 +3294,25 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AuthenticateKeyResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
+   * Unauthenticated: any token that is not good for the tools now.
+   */
+  authenticateToken(
+    request: AuthenticateTokenRequest,
+    callback: (error: ServiceError | null, response: AuthenticateTokenResponse) => void,
+  ): ClientUnaryCall;
+  authenticateToken(
+    request: AuthenticateTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: AuthenticateTokenResponse) => void,
+  ): ClientUnaryCall;
+  authenticateToken(
+    request: AuthenticateTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: AuthenticateTokenResponse) => void,
   ): ClientUnaryCall;
   /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
   listCallerKeys(

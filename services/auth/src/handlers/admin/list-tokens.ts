@@ -1,0 +1,18 @@
+import { rpc } from '@crs/kit/grpc-server';
+import { operatorScope } from '@crs/kit/operator-scope';
+import type { ListTokensRequest, ListTokensResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toToken } from '../../domain/answers.ts';
+import { noSuchOrganization } from '../../domain/not-found.ts';
+import { listGrants } from '../../store/grants.ts';
+import { organizationExists } from '../../store/organizations.ts';
+
+export function listTokens({ db }: Context) {
+  return rpc(['operator'], async (_request: ListTokensRequest, call): Promise<ListTokensResponse> => {
+    const scope = operatorScope(call);
+    return db.transact(scope, async (query) => {
+      if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
+      return { tokens: (await listGrants(query, scope.organization)).map(toToken) };
+    });
+  });
+}

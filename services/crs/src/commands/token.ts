@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import type { Token } from '@crs/proto/crs/auth/v1/admin';
+import { duration } from '../arguments.ts';
+import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { details, instant, show, table } from '../output.ts';
+
+/** `crs token`: access tokens for the tools, without a sign-in. */
+export function tokenCommands(program: Command, connect: Connect): void {
+  const token = program.command('token').description('access tokens of users, for assistants that nobody signs in and for tests');
+
+  tenantCommand(token, 'create', 'create an access token, shown this once')
+    .requiredOption('--user <email>', 'whose eyes it reads with')
+    .option('--scope <scopes>', 'of calls:read, projects:read and entities:read, in quotes; without, all', (text: string) =>
+      text.split(/\s+/).filter((each) => each !== ''),
+    )
+    .option('--expires-in <duration>', 'when it stops working: a number of s, m, h or d; without, 30d', duration)
+    .addHelpText('after', '\nExamples:\n  crs token create --org acme --user ann@acme.example --scope "calls:read projects:read"')
+    .action((options: TenantOptions & { user: string; scope?: string[]; expiresIn?: number }) =>
+      connected(connect, async ({ auth, operator }) => {
+        const request = { email: options.user, scopes: options.scope ?? [], expiresInSeconds: options.expiresIn ?? 0 };
+        const { token: issued, accessToken } = await auth.createToken(request, await operator(options.org));
+        const { tokenId, scopes, expiresAt } = issued!;
+        const value = { token_id: tokenId, access_token: accessToken, scope: scopes.join(' '), expires_at: instant(expiresAt) };
+        show(options, value, () =>
+          [
+            details([
+              ['access token', accessToken],
+              ['token id', tokenId],
+              ['scope', scopes.join(' ')],
+              ['expires', instant(expiresAt)],
+            ]),
+            '',
+            'This is the only time that the token is shown: keep it in a safe place now.',
+          ].join('\n'),
+        );
+      }),
+    );
+
+  tenantCommand(token, 'list', 'list access tokens, newest first, revoked ones included').action((options: TenantOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { tokens } = await auth.listTokens({}, await operator(options.org));
+      show(options, { data: tokens.map(toJson) }, () =>
+        table(
+          ['token id', 'user', 'client', 'scope', 'created', 'expires', 'revoked'],
+          tokens.map((each) => [
+            each.tokenId,
+            each.email,
+            each.client,
+            each.scopes.join(' '),
+            instant(each.createdAt),
+            instant(each.expiresAt),
+            instant(each.revokedAt),
+          ]),
+        ),
+      );
+    }),
+  );
+
+  tenantCommand(token, 'revoke', 'revoke an access token for good, everywhere at once')
+    .argument('<token-id>', 'id of the token')
+    .action((tokenId: string, options: TenantOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { token: revoked } = await auth.revokeToken({ tokenId }, await operator(options.org));
+        show(options, toJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
+      }),
+    );
+}
+
+function toJson(token: Token) {
+  return {
+    token_id: token.tokenId,
+    user: token.email,
+    client: token.client,
+    scope: token.scopes.join(' '),
+    created_at: instant(token.createdAt),
+    expires_at: instant(token.expiresAt),
+    revoked_at: instant(token.revokedAt),
+  };
+}

@@ -27,6 +27,11 @@ export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { 
   } catch {
     return { field: '', reason: 'must be valid JSON' };
   }
+  return parseObject(schema, value);
+}
+
+/** Parses a JSON value that must be an object, as a line's or a tool's arguments are. */
+export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Refusal {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
   return result.success ? { record: result.data } : refusalOf(result.error.issues[0]!);

@@ -3,12 +3,19 @@ import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { getCall } from '../src/store/get-call.ts';
+import { getUserCall, projectSegments } from '../src/store/get-user-call.ts';
 import { listCalls, listChangedCalls } from '../src/store/list-calls.ts';
+import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts';
+import { NO_FILTERS } from './_records.ts';
 
 /** Of the large organization; the others have a tenth of that each. */
 const DAYS = 100;
 const CALLS_A_DAY = 200;
 const CHANGED = 50;
+/** In each of these projects are a twentieth of the calls; the user conducted some of another project. */
+const PROJECTS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
+const USER = '99999999-0000-4000-8000-000000000000';
+const CONDUCTED = (DAYS * CALLS_A_DAY) / 40;
 
 let created: TestDatabase;
 let session: Session;
@@ -23,11 +30,11 @@ beforeAll(async () => {
     ['small-3', 20],
   ]) {
     await session.query(
-      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, participants, qa_blocks, has_verbatim, shown_hash, record_hash, summary)
-        select $1, 'call-' || day || '-' || n, 'interview', timestamptz '2025-01-01Z' + make_interval(days => day, mins => n),
+      `insert into calls.calls (organization, call_id, call_type, project_id, conducted_by, created_at, updated_at, participants, qa_blocks, has_verbatim, shown_hash, record_hash, summary)
+        select $1, 'call-' || day || '-' || n, 'interview', ('00000000-0000-4000-8000-' || lpad((n % 20)::text, 12, '0'))::uuid, case when n % 40 = 7 then $5::uuid end, timestamptz '2025-01-01Z' + make_interval(days => day, mins => n),
           timestamptz '2025-06-01Z' + make_interval(mins => case when day = 3 and n <= $4 then 60 else 0 end), '[]', '[]', true, '', '', repeat('x', 500)
         from generate_series(0, $3 - 1) day, generate_series(1, $2::int) n`,
-      [organization, calls, DAYS, CHANGED],
+      [organization, calls, DAYS, CHANGED, USER],
     );
   }
   await session.query(`insert into calls.transcripts select organization, call_id, 'verbatim', 'words', '[]' from calls.calls`);
@@ -55,9 +62,9 @@ interface Plan {
 }
 
 const literal = (value: unknown): string => {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof Date) return `'${value.toISOString()}'`;
-  return Array.isArray(value) ? `array[${value.map(literal).join()}]::text[]` : `'${String(value)}'`;
+  return Array.isArray(value) ? `'{${value.join()}}'` : `'${String(value)}'`;
 };
 
 /** The scans of tables of calls, each with the rows that it read. */
@@ -81,6 +88,15 @@ async function scansOf({ name, text, values = [] }: Statement): Promise<{ type: 
 const at = (day: number, hours = 0) => new Date(Date.UTC(2025, 0, 1 + day, hours));
 const ALL = { start: at(-500), end: at(500) };
 const PARTS_OF_DAYS = { start: at(2, 1), end: at(90, 2) };
+const userList = (filters: Partial<CallFilters>, after: Date | null = null, mine = false) =>
+  listUserCalls('large', {
+    userId: USER,
+    mine,
+    visible: PROJECTS,
+    filters: { ...NO_FILTERS, ...filters },
+    after: after && { at: after, id: 'call' },
+    limit: 51,
+  });
 
 describe('the plan of', () => {
   it.each<[string, Statement, number]>([
@@ -100,6 +116,12 @@ describe('the plan of', () => {
       listChangedCalls('large', ALL, new Date('2025-06-01T00:30:00Z'), { offset: 0, limit: 50 }),
       2 * CHANGED + 50,
     ],
+    ["a user's list", userList({}), 3 * 51],
+    ["a user's list of one project", userList({ projectId: PROJECTS[1]! }), 51 + CONDUCTED],
+    ["a later page of a user's list", userList({}, at(50)), 3 * 51],
+    ["a user's own calls", userList({}, null, true), 51],
+    ["a user's call", getUserCall('large', USER, PROJECTS, 'call-7-7', true), 1],
+    ['the segments of a project', projectSegments('large', [PROJECTS[0]!]), (DAYS * CALLS_A_DAY) / 20],
     ['a call', getCall('large', 'call-7-7', ['verbatim', 'redacted']), 1],
   ])('%s reads by index, and no more than it needs', async (_, statement, needed) => {
     const scans = await scansOf(statement);

@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Database } from '@crs/kit/database';
+import { Database, type Statement } from '@crs/kit/database';
 import { createLogger } from '@crs/kit/log';
 import { interceptStatements, openSession, type SentStatement, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { getUserCall, projectSegments } from '../src/store/get-user-call.ts';
+import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
-import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
+import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts';
 
 /** Statements without a predicate on the organization: they insert under its name, lock, or make temporary tables. */
 const WITHOUT_PREDICATE = /^(upsert_calls|insert_(calls|transcripts|notes|name_secret)|open_call_days|lock_imports|stage_\w+)$/;
@@ -20,14 +22,19 @@ const SAME = ['same-1', 'same-2', 'same-3', 'same-4', 'same-5'];
 
 /** The statements on tables of calls that were sent, and whether every predicate on the organization was removed from them. */
 const sent = new Map<string, boolean>();
+/** The name of a statement that is sent without one, as its text varies. */
+let dynamic: string | undefined;
 /** An insert that is sent under the name of another organization. */
 let forged: { name: string; as: string } | undefined;
 
 function withoutPredicate(statement: SentStatement): SentStatement {
-  const { name = 'unnamed', text, values = [] } = statement;
-  if (!/\bcalls\.\w/.test(text)) return statement;
-  const rewritten = text.replaceAll(/(\w+\.)?organization = \$1\b/g, () => '($1::text is not null)');
-  sent.set(name, rewritten !== text && !/organization\s*=/.test(rewritten));
+  const { name = dynamic ?? 'unnamed', text, values = [] } = statement;
+  if (!/\bcalls"?\."?\w/.test(text)) return statement;
+  const rewritten = text.replaceAll(
+    /("?\w+"?\.)?"?organization"? = (\$\d+)\b/g,
+    (_match, _table, value) => `(${value}::text is not null)`,
+  );
+  sent.set(name, rewritten !== text && !/organization"?\s*=/.test(rewritten));
   return { ...statement, text: rewritten, values: forged?.name === name ? [forged.as, ...values.slice(1)] : values };
 }
 
@@ -61,6 +68,7 @@ const call = (organization: string, id: string, text = organization) =>
     created_at: `2025-03-0${id.at(-1)}T10:00:00Z`,
     segment: text,
     project_id: id === 'same-4' ? PROJECT : null,
+    conducted_by: 'ann@crs.example',
     expert: { name: 'Eva Muster' },
     transcript: text,
     redacted_transcript: [{ text }],
@@ -91,6 +99,41 @@ async function everything(organization: string): Promise<unknown[][]> {
     stored.push(await superuser.query(`select * from calls.${table} t where organization = $1 order by t::text`, [organization]));
   }
   return stored;
+}
+
+/** Ids of projects may be the same in two organizations; those of users can't, so one organization is asked for a user of the other. */
+async function userOf(organization: string): Promise<string> {
+  const users = await superuser.query<{ id: string }>(
+    `select user_id as id from auth.users where name = 'ann' and organization = $1`,
+    [organization],
+  );
+  return users[0]!.id;
+}
+
+async function read<Row>(organization: string, statement: Statement): Promise<Row[]> {
+  dynamic = statement.dynamic ? statement.name : undefined;
+  try {
+    return await database.read<Row>(scopeOf(organization), statement);
+  } finally {
+    dynamic = undefined;
+  }
+}
+
+/** Reads as a user of `other` would, could they get in at `own`: there they see what is in the project that has the same id. */
+async function leaksToUser(own: string, other: string): Promise<string[]> {
+  const stranger = await userOf(other);
+  const found: string[] = [];
+  const query = { userId: stranger, mine: false, visible: [PROJECT], filters: NO_FILTERS, after: null, limit: 100 };
+  const list = await read<{ id: string; segment: string }>(own, listUserCalls(own, query));
+  if (list.length !== 1 || list[0]?.segment !== own) found.push('user list');
+  const [detail] = await read<{ segment: string; transcript: string; notes: string | null }>(
+    own,
+    getUserCall(own, stranger, [PROJECT], 'same-4', true),
+  ).catch(() => []);
+  if (detail?.segment !== own || detail.transcript !== own || detail.notes !== null) found.push('user detail');
+  const segments = await read<{ segments: string[] }>(own, projectSegments(own, [PROJECT]));
+  if (segments.length !== 1 || segments[0]?.segments.join() !== own) found.push('segments');
+  return found;
 }
 
 /** Uses every way to the tables. @returns the ways by which one organization saw or changed another's rows */
@@ -124,6 +167,8 @@ async function leaks(): Promise<Set<string>> {
     }
     if ((await get(`/v1/calls/${only(other)}`)).status !== 404) found.add('detail');
 
+    for (const way of await leaksToUser(own, other)) found.add(way);
+
     const before = JSON.stringify(await everything(other));
     const lines = [
       call(own, 'same-1', `${own} again`),
@@ -136,13 +181,8 @@ async function leaks(): Promise<Set<string>> {
     if (answer?.accepted !== 4 || answer.unchanged !== 1) found.add('import');
     if (JSON.stringify(await everything(other)) !== before) found.add('import');
 
-    // Ids of projects may be the same, those of users can't: the other's is named.
-    const [user] = await superuser.query<{ id: string }>(
-      'select user_id as id from calls.notes where organization = $1 limit 1',
-      [other],
-    );
     for (const target of [
-      { $case: 'userId', value: user?.id ?? PROJECT },
+      { $case: 'userId', value: await userOf(other) },
       { $case: 'projectId', value: PROJECT },
       { $case: 'organization', value: true },
     ] as const) {
@@ -164,7 +204,9 @@ describe('with the organization taken out of every statement', () => {
   it('no statement of the service was left out', async () => {
     const folder = new URL('../src/store/', import.meta.url);
     const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
-    const declared = sources.flatMap((source) => [...source.matchAll(/\bname: (['`])(.+?)\1/g)].map(([, , name]) => name!));
+    const declared = sources.flatMap((source) =>
+      [...source.matchAll(/(?:\bname: |\bbuilt\()(['`])(.+?)\1/g)].map(([, , name]) => name!),
+    );
     expect(declared.length).toBeGreaterThan(15);
     await leaks();
     const patterns = declared.map((name) => new RegExp(`^${name.replaceAll(/\$\{\w+\}/g, '\\w+')}$`));
@@ -177,9 +219,12 @@ describe('with the organization taken out of every statement', () => {
   });
 
   it.each([
-    ['calls', ['first page', 'later page', 'changed page', 'detail', 'import', 'erasure']],
-    ['transcripts', ['detail', 'import']],
-    ['notes', ['import', 'erasure']],
+    [
+      'calls',
+      ['first page', 'later page', 'changed page', 'detail', 'user list', 'user detail', 'segments', 'import', 'erasure'],
+    ],
+    ['transcripts', ['detail', 'user detail', 'import']],
+    ['notes', ['user detail', 'import', 'erasure']],
     ['call_days', ['first page', 'later page', 'import', 'erasure']],
     ['name_secrets', ['name secret', 'detail', 'erasure']],
   ])('and with the wall around %s down, it would be seen', async (table, ways) => {

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
 import type { ProcessName } from '@crs/testing/processes';
-import { openSession, type Session } from '@crs/testing/sql';
 
 /** Processes, an organization that may create projects, and its key. */
 export interface FaultyWorld extends ProcessWorld {
-  /** Holds locks, as superuser. */
-  locks: Session;
   key: string;
 }
 
@@ -15,7 +12,6 @@ export const PEOPLE = ['ann', 'bob', 'cid', 'dan'].map((name) => `${name}@acme.e
 export async function startFaultyWorld(): Promise<FaultyWorld> {
   const world = await startProcessWorld();
   const { operator } = world;
-  const locks = await openSession(world.databaseUrl);
   const { refused } = await world.tryLoad([
     { type: 'organization', id: 'acme', write_surface: true, rate_limit: { requests: 1_000_000, period_seconds: 60 } },
     { type: 'billing_office', organization: 'acme', name: 'London', is_default: true },
@@ -23,15 +19,7 @@ export async function startFaultyWorld(): Promise<FaultyWorld> {
   ]);
   if (refused.length > 0) throw new Error(refused.join('; '));
   const { secret } = await operator.auth.createKey({ label: '', readOnly: false, expiresInSeconds: 0 }, await operator.operator('acme'));
-  return {
-    ...world,
-    locks,
-    key: secret,
-    close: async () => {
-      await locks.close();
-      await world.close();
-    },
-  };
+  return { ...world, key: secret };
 }
 
 export interface Body {
@@ -87,47 +75,6 @@ export async function create({ processes, key }: FaultyWorld, idempotencyKey: st
 
 /** An answer that nobody may try again after. */
 class Refused extends Error {}
-
-/** Where a creation is held. */
-export interface Step {
-  table: string;
-  /** In a statement on the table, or in the commit after it wrote there. */
-  at: 'statement' | 'commit';
-  /** Whose connection to the database waits then. */
-  in: 'auth' | 'projects';
-}
-
-/** Makes commits that wrote to these tables stop where a test says so. */
-export async function prepareHolds({ database }: FaultyWorld, tables: string[]): Promise<void> {
-  await database.query(`create function public.hold() returns trigger language plpgsql as
-    $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
-  for (const table of tables) {
-    await database.query(`create constraint trigger hold after insert or update on ${table} deferrable initially deferred
-      for each row execute function public.hold('${table}')`);
-  }
-}
-
-/** Runs `work` while a creation that `begin` starts is known to be held at the step. */
-export async function whileHeld<T>({ database, locks }: FaultyWorld, step: Step, begin: () => T, work: () => Promise<void>): Promise<T> {
-  await locks.query('begin');
-  try {
-    // Nothing that writes gets by, nor, of users, that reads.
-    const mode = step.table === 'auth.users' ? 'access exclusive' : 'share';
-    if (step.at === 'statement') await locks.query(`lock table ${step.table} in ${mode} mode`);
-    else await locks.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [step.table]);
-    const begun = begin();
-    const waits = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
-    const until = Date.now() + 10_000;
-    while ((await database.query(waits, [`crs-${step.in}`])).length === 0) {
-      if (Date.now() > until) throw new Error(`nothing waits at ${step.table}`);
-      await sleep(10);
-    }
-    await work();
-    return begun;
-  } finally {
-    await locks.query('commit');
-  }
-}
 
 /** What a dead owner's lease would do by itself after 15 s. Harmless where the owner lives. */
 export async function expireLeases({ database }: FaultyWorld): Promise<void> {

@@ -1,17 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  bodyOf,
-  create,
-  expireLeases,
-  prepareHolds,
-  restart,
-  startFaultyWorld,
-  whileHeld,
-  type Created,
-  type FaultyWorld,
-  type Step,
-} from './_faults.ts';
+import { letCommitsBeHeld, whileHeld, type Hold } from '@crs/testing/hold';
+import { bodyOf, create, expireLeases, restart, startFaultyWorld, type Created, type FaultyWorld } from './_faults.ts';
 
 let world: FaultyWorld;
 /** All that clients asked for. */
@@ -19,22 +9,22 @@ const asked: Created[] = [];
 
 beforeAll(async () => {
   world = await startFaultyWorld();
-  await prepareHolds(world, ['projects.creations', 'auth.projects', 'projects.projects']);
+  await letCommitsBeHeld(world.database, ['projects.creations', 'auth.projects', 'projects.projects']);
 });
 afterAll(() => world?.close());
 
-const STEPS: (Step & { does: string })[] = [
-  { does: 'takes its key', table: 'projects.creations', at: 'statement', in: 'projects' },
-  { does: 'has taken its key', table: 'projects.creations', at: 'commit', in: 'projects' },
-  { does: 'looks its people up', table: 'auth.users', at: 'statement', in: 'auth' },
-  { does: 'registers the project', table: 'auth.projects', at: 'statement', in: 'auth' },
-  { does: 'gives the roles', table: 'auth.project_roles', at: 'statement', in: 'auth' },
-  { does: 'has granted', table: 'auth.projects', at: 'commit', in: 'auth' },
-  { does: 'stores the project', table: 'projects.projects', at: 'statement', in: 'projects' },
-  { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', in: 'projects' },
+const STEPS: (Hold & { does: string })[] = [
+  { does: 'takes its key', table: 'projects.creations', at: 'statement', by: 'crs-projects' },
+  { does: 'has taken its key', table: 'projects.creations', at: 'commit', by: 'crs-projects' },
+  { does: 'looks its people up', table: 'auth.users', at: 'statement', by: 'crs-auth' },
+  { does: 'registers the project', table: 'auth.projects', at: 'statement', by: 'crs-auth' },
+  { does: 'gives the roles', table: 'auth.project_roles', at: 'statement', by: 'crs-auth' },
+  { does: 'has granted', table: 'auth.projects', at: 'commit', by: 'crs-auth' },
+  { does: 'stores the project', table: 'projects.projects', at: 'statement', by: 'crs-projects' },
+  { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', by: 'crs-projects' },
 ];
 const CASES = STEPS.flatMap((step) => {
-  const victims = step.in === 'auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
+  const victims = step.by === 'crs-auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
   // At the edge it makes no difference which statement is held.
   return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map((victim) => ({ ...step, victim }));
 });
@@ -75,10 +65,11 @@ describe('a project that is asked for until it is acknowledged is created once, 
   it.each(CASES)('though $victim dies while it $does', async ({ victim, ...step }) => {
     const name = `${step.table} ${step.at} ${victim}`;
     const asking = await whileHeld(
-      world,
+      world.databaseUrl,
       step,
       () => ({ created: create(world, name, bodyOf(name, asked.length)) }),
       () => world.processes.kill(victim),
+      { reads: step.table === 'auth.users' },
     );
     await world.processes.start(victim);
     // Whoever lives on gives its key up by itself, unless it does not know whether it has it.
@@ -95,8 +86,8 @@ describe('a project that is asked for until it is acknowledged is created once, 
 
   it('though everything dies while it is stored', async () => {
     const asking = await whileHeld(
-      world,
-      { table: 'projects.projects', at: 'statement', in: 'projects' },
+      world.databaseUrl,
+      { table: 'projects.projects', at: 'statement', by: 'crs-projects' },
       () => ({ created: create(world, 'all', bodyOf('all')) }),
       async () => {
         await Promise.all((['auth', 'projects', 'api-gateway', 'rate-limit'] as const).map((each) => world.processes.kill(each)));

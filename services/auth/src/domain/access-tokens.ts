@@ -4,7 +4,7 @@ import type { Database, Scope } from '@crs/kit/database';
 import { ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '@crs/kit/seal';
 
 /** Scopes of the tools; there are no others. */
 export const SCOPES = ['calls:read', 'projects:read', 'entities:read'] as const;

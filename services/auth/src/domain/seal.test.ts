@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Seal } from './seal.ts';
+import { Seal } from '@crs/kit/seal';
 
 const SECRET = 'a-secret-that-is-long-enough-0123456789';
 const plain = Buffer.from('what must not be read in the database');

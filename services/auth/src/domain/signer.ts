@@ -6,7 +6,7 @@ import { signIdentity, type Identity } from '@crs/kit/identity';
 import type { Logger } from '@crs/kit/log';
 import { deleteCallerKeys, insertCallerKey, listCallerKeys, lockCallerKeys, type CallerKeyRow } from '../store/caller-keys.ts';
 import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '@crs/kit/seal';
 
 interface LoadedKey extends KeyTimes {
   publicJwk: string;

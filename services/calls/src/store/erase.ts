@@ -28,10 +28,10 @@ export async function eraseProject(query: Query, organization: string, projectId
 
 /** A user's notes go; the calls that they conducted stay. */
 export async function eraseUser(query: Query, organization: string, userId: string): Promise<void> {
-  // The line that a call was imported from would now make another one of it.
+  // The record that a call was imported from would now make another one of it.
   await query({
     name: 'forget_lines_of_user',
-    text: `update calls.calls set line_hash = null where organization = $1 and call_id in (
+    text: `update calls.calls set line_hash = null, record_hash = '' where organization = $1 and call_id in (
       select call_id from calls.notes where organization = $1 and user_id = $2)`,
     values: [organization, userId],
   });
@@ -42,7 +42,8 @@ export async function eraseUser(query: Query, organization: string, userId: stri
   });
   await query({
     name: 'release_conductor',
-    text: 'update calls.calls set conducted_by = null, line_hash = null where organization = $1 and conducted_by = $2',
+    text: `update calls.calls set conducted_by = null, line_hash = null, record_hash = ''
+      where organization = $1 and conducted_by = $2`,
     values: [organization, userId],
   });
 }

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSession, type Session } from './sql.ts';
+
+/** Where work is held: in a statement on a table, or in the commit after it wrote there. */
+export interface Hold {
+  table: string;
+  at: 'statement' | 'commit';
+  /** Whose connection waits then, by its application name. */
+  by: string;
+}
+
+/** Makes commits stop that wrote to the table, where a test holds them. */
+export async function letCommitsBeHeld(database: Session, tables: string[]): Promise<void> {
+  await database.query(`create function public.hold() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
+  for (const table of tables) {
+    await database.query(`create constraint trigger hold after insert or update on ${table} deferrable initially deferred
+      for each row execute function public.hold('${table}')`);
+  }
+}
+
+/**
+ * Runs `work` while what `begin` starts is known to be held. What it starts is wrapped, or it would be waited for.
+ * @param reads hold those who only read, too
+ */
+export async function whileHeld<T extends object>(
+  databaseUrl: string,
+  { table, at, by }: Hold,
+  begin: () => T,
+  work: () => Promise<void>,
+  { reads = false } = {},
+): Promise<T> {
+  const locks = await openSession(databaseUrl);
+  const looks = await openSession(databaseUrl);
+  try {
+    await locks.query('begin');
+    if (at === 'statement') await locks.query(`lock table ${table} in ${reads ? 'access exclusive' : 'share'} mode`);
+    else await locks.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [table]);
+    const begun = begin();
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and application_name = $1 and wait_event_type = 'Lock'`;
+    const until = Date.now() + 20_000;
+    while ((await looks.query(waits, [by])).length === 0) {
+      if (Date.now() > until) throw new Error(`${by} doesn't wait at ${table}`);
+      await sleep(10);
+    }
+    await work();
+    return begun;
+  } finally {
+    // Ends the transaction, too.
+    await locks.close();
+    await looks.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import type { Processes } from '@crs/testing/processes';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+const ORGANIZATIONS = ['acme', 'globex'];
+/** Calls of one organization that are left once all is imported. */
+export const CALLS_LEFT = 24 * 20;
+
+const uuid = (kind: number, n: number) => `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
+
+/** Records of every type, in short runs that refer to earlier ones, deletions of all that can be deleted among them. */
+export function records(): object[] {
+  const lines: object[] = ORGANIZATIONS.map((id) => ({ type: 'organization', id, write_surface: true }));
+  for (let chapter = 0; chapter < 24; chapter++) {
+    const each = (make: (organization: string, n: number) => object, count = 1) => {
+      for (let i = 0; i < count; i++) for (const organization of ORGANIZATIONS) lines.push(make(organization, chapter * 100 + i));
+    };
+    const day = `2025-03-${String(1 + chapter).padStart(2, '0')}T10:00:00Z`;
+    const email = (n: number) => `user-${n}@crs.example`;
+    const call = (organization: string, n: number, project: number) => ({
+      type: 'call',
+      organization,
+      id: `call-${n}`,
+      created_at: day,
+      project_id: uuid(1, project),
+      conducted_by: email(chapter * 100),
+      transcript: `words of ${n}`,
+      notes: [{ email: email(chapter * 100), text: 'x' }],
+    });
+    each((organization, n) => ({ type: 'user', organization, email: email(n), name: `User ${n}` }), 2);
+    each((organization, n) => ({ type: 'billing_office', organization, name: `Office ${n % 300}`, is_default: n % 200 === 0 }));
+    each((organization, n) => ({
+      type: 'project',
+      organization,
+      id: uuid(1, n),
+      name: `Project ${n}`,
+      created_at: day,
+      created_by: email(chapter * 100 + 1),
+      billing_office_name: `Office ${(chapter * 100) % 300}`,
+      members: [{ email: email(chapter * 100), role: 'lead' }],
+    }), 3);
+    each((organization, n) => call(organization, n, chapter * 100 + (n % 2)), 20);
+    each((organization, n) => call(organization, n + 50, chapter * 100 + 2), 5);
+    each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), project_id: uuid(1, chapter * 100 + (n % 3)), name: `Entity ${n}`, created_at: day }), 6);
+    // Its five calls and two of the entities go with it.
+    each((organization, n) => ({ type: 'project', organization, id: uuid(1, n + 2), deleted: true }));
+    each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), deleted: true }));
+    each((organization, n) => ({ type: 'call', organization, id: `call-${n}`, deleted: true }));
+    each((organization, n) => call(organization, n, chapter * 100));
+    each((organization, n) => ({ type: 'user', organization, email: email(n + 1), deleted: true }));
+  }
+  return lines;
+}
+
+/** `crs import` as a process. */
+export interface Import {
+  child: ChildProcess;
+  ended: Promise<{ status: number | null; stdout: string; stderr: string }>;
+}
+
+export function startImport(file: string, { admin }: Processes, environment: Record<string, string> = {}): Import {
+  const addresses = Object.fromEntries(Object.entries(admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]));
+  const env = { PATH: process.env['PATH'], CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL, ...addresses, ...environment };
+  const child = spawn(process.execPath, [MAIN, 'import', file, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const read = async (stream: AsyncIterable<Buffer>) => {
+    let text = '';
+    for await (const chunk of stream) text += chunk.toString();
+    return text;
+  };
+  const status = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const all = Promise.all([status, read(child.stdout), read(child.stderr)]);
+  return { child, ended: all.then(([code, stdout, stderr]) => ({ status: code, stdout, stderr })) };
+}
+
+/** Differs from one run to the next: times, what is made of random ids, what counts changes. */
+const VARIES = ['updated_at', 'record_hash', 'visibility_version'];
+const TABLES: Record<string, string[]> = {
+  'auth.organizations': ['created_at'],
+  'auth.users': ['created_at', 'user_id'],
+  'auth.projects': [],
+  'auth.project_roles': [],
+  'projects.billing_offices': [],
+  'projects.projects': [],
+  'calls.calls': [],
+  'calls.transcripts': [],
+  'calls.notes': [],
+  'calls.call_days': [],
+  'entities.entities': [],
+};
+
+/** Whole tables, users by their e-mail. */
+export async function tablesOf(query: (text: string) => Promise<Record<string, unknown>[]>): Promise<Record<string, string[]>> {
+  const all: Record<string, string[]> = {};
+  const users = new Map((await query('select user_id as id, email from auth.users')).map(({ id, email }) => [id as string, email as string]));
+  for (const [table, varying] of Object.entries(TABLES)) {
+    const columns = [...VARIES, ...varying].map((column) => `'${column}'`).join(', ');
+    const rows = await query(`select (to_jsonb(t) - array[${columns}])::text as row from ${table} t`);
+    const named = rows.map(({ row }) => String(row).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id));
+    all[table] = named.toSorted();
+  }
+  return all;
+}

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { whileHeld } from '@crs/testing/hold';
+import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
+import { startWorld } from '@crs/testing/world';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CALLS_LEFT, records, startImport, tablesOf, type Import } from './_import-world.ts';
+
+let world: ProcessWorld;
+let dir: string;
+let file: string;
+/** What one clean run leaves. */
+let clean: Record<string, string[]>;
+/** Begun first, as it waits for half a minute. */
+let inVain: Import;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'crs-import-'));
+  file = await write('all', records());
+  world = await startProcessWorld();
+  const away = [
+    { type: 'organization', id: 'away' },
+    { type: 'project', organization: 'away', id: '00000000-0000-4000-8000-000000000001' },
+    { type: 'call', organization: 'away', id: 'call-1' },
+    { type: 'project', organization: 'away', id: '00000000-0000-4000-8000-000000000002' },
+  ];
+  inVain = startImport(await write('away', away), world.processes, { CRS_CALLS_ADMIN_ADDRESS: '127.0.0.1:1' });
+  const other = await startWorld();
+  try {
+    await other.load(records());
+    clean = await tablesOf(async (text) => (await other.query(text)).rows);
+  } finally {
+    await other.close();
+  }
+});
+afterAll(async () => {
+  await world?.close();
+  await rm(dir, { recursive: true });
+});
+beforeEach(async () => {
+  const tables = 'calls.calls, calls.call_days, entities.entities, projects.projects, projects.billing_offices';
+  await world.database.query(`truncate ${tables} cascade`);
+  await world.database.query(`delete from auth.organizations where organization <> 'away'`);
+});
+
+async function write(name: string, lines: object[]): Promise<string> {
+  const path = join(dir, `${name}.ndjson`);
+  await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return path;
+}
+
+/** Everything but what the import in vain has stored. */
+async function stored(): Promise<Record<string, string[]>> {
+  const all = await tablesOf((text) => world.database.query(text));
+  return Object.fromEntries(Object.entries(all).map(([table, rows]) => [table, rows.filter((row) => !row.includes('"away"'))]));
+}
+
+async function expectDone(running: Import): Promise<void> {
+  const { status, stdout, stderr } = await running.ended;
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const lines = records().length;
+  const summary = JSON.parse(stdout) as { accepted: number; unchanged: number };
+  expect(summary).toMatchObject({ lines, refused: 0, errors: [] });
+  expect(summary.accepted + summary.unchanged).toBe(lines);
+  expect(await stored()).toEqual(clean);
+}
+
+it('a clean run leaves something in every table', () => {
+  for (const [table, rows] of Object.entries(clean)) expect(rows.length, table).toBeGreaterThan(1);
+  expect(clean['calls.calls']).toHaveLength(2 * CALLS_LEFT);
+});
+
+describe('an import goes on, and ends as a clean run does', () => {
+  it.each([
+    ['calls', 'calls.calls', 'crs-calls-import'],
+    ['entities', 'entities.entities', 'crs-entities-import'],
+    ['projects', 'projects.projects', 'crs-projects-import'],
+    ['auth', 'auth.project_roles', 'crs-auth'],
+  ] as const)('though %s dies while it writes to %s', async (victim, table, by) => {
+    const { running } = await whileHeld(
+      world.databaseUrl,
+      { table, at: 'statement', by },
+      () => ({ running: startImport(file, world.processes) }),
+      () => world.processes.kill(victim),
+    );
+    await world.processes.start(victim);
+    await expectDone(running);
+  });
+
+  it('though one service after the other dies all the time', { timeout: 60_000 }, async () => {
+    const running = startImport(file, world.processes);
+    let kills = 0;
+    let over = false;
+    void running.ended.then(() => (over = true));
+    while (!over) {
+      const victim = (['calls', 'projects', 'auth', 'entities'] as const)[kills++ % 4]!;
+      await sleep(300 + Math.random() * 300);
+      await world.processes.kill(victim);
+      await world.processes.start(victim);
+    }
+    await expectDone(running);
+    expect(kills).toBeGreaterThan(2);
+  });
+
+  it('though it is killed itself, again and again, as it is run again', async () => {
+    for (const calls of [100, 400, 700]) {
+      const { child, ended } = startImport(file, world.processes);
+      const count = async () => (await world.database.query<{ n: number }>('select count(*)::int as n from calls.calls'))[0]!.n;
+      while ((await count()) < calls) {
+        expect(child.exitCode, 'it was not killed in time').toBeNull();
+        await sleep(5);
+      }
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await expectDone(startImport(file, world.processes));
+  });
+});
+
+describe('an import into a system of which a service is away for long', () => {
+  it('stops with what is done and what to do, and is finished by running it again', { timeout: 60_000 }, async () => {
+    const { status, stdout, stderr } = await inVain.ended;
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
+    expect(error.code).toBe('unavailable');
+    expect(error.message).toMatch(/^The import stopped after line 2: The calls service is not available\. .* Run the same file again when that is mended: /);
+    const again = await startImport(join(dir, 'away.ndjson'), world.processes).ended;
+    expect(again.status).toBe(0);
+    expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });
+    const ids = await world.database.query(`select call_id as id from calls.calls where organization = 'away'`);
+    expect(ids).toEqual([{ id: 'call-1' }]);
+  });
+});

@@ -1,0 +1,19 @@
+import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
+import type { Seal } from '@crs/kit/seal';
+import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+
+/** What tools work with. */
+export interface Context {
+  calls: ServiceClient<CallsServiceService>;
+  projects: ServiceClient<ProjectsServiceService>;
+  entities: ServiceClient<EntitiesServiceService>;
+  cursors: Seal;
+}
+
+/** For whom a tool works: the user's identity travels in the call. */
+export interface ToolCall extends CallOptions {
+  organization: string;
+  userId: string;
+}

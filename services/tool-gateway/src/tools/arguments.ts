@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { text as storableText } from '@crs/kit/import-record';
+import { parseInstant, parseUuid } from '@crs/kit/text';
+
+/** Arguments of tools, each with what a model reads of it. Absent and null mean the same. */
+
+export function text(min: number, max: number, description: string) {
+  return storableText(min, max).meta({ description, minLength: min, maxLength: max });
+}
+
+export const projectId = z
+  .string()
+  .transform((value, context) => {
+    const id = parseUuid(value);
+    if (id) return id;
+    context.addIssue('must be a UUID, as list_projects answers it in id');
+    return z.NEVER;
+  })
+  .meta({ format: 'uuid' });
+
+/** An RFC 3339 date-time; a lower bound rounds up to the millisecond, an upper bound down. */
+export function instant(rounding: 'up' | 'down', description: string) {
+  return z
+    .string()
+    .transform((value, context) => {
+      const date = parseInstant(value, rounding);
+      if (date) return date;
+      context.addIssue('must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z');
+      return z.NEVER;
+    })
+    .meta({ format: 'date-time', description });
+}
+
+export function limit(max: number, standard: number) {
+  return z.int().min(1).max(max).default(standard).describe('Rows a page.');
+}
+
+export const cursor = z.string().max(4_096).optional().describe('next_cursor of the page before, with the same other arguments.');

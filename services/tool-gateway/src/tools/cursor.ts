@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { invalid } from '@crs/kit/errors';
+import type { Seal } from '@crs/kit/seal';
+import type { ToolCall } from '../context.ts';
+
+/** A place in a list by time and id. */
+export interface Place {
+  at: Date;
+  id: string;
+}
+
+const VALID_MS = 7 * 86_400_000;
+
+/**
+ * A cursor: where the next page begins, sealed, and bound to organization, user, tool and the meaning of the filters.
+ * @param meaning the filters with defaults filled in, folded, as text
+ */
+export function sealCursor(seal: Seal, tool: string, call: ToolCall, meaning: unknown, place: Place, now = Date.now()): string {
+  const plain = JSON.stringify([place.at.getTime(), place.id, now + VALID_MS]);
+  return seal.seal(Buffer.from(plain), bindingOf(tool, call, meaning)).toString('base64url');
+}
+
+/** @throws ServiceError for a cursor that was made for anything else, or changed, or is too old: never page 1 instead */
+export function openCursor(seal: Seal, tool: string, call: ToolCall, meaning: unknown, cursor: string, now = Date.now()): Place {
+  let fields: [number, string, number];
+  try {
+    fields = JSON.parse(seal.open(Buffer.from(cursor, 'base64url'), bindingOf(tool, call, meaning)).toString());
+  } catch {
+    throw unusable();
+  }
+  const [at, id, validUntil] = fields;
+  if (validUntil < now) throw unusable();
+  return { at: new Date(at), id };
+}
+
+function unusable() {
+  return invalid('cursor', "can't be used here: it is for other arguments, another user, or too old. Start again without it.");
+}
+
+function bindingOf(tool: string, { organization, userId }: ToolCall, meaning: unknown): string {
+  return createHash('sha256').update(JSON.stringify([tool, organization, userId, meaning])).digest('base64');
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { freeText } from '@crs/kit/import-record';
+import { cursor, limit, projectId } from './arguments.ts';
+import { openCursor, sealCursor } from './cursor.ts';
+import { nextCursor, nullableString, tool } from './tool.ts';
+
+const input = z.strictObject({
+  project_id: projectId.describe('id from list_projects.'),
+  type: freeText.optional().describe('Exact, such as company or product; absent: all.'),
+  cursor,
+  limit: limit(200, 50),
+});
+
+const entity = z.object({
+  id: z.string(),
+  name: nullableString,
+  type: nullableString,
+  category: nullableString,
+  competitor_tier: nullableString,
+  is_competitor: z.boolean().nullable(),
+  description: nullableString,
+  overview: nullableString,
+  domain: nullableString,
+  created_at: nullableString,
+});
+
+const NAME = 'list_entities';
+
+export const listEntities = tool({
+  name: NAME,
+  title: 'List entities',
+  description: 'Companies, products and the like that were recognized in the calls of one project, newest first.',
+  scope: 'entities:read',
+  input,
+  output: z.object({ entities: z.array(entity), next_cursor: nextCursor }),
+  async run({ entities, cursors }, args, call) {
+    const meaning = { projectId: args.project_id, type: args.type };
+    const after = args.cursor === undefined ? undefined : openCursor(cursors, NAME, call, meaning, args.cursor);
+    const page = await entities.listUserEntities(
+      { ...meaning, after: after && { createdAt: after.at, entityId: after.id }, limit: args.limit },
+      call,
+    );
+    const next = page.next;
+    return {
+      entities: page.entities.map((each) => ({
+        id: each.entityId,
+        name: each.name ?? null,
+        type: each.type ?? null,
+        category: each.category ?? null,
+        competitor_tier: each.competitorTier ?? null,
+        is_competitor: each.isCompetitor ?? null,
+        description: each.description ?? null,
+        overview: each.overview ?? null,
+        domain: each.domain ?? null,
+        created_at: each.createdAt!.toISOString(),
+      })),
+      next_cursor: next ? sealCursor(cursors, NAME, call, meaning, { at: next.createdAt!, id: next.entityId }) : null,
+    };
+  },
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { cursor, limit } from './arguments.ts';
+import { openCursor, sealCursor } from './cursor.ts';
+import { nextCursor, nullableString, tool } from './tool.ts';
+
+const input = z.strictObject({
+  scope: z.enum(['mine', 'all']).default('mine').describe('mine: created or led by the user. all: also where the user is a member.'),
+  include_archived: z.boolean().default(false),
+  cursor,
+  limit: limit(100, 25),
+});
+
+const project = z.object({
+  id: z.string().describe('Pass as project_id.'),
+  name: nullableString,
+  created_at: nullableString,
+  is_archived: z.boolean().nullable(),
+  role: nullableString.describe('lead, member, or null: created it, never added.'),
+  sector: nullableString.describe('Reserved; always null.'),
+  segments: z.array(z.string()).describe('Labels of its calls, for segment_contains.'),
+  status: nullableString,
+  summary: nullableString,
+});
+
+const NAME = 'list_projects';
+
+export const listProjects = tool({
+  name: NAME,
+  title: 'List projects',
+  description:
+    'Research projects of the user, newest first, with the segment names in use. Start here to learn project ids for list_calls and ' +
+    'list_entities. By default only projects that the user created or leads: use scope "all" for the others, too.',
+  scope: 'projects:read',
+  input,
+  output: z.object({ projects: z.array(project), next_cursor: nextCursor }),
+  async run({ projects, calls, cursors }, args, call) {
+    const mine = args.scope === 'mine';
+    const meaning = { mine, includeArchived: args.include_archived };
+    const after = args.cursor === undefined ? undefined : openCursor(cursors, NAME, call, meaning, args.cursor);
+    const page = await projects.listUserProjects(
+      { ...meaning, after: after && { createdAt: after.at, projectId: after.id }, limit: args.limit },
+      call,
+    );
+    const ids = page.projects.map((each) => each.projectId);
+    const { projects: labels } = ids.length === 0 ? { projects: [] } : await calls.listProjectSegments({ projectIds: ids }, call);
+    const segments = new Map(labels.map((each) => [each.projectId, each.segments]));
+    const next = page.next;
+    return {
+      projects: page.projects.map((each) => ({
+        id: each.projectId,
+        name: each.name ?? null,
+        created_at: each.createdAt!.toISOString(),
+        is_archived: each.isArchived,
+        role: each.role ?? null,
+        sector: null,
+        segments: segments.get(each.projectId) ?? [],
+        status: each.status ?? null,
+        summary: each.summary ?? null,
+      })),
+      next_cursor: next ? sealCursor(cursors, NAME, call, meaning, { at: next.createdAt!, id: next.projectId }) : null,
+    };
+  },
+});

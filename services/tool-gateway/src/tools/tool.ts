@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Context, ToolCall } from '../context.ts';
+
+export type Scope = 'calls:read' | 'projects:read' | 'entities:read';
+
+/** A tool, free of any SDK: what a model reads of it, what it takes and answers, and what it does. */
+export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+  name: string;
+  title: string;
+  /** Written for a model that chooses among tools. */
+  description: string;
+  scope: Scope;
+  input: Input;
+  output: Output;
+  run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
+}
+
+/** Keeps the types of a tool's parts tied to each other. */
+export function tool<Input extends z.ZodType, Output extends z.ZodType>(definition: Tool<Input, Output>): Tool {
+  return definition as unknown as Tool;
+}
+
+/** A tool as `tools/list` shows it. */
+export function describeTool({ name, title, description, input, output }: Tool) {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: schemaOf(input, 'input'),
+    outputSchema: schemaOf(output, 'output'),
+    annotations: { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return { type: 'object' as const, ...json };
+}
+
+export const nullableString = z.string().nullable();
+export const nullableNumber = z.number().nullable();
+export const nextCursor = z.string().nullable().describe('Pass as cursor for the next page; null on the last.');

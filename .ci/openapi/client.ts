@@ -25,7 +25,7 @@ const detail = await client.GET('/calls/{call_id}', {
   params: { path: { call_id: ids[0]! }, query: { include_verbatim: false } },
 });
 const call: components['schemas']['Call'] | undefined = detail.data;
-assert.equal(call?.call_id, ids[0]);
+assert(call !== undefined && call.call_id === ids[0], JSON.stringify(detail.error));
 // Whether a field is enabled is the organization's business, which the types say.
 const rating: number | null | undefined = call.rating;
 process.stdout.write(`read ${call.call_id}, rating ${rating ?? 'none'}, ${call.transcripts.length} transcripts\n`);
@@ -44,6 +44,7 @@ assert.equal(created.response.status, 201, JSON.stringify(created.error));
 const { data: project } = await client.GET('/projects/{project_id}', {
   params: { path: { project_id: created.data!.project_id } },
 });
+assert(project);
 assert.deepEqual(project, created.data);
 process.stdout.write(`created project ${project.project_id}, billed by ${project.billing_office_name ?? 'nobody'}\n`);
 

@@ -124,8 +124,13 @@ interface Violation {
 
 /** That a refused request is not as documented is as it should be. */
 function violations(header: string | null, status: number): Violation[] {
-  const all = JSON.parse(header ?? '[]') as Violation[];
+  // Where they are many it gives no list.
+  const all = header?.startsWith('Too many') ? [{ location: ['response'], message: header }] : parseList(header);
   return all.filter(({ location }) => location[0] === 'response' || status < 400);
+}
+
+function parseList(header: string | null): Violation[] {
+  return JSON.parse(header ?? '[]') as Violation[];
 }
 
 /** A line for each exchange, to be counted. */

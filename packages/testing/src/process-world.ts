@@ -19,13 +19,13 @@ export interface ProcessWorld {
 }
 
 export async function startProcessWorld(): Promise<ProcessWorld> {
-  const { url, drop } = await createDatabase(inject('postgresUrl'), inject('template'));
-  const processes = await startProcesses({ databaseUrl: url, secret: SECRET });
+  const created = await createDatabase(inject('postgresUrl'), inject('template'));
+  const processes = await startProcesses({ databaseUrl: created.url, secret: SECRET });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
-  const database = await openSession(url);
+  const database = await openSession(created.url);
   return {
     processes,
-    databaseUrl: url,
+    databaseUrl: created.url,
     database,
     operator,
     tryLoad: loader(operator),
@@ -33,7 +33,7 @@ export async function startProcessWorld(): Promise<ProcessWorld> {
       operator.close();
       await processes.stop();
       await database.close();
-      await drop();
+      await created.drop();
     },
   };
 }

@@ -9,8 +9,8 @@ import { derivePassword, roleOf } from '@crs/kit/migrate';
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 
 /** The services that run as processes, in the order of their start. Any other order works, too. */
-const NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway'] as const;
-export type ProcessName = (typeof NAMES)[number];
+export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway'] as const;
+export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 export interface ProcessesConfig {
   /** A database with every schema, as superuser. */
@@ -33,7 +33,7 @@ export interface Processes {
   admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
   /** Process ids of what runs. */
   pids: Map<string, number>;
-  /** Starts a process again, on the same ports; resolves when it is ready. */
+  /** Starts a process again, on the same ports, unless it runs; resolves when it is ready. */
   start(service: ProcessName): Promise<void>;
   /** Ends a process at once, as a crash would. */
   kill(service: ProcessName): Promise<void>;
@@ -74,6 +74,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   process.once('exit', killAll);
 
   async function start(service: ProcessName): Promise<void> {
+    if (running.has(service)) return;
     const options = config.execArgv?.(service) ?? [];
     const child = spawn(process.execPath, [...options, join(SERVICES, service, 'src/main.ts')], {
       env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', ...config.environment, ...settings[service] },
@@ -82,15 +83,15 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     running.set(service, child);
     pids.set(service, child.pid!);
     const ready = Promise.withResolvers<void>();
-    let last = '';
+    let last: string[] = [];
     createInterface({ input: child.stderr }).on('line', (line) => {
-      last = line;
+      last = [...last.slice(-9), line];
       if (line.includes('"ready"')) ready.resolve();
     });
     child.once('exit', (code, signal) => {
       running.delete(service);
       pids.delete(service);
-      ready.reject(new Error(`${service} ended with ${signal ?? code}: ${last}`));
+      ready.reject(new Error(`${service} ended with ${signal ?? code}:\n${last.join('\n')}`));
     });
     await ready.promise;
   }
@@ -102,11 +103,11 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     await exited;
   }
   const stop = async () => {
-    for (const service of NAMES.toReversed()) await end(service, 'SIGTERM');
+    for (const service of PROCESS_NAMES.toReversed()) await end(service, 'SIGTERM');
     process.off('exit', killAll);
   };
   try {
-    await Promise.all(NAMES.map(start));
+    await Promise.all(PROCESS_NAMES.map(start));
   } catch (error) {
     killAll();
     throw error;

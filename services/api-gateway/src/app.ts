@@ -3,8 +3,9 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import type { Logger } from '@crs/kit/log';
 import type { Context } from './context.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
-import { envelope, Refusal, routeNotFound, toRefusal } from './http/refusal.ts';
-import { stateOf, traceRequests } from './http/request.ts';
+import { envelope, Refusal } from '@crs/kit/http/refusal';
+import { routeNotFound, toRestRefusal } from './http/refusal.ts';
+import { stateOf, traceRequests } from '@crs/kit/http/request';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { routes, TABLES } from './routes/index.ts';
@@ -21,7 +22,9 @@ export function createApp(
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(traceRequests(options.log, options));
+  app.use(
+    traceRequests('api-gateway', options.log, ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs)),
+  );
   app.use(admission(options));
   app.use(requireHost);
   app.use('/v1', decodablePath, routes(TABLES.open, context), requireKey, routes(TABLES.keyed, context));
@@ -76,7 +79,7 @@ function isDecodable(segment: string): boolean {
 /** The one place where an error becomes an answer. The cause goes to the log, under the id that the client reads. */
 function answerRefusal(log: Logger) {
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    const refusal = toRefusal(thrown);
+    const refusal = toRestRefusal(thrown);
     const { id } = stateOf(response);
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
     else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostPort, milliseconds, origin, readEnvironment, type Environment } from '@crs/kit/config';
 import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
-import { parseNetworks, type Network } from './http/address.ts';
+import { parseNetworks, type Network } from '@crs/kit/http/address';
 
 export interface ApiGatewayConfig {
   listen: string;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import type { Rest, RestResponse } from '@crs/testing/rest';
 import { startWorld, type World } from '@crs/testing/world';
-import { parseNetworks } from '../src/http/address.ts';
+import { parseNetworks } from '@crs/kit/http/address';
 import { sendBytes } from './_answers.ts';
 import { startGateway, startRelay, type Gateway } from './_gateway.ts';
 

@@ -161,9 +161,15 @@ describe('the last use of a key', () => {
     expect((await lastUse()).at).toBeNull();
   });
 
-  it('is written at the first use', async () => {
+  it('is written at the first use, once, however many come together', async () => {
+    await world.rows(`create table public.writes (key_id text);
+      create function public.count_write() returns trigger language plpgsql security definer
+        as 'begin insert into public.writes values (new.key_id); return new; end';
+      create trigger count_writes after update of last_used_at on auth.api_keys for each row execute function public.count_write()`);
     await Promise.all(Array.from({ length: 10 }, () => authenticate(key)));
     await expect.poll(async () => (await lastUse()).fresh).toBe(true);
+    await sleep(100);
+    expect(await world.rows('select 1 from public.writes')).toHaveLength(1);
   });
 
   it('is not written again within a minute', async () => {

@@ -81,6 +81,9 @@ describe('the migrations of auth', () => {
   it('run once, however many start at the same time', async () => {
     const ran = await Promise.all(Array.from({ length: 3 }, () => up()));
     expect(ran.flat()).toEqual(NAMES);
+    const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.3)'));
+    const again = await Promise.all(Array.from({ length: 3 }, () => up([...migrations, slow])));
+    expect(again.flat()).toEqual([slow.name]);
   });
 
   it('run for two databases of one server at the same time', async () => {

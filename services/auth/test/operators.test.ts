@@ -1,4 +1,5 @@
 import { decodeJwt } from 'jose';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
@@ -113,7 +114,15 @@ describe('operators', () => {
   it('always remain: of two that revoke each other at once, one stays', async () => {
     for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
     await create('other');
-    const outcomes = await Promise.all(['local', 'other'].map((name) => failureOf(revoke(name))));
+    // Both are held up until both have begun.
+    const third = new Client({ connectionString: world.databaseUrl });
+    await third.connect();
+    await third.query('begin; select from auth.operators for update');
+    const revoking = Promise.all(['local', 'other'].map((name) => failureOf(revoke(name))));
+    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await expect.poll(() => world.rows(waiting)).toHaveLength(2);
+    await third.end();
+    const outcomes = await revoking;
     const failures = outcomes.filter((outcome) => outcome !== undefined);
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatchObject({ kind: 'failed_precondition', field: 'name' });

@@ -5,15 +5,16 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const ORGANIZATIONS = ['acme', 'globex'];
+const CHAPTERS = 8;
 /** Calls of one organization that are left once all is imported. */
-export const CALLS_LEFT = 24 * 20;
+export const CALLS_LEFT = CHAPTERS * 20;
 
 const uuid = (kind: number, n: number) => `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
 /** Records of every type, in short runs that refer to earlier ones, deletions of all that can be deleted among them. */
 export function records(): object[] {
   const lines: object[] = ORGANIZATIONS.map((id) => ({ type: 'organization', id, write_surface: true }));
-  for (let chapter = 0; chapter < 24; chapter++) {
+  for (let chapter = 0; chapter < CHAPTERS; chapter++) {
     const each = (make: (organization: string, n: number) => object, count = 1) => {
       for (let i = 0; i < count; i++) for (const organization of ORGANIZATIONS) lines.push(make(organization, chapter * 100 + i));
     };

@@ -21,8 +21,15 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"project","organization":"acme","deleted":true}', 'erasure', 'deleted project'],
     ['{"type":"user","organization":"acme","deleted":true}', 'erasure', 'deleted user'],
   ])('%s', (text, service, group) => {
-    expect(routeText(text)).toEqual({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
+    expect(routeText(text)).toMatchObject({ number: 7, organization: 'acme', service, group, bytes: Buffer.from(text) });
   });
+
+  test.each([
+    ['{"type":"call","organization":"acme","id":"Call-1"}', 'Call-1'],
+    ['{"type":"user","organization":"acme","email":"ann@acme.example"}', 'ann@acme.example'],
+    ['{"type":"billing_office","organization":"acme","name":"London"}', ''],
+    ['{"type":"call","organization":"acme","id":7}', ''],
+  ])('under the id by which lines that may change the same are known: %s', (text, id) => expect(routeText(text)).toMatchObject({ id }));
 
   test('what is not quite a deletion is left for the service to refuse', () => {
     expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });

@@ -1,4 +1,7 @@
+import { client } from '@crs/kit/grpc-client';
+import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { erase, type EraseTarget } from '@crs/testing/erase';
+import { userToken } from '@crs/testing/user-token';
 import type { World } from '@crs/testing/world';
 import { ALPHA, ANN, BETA, BOB, project, tenant, TENANTS } from './_records.ts';
 
@@ -105,8 +108,15 @@ export async function orphans(world: World): Promise<unknown[]> {
   return rows;
 }
 
-/** Both organizations anew, each with its key and a project that it created by REST. */
-export async function fill(world: World): Promise<{ keys: Record<string, string>; created: Record<string, string> }> {
+export interface Filled {
+  keys: Record<string, string>;
+  created: Record<string, string>;
+  /** Names ann as the caller, in acme. */
+  ann: { token: string };
+}
+
+/** Both organizations anew, each with its key, a token of ann's and a project that it created by REST. */
+export async function fill(world: World): Promise<Filled> {
   await world.query(`truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`);
   await world.query('truncate auth.organizations, auth.key_directory cascade');
   const keys: Record<string, string> = {};
@@ -117,8 +127,9 @@ export async function fill(world: World): Promise<{ keys: Record<string, string>
     // Anonymized names have a secret once they are asked for.
     await world.rest('/v1/calls/alone', { key: keys[id] });
     created[id] = (await post(world, keys[id])).json.project_id;
+    await userToken(world, id, ANN);
   }
-  return { keys, created };
+  return { keys, created, ann: await userToken(world, 'acme', ANN) };
 }
 
 /** Creates a project by REST, always under the same key. */
@@ -151,4 +162,15 @@ export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: P
 export async function userIdOf(world: World, organization: string, email: string): Promise<string> {
   const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [organization, email]);
   return rows[0].id;
+}
+
+/** Ids of the projects that a user is shown. */
+export async function shownTo(world: World, token: { token: string }): Promise<string[]> {
+  const projects = client(ProjectsServiceService, { name: 'projects', address: world.stack.addresses.projects, timeoutMs: 5_000, retry: false });
+  try {
+    const all = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 100 }, token);
+    return all.projects.map(({ projectId }) => projectId);
+  } finally {
+    projects.close();
+  }
 }

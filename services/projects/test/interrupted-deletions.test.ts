@@ -3,13 +3,14 @@ import { ERASURE_STEPS, type ErasureStep } from '@crs/testing/erase';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eraseOfAcme, everythingOf, fill, ONE, orphans, TARGETS, totalOf, tracesOf, TWO, userIdOf, wrongDays } from './_deletions.ts';
+import { eraseOfAcme, everythingOf, fill, ONE, orphans, shownTo, TARGETS, totalOf, tracesOf, TWO, userIdOf, wrongDays } from './_deletions.ts';
 import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 
 let world: World;
 /** Holds locks. */
 let locks: Session;
 let keys: Record<string, string>;
+let ann: { token: string };
 let theirs: Record<string, string[]>;
 
 beforeAll(async () => {
@@ -21,7 +22,7 @@ afterAll(async () => {
   await world?.close();
 });
 beforeEach(async () => {
-  ({ keys } = await fill(world));
+  ({ keys, ann } = await fill(world));
   theirs = await everythingOf(world, 'globex');
 });
 afterEach(async () => {
@@ -107,6 +108,20 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
     const found = await Promise.all([eraseOfAcme(world, kind), eraseOfAcme(world, kind)]);
     expect(found).toContain(true);
     await expectGone(kind, annsId);
+  });
+});
+
+describe('from the first step on', () => {
+  it('nobody is shown a project that is being deleted', async () => {
+    expect(await shownTo(world, ann)).toContain(ALPHA);
+    await interruptBefore('project', 'entities');
+    expect(await shownTo(world, ann)).not.toContain(ALPHA);
+    expect(await shownTo(world, ann)).toContain(BETA);
+  });
+
+  it('a user who is being deleted is shown nothing', async () => {
+    await interruptBefore('user', 'entities');
+    await expect(shownTo(world, ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 });
 

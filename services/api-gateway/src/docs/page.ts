@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { entity, type Entity } from '../http/send.ts';
-import { buildDocument, TITLE } from '../openapi/document.ts';
-import type { Table } from '../openapi/operation.ts';
+import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
+import type { Tables } from '../openapi/operation.ts';
 import { asset, type Asset } from './assets.ts';
 
 export interface Docs {
@@ -32,12 +32,15 @@ export const PAGE_HEADERS = {
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
-export function buildDocs(tables: { open: Table; keyed: Table }, publicUrl: string): Docs {
+/** @param publicUrl the origin that samples in the guides name */
+export function buildDocs(tables: Tables, publicUrl: string): Docs {
   const guide = read('./guide.md').replaceAll('{base_url}', `${publicUrl}/v1`);
   const reference = asset(
     'reference.json',
     'application/json; charset=utf-8',
-    Buffer.from(JSON.stringify(buildDocument(tables, publicUrl, guide))),
+    Buffer.from(
+      JSON.stringify({ ...buildDocument(tables, publicUrl), info: { title: TITLE, version: VERSION, description: guide } }),
+    ),
   );
   const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
   const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));

@@ -1,7 +1,7 @@
 import { Router, type Request, type Response } from 'express';
-import { methodNotAllowed, notAcceptable } from '../http/refusal.ts';
+import { methodNotAllowed, notAcceptable } from '@crs/kit/http/refusal';
 import { parseQuery } from '../http/query.ts';
-import { stateOf } from '../http/request.ts';
+import { stateOf } from '@crs/kit/http/request';
 import { send, type Entity } from '../http/send.ts';
 import { z } from 'zod';
 import type { Asset } from './assets.ts';

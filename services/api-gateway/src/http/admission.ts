@@ -1,16 +1,12 @@
+import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { NextFunction, Request, Response } from 'express';
-import type { Decision, RateLimiter } from '@crs/kit/rate-limit/limiter';
-import type { Rule } from '@crs/kit/rate-limit/rule';
-import { clientAddress, type Network } from './address.ts';
+import { chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
+import { rateLimited } from '@crs/kit/http/refusal';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import type { Credentials } from './credentials.ts';
-import { rateLimited } from './refusal.ts';
-import { callOf, stateOf } from './request.ts';
 
-export interface AdmissionOptions {
+export interface AdmissionOptions extends AddressCharging {
   credentials: Credentials;
-  limiter: RateLimiter;
-  addressLimit: Rule;
-  trustedProxies: Network[];
 }
 
 /**
@@ -19,53 +15,38 @@ export interface AdmissionOptions {
  */
 export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    const state = stateOf(response);
+    let credential: AuthenticateKeyResponse | undefined;
     try {
-      state.credential = await options.credentials.resolve(request.headers.authorization, callOf(response));
+      credential = await options.credentials.resolve(request.headers.authorization, callOf(response));
+      stateOf(response).callerToken = credential.callerToken;
+      credentials.set(response, credential);
     } catch (error) {
       noCredential.set(response, error);
     }
-    const organization = state.credential?.organizationId;
-    const decision = await (organization === undefined
+    const decision = await (credential === undefined
       ? chargeAddress(options, request)
-      : options.limiter.check({ kind: 'organization', id: organization, rule: state.credential!.rateLimit! }));
+      : options.limiter.check({ kind: 'organization', id: credential.organizationId, rule: credential.rateLimit! }));
     response.set(limitHeaders(decision));
     if (!decision.allowed) {
       throw rateLimited(
         Math.max(1, Math.ceil(decision.resetInMs / 1000)),
-        organization === undefined ? 'this address' : 'the organization',
+        credential === undefined ? 'this address' : 'the organization',
       );
     }
     next();
   };
 }
 
+const credentials = new WeakMap<Response, AuthenticateKeyResponse>();
 const noCredential = new WeakMap<Response, unknown>();
+
+/** The usable key that a request carries. */
+export function credentialOf(response: Response): AuthenticateKeyResponse | undefined {
+  return credentials.get(response);
+}
 
 /** Lets only requests with a usable key pass. @throws what was wrong with the key */
 export function requireKey(_request: Request, response: Response, next: NextFunction): void {
   if (noCredential.has(response)) throw noCredential.get(response);
   next();
-}
-
-export function chargeAddress(
-  { limiter, addressLimit, trustedProxies }: Omit<AdmissionOptions, 'credentials'>,
-  request: Pick<Request, 'socket' | 'headers'>,
-): Promise<Decision> {
-  const forwarded = request.headers['x-forwarded-for'];
-  const address = clientAddress(
-    request.socket.remoteAddress,
-    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-    trustedProxies,
-  );
-  return limiter.check({ kind: 'address', id: address, rule: addressLimit });
-}
-
-/** Reset in UTC epoch seconds, rounded up: who sleeps until then is admitted. */
-export function limitHeaders({ limit, remaining, resetInMs }: Decision): Record<string, string> {
-  return {
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(Math.ceil((Date.now() + resetInMs) / 1000)),
-  };
 }

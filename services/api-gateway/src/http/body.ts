@@ -2,7 +2,7 @@ import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
 import { parseLine } from '@crs/kit/import-record';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '@crs/kit/http/refusal';
 
 /** The largest body, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;

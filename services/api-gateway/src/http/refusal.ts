@@ -1,22 +1,5 @@
-import { ServiceError, toServiceError } from '@crs/kit/errors';
-
-/** The closed list of codes of the REST error envelope. */
-export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
-
-/** A request that isn't served: what the client reads. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly headers: Record<string, string>;
-
-  constructor(status: number, code: ErrorCode, message: string, headers: Record<string, string> = {}, cause?: unknown) {
-    super(message, { cause });
-    this.status = status;
-    this.code = code;
-    this.headers = headers;
-  }
-}
+import { ServiceError } from '@crs/kit/errors';
+import { Refusal, toRefusal } from '@crs/kit/http/refusal';
 
 export function unauthorized(cause?: unknown): Refusal {
   const message =
@@ -28,63 +11,9 @@ export function routeNotFound(): Refusal {
   return new Refusal(404, 'not_found', 'There is nothing at this path. The paths are listed in /v1/openapi.json.');
 }
 
-export function methodNotAllowed(allowed: string[]): Refusal {
-  const allow = allowed.join(', ');
-  return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
-}
-
-export function notAcceptable(type = 'application/json'): Refusal {
-  return new Refusal(406, 'bad_request', `Answers are ${type}; the Accept header excludes that.`);
-}
-
-export function rateLimited(retryAfterSeconds: number, whose: string): Refusal {
-  const message = `The rate limit of ${whose} is used up. Wait until X-RateLimit-Reset, ${retryAfterSeconds} s from now, then try again.`;
-  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(retryAfterSeconds) });
-}
-
-/** Any thrown value as what the client reads of it. What isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
-export function toRefusal(thrown: unknown): Refusal {
-  if (thrown instanceof Refusal) return thrown;
-  const error = toServiceError(thrown);
-  switch (error.kind) {
-    case 'invalid_argument':
-      return new Refusal(400, 'bad_request', error.message, {}, error);
-    case 'not_found':
-      return new Refusal(404, 'not_found', error.message, {}, error);
-    case 'unauthenticated':
-      // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
-      return error.reason === 'INVALID_API_KEY' ? unauthorized(error) : internal(error);
-    case 'failed_precondition':
-      return error.reason === 'IDEMPOTENCY_KEY_REUSED'
-        ? new Refusal(422, 'bad_request', error.message, {}, error)
-        : internal(error);
-    case 'aborted':
-    case 'unavailable':
-      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT')
-        return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
-      return new Refusal(
-        503,
-        'internal_error',
-        'The service is not available right now. Try again shortly.',
-        retryAfter(error),
-        error,
-      );
-    case 'deadline_exceeded':
-      return new Refusal(504, 'internal_error', 'The request took too long. Try again shortly.', retryAfter(error), error);
-    default:
-      return internal(error);
-  }
-}
-
-function internal(cause: ServiceError): Refusal {
-  return new Refusal(500, 'internal_error', 'An unexpected error occurred. Quote the request id when you report it.', {}, cause);
-}
-
-function retryAfter(error: ServiceError): Record<string, string> {
-  return { 'Retry-After': String(error.retryAfterSeconds ?? 1) };
-}
-
-/** The error envelope. */
-export function envelope(refusal: Refusal, requestId: string): string {
-  return JSON.stringify({ error: { code: refusal.code, message: refusal.message, request_id: requestId } });
+/** Any thrown value as what a REST client reads of it. */
+export function toRestRefusal(thrown: unknown): Refusal {
+  // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
+  if (thrown instanceof ServiceError && thrown.reason === 'INVALID_API_KEY') return unauthorized(thrown);
+  return toRefusal(thrown);
 }

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
-import { Refusal } from './refusal.ts';
-import { stateOf } from './request.ts';
+import { Refusal } from '@crs/kit/http/refusal';
+import { credentialOf } from './admission.ts';
 
 export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
@@ -10,7 +10,7 @@ export const NOT_ENABLED =
  * @throws Refusal where the organization, or the key for a write, may not use the project endpoints
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {
-  const { credential } = stateOf(response);
+  const credential = credentialOf(response);
   if (!credential?.writeSurface) {
     throw new Refusal(404, 'not_found', NOT_ENABLED);
   }

@@ -2,10 +2,11 @@
 import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
-import type { Examples, Operation, Table } from './operation.ts';
+import type { Examples, Operation, Table, Tables } from './operation.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
 
 export const TITLE = 'Call Research Service';
+export const VERSION = '1.0.0';
 
 const DESCRIPTION =
   'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.';
@@ -27,24 +28,17 @@ const BEARER = {
   description: 'A key of the organization, `crk_...`. It is shown once, when it is issued.',
 };
 
-/**
- * @param publicUrl the gateway's public origin. Never from `Host`, which strangers choose
- * @param description of the API, in Markdown; absent: a short one
- */
-export function buildDocument(
-  { open, keyed }: { open: Table; keyed: Table },
-  publicUrl: string,
-  description = DESCRIPTION,
-): Record<string, unknown> {
+/** @param publicUrl the gateway's public origin. Never from `Host`, which strangers choose */
+export function buildDocument({ open, keyed }: Tables, publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
     info: {
       title: TITLE,
-      version: '1.0.0',
+      version: VERSION,
       summary: 'Call records and projects of an organization.',
-      description,
+      description: DESCRIPTION,
       contact: { name: 'The operator of this service' },
-      license: { name: 'Proprietary' },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],
     security: [{ apiKey: [] }],

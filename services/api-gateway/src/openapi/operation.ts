@@ -14,6 +14,12 @@ export interface Route {
 /** Paths, relative to their prefix, each with its routes by method. */
 export type Table = Record<string, { get?: Route; post?: Route }>;
 
+/** The paths by whether they need a key. */
+export interface Tables {
+  open: Table;
+  keyed: Table;
+}
+
 /** What the document says of a route. The schemas are those by which its handler reads requests. */
 export interface Operation {
   /** For generated clients: the name of a function. */

@@ -7,7 +7,7 @@ import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';
 import { parseQuery } from '../http/query.ts';
-import { callOf } from '../http/request.ts';
+import { callOf } from '@crs/kit/http/request';
 import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
 import { requestSchema } from '../openapi/json-schema.ts';
 import type { Operation } from '../openapi/operation.ts';

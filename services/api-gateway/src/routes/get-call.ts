@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
 import { flag, parseQuery } from '../http/query.ts';
-import { callOf } from '../http/request.ts';
+import { callOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { call } from '../schema/calls.ts';

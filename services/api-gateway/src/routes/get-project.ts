@@ -4,7 +4,7 @@ import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { parseQuery } from '../http/query.ts';
-import { callOf } from '../http/request.ts';
+import { callOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import { requireWriteSurface } from '../http/write-surface.ts';
 import type { Operation } from '../openapi/operation.ts';

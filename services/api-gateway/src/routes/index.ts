@@ -1,8 +1,8 @@
 import { Router } from 'express';
 import type { Context } from '../context.ts';
-import { methodNotAllowed, notAcceptable } from '../http/refusal.ts';
-import { stateOf } from '../http/request.ts';
-import type { Table } from '../openapi/operation.ts';
+import { methodNotAllowed, notAcceptable } from '@crs/kit/http/refusal';
+import { stateOf } from '@crs/kit/http/request';
+import type { Table, Tables } from '../openapi/operation.ts';
 import { createProject, createProjectOperation } from './create-project.ts';
 import { getCall, getCallOperation } from './get-call.ts';
 import { getOpenapi, getOpenapiOperation } from './get-openapi.ts';
@@ -10,8 +10,8 @@ import { getProject, getProjectOperation } from './get-project.ts';
 import { listBillingOffices, listBillingOfficesOperation } from './list-billing-offices.ts';
 import { listCalls, listCallsOperation } from './list-calls.ts';
 
-/** The paths under /v1, by whether they need a key. The OpenAPI document is made of them. */
-export const TABLES: { open: Table; keyed: Table } = {
+/** The paths under /v1. The OpenAPI document is made of them. */
+export const TABLES: Tables = {
   open: {
     '/openapi.json': { get: { operation: getOpenapiOperation, handle: getOpenapi } },
   },

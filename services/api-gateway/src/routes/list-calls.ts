@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
 import { instant, parseQuery, wholeNumber } from '../http/query.ts';
-import { callOf } from '../http/request.ts';
+import { callOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { callList } from '../schema/calls.ts';

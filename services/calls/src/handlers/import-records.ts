@@ -52,12 +52,21 @@ export function importRecords({ importDb, auth }: Context) {
  * Leaves out lines that are, byte for byte, what their call was last imported from: to import a file again then costs no parsing. Not
  * where a batch says something of a call twice, as then the order counts.
  */
-async function withoutRepeats(query: Query, organization: string, lines: ImportLine[], hashes: Map<number, Buffer>): Promise<ImportLine[]> {
+async function withoutRepeats(
+  query: Query,
+  organization: string,
+  lines: ImportLine[],
+  hashes: Map<number, Buffer>,
+): Promise<ImportLine[]> {
   const times = new Map<string, number>();
   for (const { id } of lines) times.set(id, (times.get(id) ?? 0) + 1);
   const once = lines.filter(({ id }) => CALL_ID.test(id) && times.get(id) === 1);
   if (once.length === 0) return lines;
-  const positions = await findRepeated(query, organization, once.map(({ id, number }) => ({ id, lineHash: hashes.get(number)! })));
+  const positions = await findRepeated(
+    query,
+    organization,
+    once.map(({ id, number }) => ({ id, lineHash: hashes.get(number)! })),
+  );
   const repeated = new Set(once.filter((_line, position) => positions.has(position)));
   return lines.filter((line) => !repeated.has(line));
 }

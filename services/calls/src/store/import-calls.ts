@@ -74,7 +74,11 @@ export function lineHashOf(line: Uint8Array): Buffer {
 }
 
 /** Which lines, by position, are just what their call was last imported from. */
-export async function findRepeated(query: Query, organization: string, lines: { id: string; lineHash: Buffer }[]): Promise<Set<number>> {
+export async function findRepeated(
+  query: Query,
+  organization: string,
+  lines: { id: string; lineHash: Buffer }[],
+): Promise<Set<number>> {
   const rows = await query<{ position: number }>({
     name: 'find_repeated_lines',
     text: `select line.position::int - 1 as position
@@ -165,7 +169,11 @@ export async function writeCalls(
   await stage(query, copy, 'calls', writes.map(cellsOf));
   await query(
     replaced.length === 0
-      ? { name: 'insert_calls', text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls`, values: [organization] }
+      ? {
+          name: 'insert_calls',
+          text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls`,
+          values: [organization],
+        }
       : { name: 'upsert_calls', text: UPSERT, values: [organization] },
   );
   if (replaced.length > 0) {

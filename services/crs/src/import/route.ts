@@ -21,7 +21,7 @@ export interface RoutedLine {
   number: number;
   bytes: Buffer;
   organization: string;
-  /** The record's id, e-mail or name. */
+  /** The record's id or e-mail; empty where it has neither, as offices, of which one can move another's default. */
   id: string;
   service: Taker;
   /** Neighbouring lines of one group don't refer to each other: their order counts within an organization only. */
@@ -62,8 +62,9 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) {
     return refuse(field, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
   }
-  const { id, email, name } = record as Record<string, unknown>;
-  return { number, bytes, organization, id: String(id ?? email ?? name ?? ''), service, group: deleted === true ? `deleted ${type}` : type };
+  const { id, email } = record as Record<string, unknown>;
+  const key = id ?? email;
+  return { number, bytes, organization, id: typeof key === 'string' ? key : '', service, group: deleted === true ? `deleted ${type}` : type };
 }
 
 function parse(text: string): unknown {

@@ -1,10 +1,9 @@
 import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelemetry/api';
-import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { NextFunction, Request, Response } from 'express';
-import type { Logger } from '@crs/kit/log';
-import type { CallOptions } from '@crs/kit/grpc-client';
-import { deadlineExceeded } from '@crs/kit/errors';
-import { meter, SpanKind, SpanStatusCode, tracer } from '@crs/kit/telemetry';
+import type { Logger } from '../log.ts';
+import type { CallOptions } from '../grpc-client.ts';
+import { deadlineExceeded } from '../errors.ts';
+import { meter, SpanKind, SpanStatusCode, tracer } from '../telemetry.ts';
 
 /** What is known of a request on its way through the gateway. */
 export interface RequestState {
@@ -15,8 +14,8 @@ export interface RequestState {
   deadline: number;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
-  /** Set where the request carries a usable key. */
-  credential?: AuthenticateKeyResponse;
+  /** Set where the request carries a usable credential. */
+  callerToken?: string;
   /** Path template of the route that matched. */
   route?: string;
 }
@@ -29,19 +28,19 @@ export function stateOf(response: Response): RequestState {
   return state;
 }
 
-/** The organization's view of a call to a service. */
+/** How the request's calls to services are made. */
 export function callOf(response: Response): CallOptions {
-  const { credential, deadline, signal } = stateOf(response);
-  return { token: credential?.callerToken, deadline, signal };
+  const { callerToken, deadline, signal } = stateOf(response);
+  return { token: callerToken, deadline, signal };
 }
 
 /**
  * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
  * must not choose our ids or our sampling. Measures and logs the request when it ends.
  */
-export function traceRequests(log: Logger, timeouts: { readTimeoutMs: number; writeTimeoutMs: number }) {
-  const spans = tracer('api-gateway');
-  const duration = meter('api-gateway').createHistogram('http.server.request.duration', {
+export function traceRequests(name: string, log: Logger, timeoutOf: (request: Request) => number) {
+  const spans = tracer(name);
+  const duration = meter(name).createHistogram('http.server.request.duration', {
     unit: 's',
     description: 'Time to answer a request.',
   });
@@ -51,8 +50,7 @@ export function traceRequests(log: Logger, timeouts: { readTimeoutMs: number; wr
     const links = outside ? [{ context: outside }] : [];
     const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: true, links }, ROOT_CONTEXT);
     const gone = new AbortController();
-    const timeoutMs = request.method === 'POST' ? timeouts.writeTimeoutMs : timeouts.readTimeoutMs;
-    const state: RequestState = { id: span.spanContext().traceId, span, deadline: Date.now() + timeoutMs, signal: gone.signal };
+    const state: RequestState = { id: span.spanContext().traceId, span, deadline: Date.now() + timeoutOf(request), signal: gone.signal };
     states.set(response, state);
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from '@crs/kit/log';
-import { tracer } from '@crs/kit/telemetry';
-import { chargeAddress, limitHeaders, type AdmissionOptions } from './admission.ts';
+import type { Logger } from '../log.ts';
+import { tracer } from '../telemetry.ts';
+import { chargeAddress, limitHeaders, type AddressCharging } from './charge.ts';
 import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';
 
 const REASONS: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
-type Options = Omit<AdmissionOptions, 'credentials'> & { log: Logger };
+type Options = AddressCharging & { log: Logger };
 
 /** Answers what Node's parser refuses before there is a request as every other refusal is answered: charge, headers, envelope. */
 export function answerParserErrors(server: Server, options: Options): void {

@@ -4,7 +4,7 @@ import { createConnection, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '../log.ts';
 import type { Check, RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { answerParserErrors } from './parser-errors.ts';
 

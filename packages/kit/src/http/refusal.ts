@@ -1,0 +1,77 @@
+import { ServiceError, toServiceError } from '../errors.ts';
+
+/** The closed list of codes of an error envelope. */
+export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
+
+/** A request that isn't served: what the client reads. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, code: ErrorCode, message: string, headers: Record<string, string> = {}, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export function methodNotAllowed(allowed: string[]): Refusal {
+  const allow = allowed.join(', ');
+  return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
+}
+
+export function notAcceptable(type = 'application/json'): Refusal {
+  return new Refusal(406, 'bad_request', `Answers are ${type}; the Accept header excludes that.`);
+}
+
+export function rateLimited(retryAfterSeconds: number, whose: string): Refusal {
+  const message = `The rate limit of ${whose} is used up. Wait until X-RateLimit-Reset, ${retryAfterSeconds} s from now, then try again.`;
+  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(retryAfterSeconds) });
+}
+
+/** Any thrown value as what the client reads of it. What isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
+export function toRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  const error = toServiceError(thrown);
+  switch (error.kind) {
+    case 'invalid_argument':
+      return new Refusal(400, 'bad_request', error.message, {}, error);
+    case 'not_found':
+      return new Refusal(404, 'not_found', error.message, {}, error);
+    case 'failed_precondition':
+      return error.reason === 'IDEMPOTENCY_KEY_REUSED'
+        ? new Refusal(422, 'bad_request', error.message, {}, error)
+        : internal(error);
+    case 'aborted':
+    case 'unavailable':
+      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT')
+        return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
+      return new Refusal(
+        503,
+        'internal_error',
+        'The service is not available right now. Try again shortly.',
+        retryAfter(error),
+        error,
+      );
+    case 'deadline_exceeded':
+      return new Refusal(504, 'internal_error', 'The request took too long. Try again shortly.', retryAfter(error), error);
+    default:
+      return internal(error);
+  }
+}
+
+function internal(cause: ServiceError): Refusal {
+  return new Refusal(500, 'internal_error', 'An unexpected error occurred. Quote the request id when you report it.', {}, cause);
+}
+
+function retryAfter(error: ServiceError): Record<string, string> {
+  return { 'Retry-After': String(error.retryAfterSeconds ?? 1) };
+}
+
+/** The error envelope. */
+export function envelope(refusal: Refusal, requestId: string): string {
+  return JSON.stringify({ error: { code: refusal.code, message: refusal.message, request_id: requestId } });
+}

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { interceptStatements } from './sql.ts';
+
+/** What a service sends, with the organization taken out of every predicate, so that row-level security alone keeps tenants apart. */
+export interface Unwalled {
+  /** The statements on tables of the schema that were sent, and whether a predicate was taken out of them. */
+  sent: Map<string, boolean>;
+  stop(): void;
+}
+
+/** From now on, for all services in this process. */
+export function withoutPredicates(schema: string): Unwalled {
+  const sent = new Map<string, boolean>();
+  const table = new RegExp(`\\b${schema}\\.\\w`);
+  const stop = interceptStatements((statement) => {
+    const { name = 'unnamed', text } = statement;
+    if (!table.test(text)) return statement;
+    const rewritten = text.replaceAll(/(\w+\.)?organization = \$1\b/g, () => '($1::text is not null)');
+    sent.set(name, rewritten !== text);
+    return { ...statement, text: rewritten };
+  });
+  return { sent, stop };
+}
+
+/** Names of all statements that a service's `store/` declares. */
+export function declaredStatements(store: URL): string[] {
+  const sources = readdirSync(store).map((file) => readFileSync(new URL(file, store), 'utf8'));
+  return sources.flatMap((source) => [...source.matchAll(/\bname: '(.+?)'/g)].map(([, name]) => name!));
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '@crs/testing/world';
+
+let world: World;
+let origin: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  origin = `http://${world.stack.addresses.api}`;
+});
+afterAll(() => world?.close());
+
+const page = () => world.rest('/docs');
+const assetsOf = (html: string) => [...new Set(html.match(/\/docs\/assets\/[\w./-]+/g))];
+
+describe('/docs', () => {
+  it('is a page for anybody, with the headers of every answer', async () => {
+    for (const key of [undefined, 'crk_nonsense']) {
+      const { status, headers } = await world.rest('/docs', { key, headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+    }
+  });
+
+  it('lets nothing in from elsewhere, and nobody frame it', async () => {
+    const policy = (await page()).headers.get('content-security-policy')!;
+    const directives = Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s)));
+    expect(directives).toEqual({
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'unsafe-inline'",
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    });
+    expect((await page()).text).not.toMatch(/https?:/);
+  });
+
+  it('keeps keys, telemetry, fonts and proxies to itself', async () => {
+    const attribute = /data-configuration="([^"]*)"/.exec((await page()).text)![1]!;
+    const settings = JSON.parse(attribute.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')) as object;
+    expect(settings).toMatchObject({ telemetry: false, withDefaultFonts: false, persistAuth: false, agent: { disabled: true } });
+    expect(settings).not.toHaveProperty('proxyUrl');
+  });
+
+  it('answers GET and HEAD of HTML alone, without a query', async () => {
+    const { status, headers } = await world.rest('/docs', { method: 'POST' });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect((await world.rest('/docs', { headers: { accept: 'application/json' } })).status).toBe(406);
+    expect((await world.rest('/docs?a=1')).status).toBe(400);
+    const head = await world.rest('/docs', { method: 'HEAD' });
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
+  it('has a tag', async () => {
+    const tag = (await page()).headers.get('etag')!;
+    const { status, text } = await world.rest('/docs', { headers: { 'if-none-match': tag } });
+    expect([status, text]).toEqual([304, '']);
+  });
+});
+
+describe('the files of the page', () => {
+  it('are there, for good, under a hash of their bytes', async () => {
+    const paths = assetsOf((await page()).text);
+    expect(paths.map((path) => path.split('/').at(-1)).toSorted()).toEqual(['icon.svg', 'reference.json', 'scalar.js']);
+    for (const path of paths) {
+      const response = await fetch(origin + path, { headers: { 'accept-encoding': 'identity' } });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect(response.status, path).toBe(200);
+      expect(path).toContain(`/${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}/`);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-length': String(bytes.length),
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.stringMatching(/^[0-9a-f]{32}$/),
+        'x-ratelimit-limit': expect.stringMatching(/^\d+$/),
+        vary: 'Accept-Encoding',
+      });
+    }
+  });
+
+  it('are compressed for those who can read that, with a tag of their own', async () => {
+    for (const path of assetsOf((await page()).text)) {
+      const ask = (headers: Record<string, string>, method = 'GET') => fetch(origin + path, { method, headers });
+      const [plain, compressed] = await Promise.all([
+        ask({ 'accept-encoding': 'identity' }),
+        ask({ 'accept-encoding': 'gzip, br' }),
+      ]);
+      expect(compressed.headers.get('content-encoding'), path).toBe('gzip');
+      expect(plain.headers.get('content-encoding')).toBeNull();
+      expect(compressed.headers.get('etag')).not.toBe(plain.headers.get('etag'));
+      expect(await compressed.text()).toBe(await plain.text());
+      const again = await ask({ 'accept-encoding': 'gzip', 'if-none-match': compressed.headers.get('etag')! });
+      expect([again.status, again.headers.get('content-encoding')]).toEqual([304, 'gzip']);
+    }
+  });
+
+  it('are the only ones', async () => {
+    const [path = ''] = assetsOf((await page()).text);
+    const others = [
+      '/docs/',
+      '/docs/assets',
+      path.replace(/assets\/\w+/, 'assets/0123456789abcdef'),
+      `${path}/`,
+      `${path}/../../../package.json`,
+      '/docs/assets/%2e%2e/%2e%2e/package.json',
+      '/docs/index.html',
+    ];
+    for (const other of others) expect((await world.rest(other)).status, other).toBe(404);
+  });
+
+  it('hold the guides', async () => {
+    const path = assetsOf((await page()).text).find((name) => name.endsWith('reference.json'))!;
+    const { info } = (await (await fetch(origin + path)).json()) as { info: { description: string } };
+    expect([...info.description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)).toEqual([
+      'Introduction',
+      'Authentication',
+      'Your first request',
+      'Read every call',
+      'Keep up with changes',
+      'Save what has not changed',
+      'Fields that may be absent',
+      'Anonymized names',
+      'Create a project once',
+      'Errors',
+      'Rate limits',
+    ]);
+    expect(info.description).toContain(`${origin}/v1/calls`);
+    expect(info.description).not.toContain('{base_url}');
+  });
+});

@@ -10,6 +10,8 @@ export interface Demo {
   api_key: string;
   organization: string;
   user: { email: string; password: string };
+  /** For `/mcp`, as that user. */
+  access_token: string;
 }
 
 const FILE = fileURLToPath(new URL('../demo/demo.ndjson', import.meta.url));
@@ -25,7 +27,9 @@ export async function loadDemo(dataDir: DataDir): Promise<Demo> {
   const password = randomSecret().slice(0, 16);
   await crs(['import', '-'], records(password));
   const { key } = (await crs(['key', 'create', '--org', ORGANIZATION, '--label', 'demo'])) as { key: string };
-  const demo: Demo = { api_key: key, organization: ORGANIZATION, user: { email: USER, password } };
+  const token = ['token', 'create', '--org', ORGANIZATION, '--user', USER, '--expires-in', '365d'];
+  const { access_token } = (await crs(token)) as { access_token: string };
+  const demo: Demo = { api_key: key, organization: ORGANIZATION, user: { email: USER, password }, access_token };
   await dataDir.write('demo.json', demo);
   return demo;
 }

@@ -20,7 +20,7 @@ Runs the whole service on this machine, with a PostgreSQL of its own, and loads 
   --json    one line of JSON on standard output once it is ready
   --empty   no demo organization
 
-CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  DATABASE_URL, REDIS_URL (use these servers instead)
+CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  CRS_TOOLS_PORT (8081)  DATABASE_URL, REDIS_URL (use these servers instead)
 `;
 
 const settings = z.object({
@@ -77,6 +77,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         secret: secret.secret,
         operatorCredential: operator.credential,
         apiListen: `127.0.0.1:${env.CRS_API_PORT}`,
+        toolsListen: `127.0.0.1:${env.CRS_TOOLS_PORT}`,
         toolsUrl: env.CRS_TOOLS_URL ?? `http://127.0.0.1:${env.CRS_TOOLS_PORT}`,
         apiUrl: env.CRS_API_URL,
       };
@@ -96,20 +97,24 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       if (!options.empty) say('Loading the demo organization (on first start) ...');
       const demo = options.empty ? undefined : await loadDemo(dataDir);
       ready = true;
-      announce(options, addresses.api, ops.address, demo);
+      announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir.file('demo.json'));
       return { ...addresses, ops: ops.address };
     },
     stop: () => closer.close(),
   };
 }
 
-function announce(options: Options, api: string, ops: string, demo: Demo | undefined): void {
+function announce(options: Options, toolsUrl: string, api: string, ops: string, demo: Demo | undefined, demoFile: string): void {
   const rest = `http://${api}/v1`;
-  if (options.json) process.stdout.write(`${JSON.stringify({ rest, ...demo })}\n`);
+  const docs = `http://${api}/docs`;
+  const mcp = `${toolsUrl}/mcp`;
+  if (options.json) process.stdout.write(`${JSON.stringify({ rest, docs, mcp, issuer: toolsUrl, ...demo })}\n`);
   say(`
 The Call Research Service is ready. Ctrl-C stops it.
 
   REST API   ${rest}
+  API docs   ${docs}
+  MCP tools  ${mcp}
   Metrics    http://${ops}/metrics`);
   if (!demo) {
     say(`
@@ -119,6 +124,8 @@ Create an organization and a key:
     return;
   }
   say(`  API key    ${demo.api_key}   (organization ${demo.organization})
+  Demo user  ${demo.user.email}, password ${demo.user.password}
+  Token      in ${demoFile}, for assistants that take one
 
 Try it:
   curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
@@ -137,7 +144,7 @@ async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Prom
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT to another port.`;
+    return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT or CRS_TOOLS_PORT to another port.`;
   }
   return error.message;
 }

@@ -14,6 +14,7 @@ import type { Rule } from '@crs/kit/rate-limit/rule';
 import { migrations as projectsMigrations } from '@crs/projects/migrations';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
+import { createToolGateway } from '@crs/tool-gateway/service';
 
 export interface StackConfig {
   /** PostgreSQL, as a role that may create roles and schemas. */
@@ -28,6 +29,8 @@ export interface StackConfig {
   apiListen: string;
   /** The origin by which clients know the API; absent: where it listens. */
   apiUrl?: string | undefined;
+  /** `host:port` of the tools. */
+  toolsListen: string;
   /** Public origin of the tool gateway. */
   toolsUrl: string;
   /** For requests without a usable key; absent: the gateway's default. */
@@ -35,7 +38,7 @@ export interface StackConfig {
 }
 
 export interface Stack {
-  addresses: Record<'api' | 'rateLimit' | RecordService | `${RecordService}Admin`, string>;
+  addresses: Record<'api' | 'tools' | 'rateLimit' | RecordService | `${RecordService}Admin`, string>;
   stop: () => Promise<void>;
 }
 
@@ -81,7 +84,10 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const listeners = { listen: LOOPBACK, adminListen: LOOPBACK, maxConnections: 8 };
     const auth = await start(
       'auth',
-      createAuthService({ ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret, toolsUrl: config.toolsUrl }, logFor('auth')),
+      createAuthService(
+        { ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret, toolsUrl: config.toolsUrl },
+        logFor('auth'),
+      ),
     );
     const records = (service: RecordService) => ({ ...listeners, databaseUrl: databaseOf(service), authAddress: auth.grpc });
     const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));
@@ -106,9 +112,32 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         logFor('api-gateway'),
       ),
     );
+    const tools = await start(
+      'tool-gateway',
+      createToolGateway(
+        {
+          listen: config.toolsListen,
+          publicUrl: config.toolsUrl,
+          authAddress: auth.grpc,
+          callsAddress: calls.grpc,
+          projectsAddress: projects.grpc,
+          entitiesAddress: entities.grpc,
+          rateLimitAddress: rateLimit.grpc,
+          replicas: 1,
+          trustedProxies: [],
+          addressLimit: config.addressLimit ?? LIMITS.address,
+          timeoutMs: 15_000,
+          secret: config.secret,
+          allowedOrigins: [],
+          loopback: true,
+        },
+        logFor('tool-gateway'),
+      ),
+    );
     return {
       addresses: {
         api: api.http,
+        tools: tools.http,
         auth: auth.grpc,
         authAdmin: auth.admin,
         projects: projects.grpc,

@@ -25,5 +25,7 @@ export function withoutPredicates(schema: string): Unwalled {
 /** Names of all statements that a service's `store/` declares. */
 export function declaredStatements(store: URL): string[] {
   const sources = readdirSync(store).map((file) => readFileSync(new URL(file, store), 'utf8'));
-  return sources.flatMap((source) => [...source.matchAll(/\bname: '(.+?)'/g)].map(([, name]) => name!));
+  // Some choose among names: `name: after ? 'list_after' : 'list',`
+  const choices = sources.flatMap((source) => source.match(/\bname: [^,\n]*'\w+'/g) ?? []);
+  return choices.flatMap((choice) => [...choice.matchAll(/'(\w+)'/g)].map(([, name]) => name!));
 }

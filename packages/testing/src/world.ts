@@ -45,6 +45,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       secret: SECRET,
       operatorCredential: OPERATOR_CREDENTIAL,
       apiListen: '127.0.0.1:0',
+      toolsListen: '127.0.0.1:0',
       toolsUrl: TOOLS_URL,
       // Suites ask more than a stranger may.
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },

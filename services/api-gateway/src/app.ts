@@ -23,7 +23,9 @@ export function createApp(
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(
-    traceRequests('api-gateway', options.log, ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs)),
+    traceRequests('api-gateway', options.log, ({ method }) =>
+      method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs,
+    ),
   );
   app.use(admission(options));
   app.use(requireHost);

@@ -67,7 +67,7 @@ describe('/docs', () => {
 describe('the files of the page', () => {
   it('are there, for good, under a hash of their bytes', async () => {
     const paths = assetsOf((await page()).text);
-    expect(paths.map((path) => path.split('/').at(-1)).toSorted()).toEqual(['icon.svg', 'reference.json', 'scalar.js']);
+    expect(paths.map((path) => path.replace(/.*\//, '')).toSorted()).toEqual(['icon.svg', 'reference.json', 'scalar.js']);
     for (const path of paths) {
       const response = await fetch(origin + path, { headers: { 'accept-encoding': 'identity' } });
       const bytes = Buffer.from(await response.arrayBuffer());

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { ALPHA, ANN, PEOPLE_AND_PROJECTS, serviceUrl, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
-/** Every table of auth that is behind the second wall; `catalog.test.ts` finds one that is not. */
-const TABLES = ['api_keys', 'audit', 'organizations', 'project_roles', 'projects', 'users'] as const;
+/** Every table of auth that is behind the second wall; `catalog.test.ts` finds those that should be and are not. */
+const TABLES = ['api_keys', 'audit', 'grants', 'organizations', 'project_roles', 'projects', 'users'] as const;
 /** What the service's role may do nothing to but add, in whatever organization. */
 const APPEND_ONLY = 'audit';
 const DENIED = { code: '42501' };
@@ -26,10 +26,11 @@ beforeAll(async () => {
     const member = { projectId: ALPHA, email: ANN, role: ProjectRole.PROJECT_ROLE_LEAD };
     await world.operator.auth.addMember(member, await world.operate(tenant));
   }
-  const found = await world.rows(
-    `select c.relname as table from pg_class c where relrowsecurity and relnamespace = 'auth'::regnamespace order by 1`,
+  await world.rows(
+    `insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at)
+      select organization, 'grant_same', user_id, 'a test', '{calls:read}', now() + interval '1 hour' from auth.users where email = $1`,
+    [ANN],
   );
-  expect(found.map((row) => row['table'])).toEqual(TABLES);
   before = await snapshot();
 });
 afterAll(() => world?.close());
@@ -61,6 +62,13 @@ const outcomeOf = (text: string, values: unknown[] = []) =>
     ({ rowCount }) => rowCount,
     ({ code }: { code: string }) => code,
   );
+
+it('is tried on every table that is behind the second wall', async () => {
+  const found = await world.rows(
+    `select relname as table from pg_class where relrowsecurity and relnamespace = 'auth'::regnamespace order by 1`,
+  );
+  expect(found.map((row) => row['table'])).toEqual(TABLES);
+});
 
 describe.each(TABLES)('auth.%s', (table) => {
   it('has rows of both organizations to be kept apart', async () => {
@@ -138,7 +146,7 @@ describe('above tenants', () => {
       for (const table of TABLES) rows[table] = await organizationsIn(table);
       return rows;
     });
-    expect(seen).toEqual({ api_keys: [], audit: TENANTS, organizations: TENANTS, project_roles: [], projects: [], users: [] });
+    expect(seen).toEqual({ api_keys: [], audit: TENANTS, grants: [], organizations: TENANTS, project_roles: [], projects: [], users: [] });
   });
 });
 

@@ -31,7 +31,10 @@ export function namedSchemas(): Record<string, JsonSchema> {
       simplify(jsonSchema);
     },
   });
-  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]));
+  // Their dialect and their place go without saying in the document.
+  return JSON.parse(
+    JSON.stringify(schemas, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value)),
+  ) as Record<string, JsonSchema>;
 }
 
 /** A schema that has a name, by reference. */

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { hostPort, milliseconds, origin, readEnvironment, secret, type Environment } from '@crs/kit/config';
+import { parseNetworks, type Network } from '@crs/kit/http/address';
+import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+
+export interface ToolGatewayConfig {
+  listen: string;
+  /** Public origin, without a slash at its end. */
+  publicUrl: string;
+  authAddress: string;
+  callsAddress: string;
+  projectsAddress: string;
+  entitiesAddress: string;
+  rateLimitAddress: string;
+  /** Gateways that share the limits; matters only while the rate-limit service is away. */
+  replicas: number;
+  trustedProxies: Network[];
+  /** For requests without a usable token, per client address. */
+  addressLimit: Rule;
+  timeoutMs: number;
+  /** Seals cursors; the same on every replica. */
+  secret: string;
+  /** Further origins whose pages may call the tools. */
+  allowedOrigins: string[];
+  /** Any loopback name and origin is fine: for one machine only. */
+  loopback: boolean;
+}
+
+const networks = z.string().transform((text, context) => {
+  const parsed = parseNetworks(text);
+  if (parsed) return parsed;
+  context.addIssue('must be addresses or networks (10.0.0.0/8), separated by commas');
+  return z.NEVER;
+});
+
+const schema = z.object({
+  CRS_LISTEN: hostPort.default('0.0.0.0:8081'),
+  CRS_TOOLS_URL: origin,
+  CRS_AUTH_ADDRESS: hostPort,
+  CRS_CALLS_ADDRESS: hostPort,
+  CRS_PROJECTS_ADDRESS: hostPort,
+  CRS_ENTITIES_ADDRESS: hostPort,
+  CRS_RATE_LIMIT_ADDRESS: hostPort,
+  CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
+  CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
+  CRS_TOOL_TIMEOUT_MS: milliseconds.default(15_000),
+  CRS_SECRET: secret,
+  CRS_ALLOWED_ORIGINS: z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(origin))
+    .default([]),
+});
+
+export function readConfig(environment: Environment): ToolGatewayConfig {
+  const values = readEnvironment(schema, environment);
+  return {
+    listen: values.CRS_LISTEN,
+    publicUrl: values.CRS_TOOLS_URL,
+    authAddress: values.CRS_AUTH_ADDRESS,
+    callsAddress: values.CRS_CALLS_ADDRESS,
+    projectsAddress: values.CRS_PROJECTS_ADDRESS,
+    entitiesAddress: values.CRS_ENTITIES_ADDRESS,
+    rateLimitAddress: values.CRS_RATE_LIMIT_ADDRESS,
+    replicas: values.CRS_REPLICAS,
+    trustedProxies: values.CRS_TRUSTED_PROXIES,
+    addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
+    timeoutMs: values.CRS_TOOL_TIMEOUT_MS,
+    secret: values.CRS_SECRET,
+    allowedOrigins: values.CRS_ALLOWED_ORIGINS,
+    loopback: false,
+  };
+}

@@ -1,0 +1,158 @@
+import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
+import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
+import { methodNotAllowed, rateLimited, Refusal } from '@crs/kit/http/refusal';
+import { callOf, stateOf } from '@crs/kit/http/request';
+import type { Logger } from '@crs/kit/log';
+import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Context } from '../context.ts';
+import { serveLegacy } from '../protocol/legacy.ts';
+import { serveModern, speaksLegacy } from '../protocol/modern.ts';
+import type { ToolRequest } from '../protocol/serve-tools.ts';
+import { TOOLS } from '../tools/index.ts';
+import { isAllowedOrigin, isOurHost, type Origins } from './origins.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface McpOptions extends AddressCharging {
+  tokens: Tokens;
+  origins: Origins;
+  log: Logger;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const readBytes = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
+
+/** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, arguments. */
+export function mcp(context: Context, options: McpOptions) {
+  return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
+    stateOf(response).route = '/mcp';
+    if (answersOrigin(request, response, options.origins)) return;
+    const user = await authenticate(request, response, options);
+    if (request.method !== 'POST') throw methodNotAllowed(['POST']);
+    checkMediaTypes(request);
+    const body = parse(await readBody(request, response));
+    const message = body as { method?: unknown; id?: unknown; params?: { name?: unknown } };
+    const tools: ToolRequest = {
+      context,
+      call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
+      requestId: stateOf(response).id,
+      log: options.log,
+    };
+    const web = toWebRequest(request, body, options.origins.publicUrl);
+    const legacy = await speaksLegacy(web, body);
+    if (message.method === 'tools/call') {
+      const tool = TOOLS.find((each) => each.name === message.params?.name);
+      // Of older versions the SDK answers an unknown tool as a tool's result; both get the protocol's error here.
+      if (!tool && legacy) return sendRpcError(response, 200, message.id, -32602, 'Unknown tool. tools/list names those that exist.');
+      if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
+      if (tool) tools.refused = await charge(user, options);
+    }
+    if (legacy) await serveLegacy(request, response, body, tools);
+    else await send(await serveModern(web, body, tools), response);
+  };
+}
+
+/** @returns whether the request was a preflight, which is answered now. @throws Refusal 403 for a stranger's page or another name of ours */
+function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
+  const { origin, host } = request.headers;
+  if (!isOurHost(host, origins)) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+  if (!isAllowedOrigin(origin, origins)) throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
+  if (origin !== undefined) {
+    response.set({
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
+      Vary: 'Origin',
+    });
+  }
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+  response.set({
+    'Access-Control-Allow-Methods': 'POST',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
+    'Access-Control-Max-Age': '600',
+  });
+  response.status(204).end();
+  return true;
+}
+
+/** Without a usable token the address is charged. @throws Refusal 401 or 429, ServiceError where auth is away */
+async function authenticate(request: ExpressRequest, response: ExpressResponse, options: McpOptions): Promise<AuthenticateTokenResponse> {
+  try {
+    const user = await options.tokens.resolve(request.headers.authorization, callOf(response));
+    stateOf(response).callerToken = user.callerToken;
+    return user;
+  } catch (error) {
+    const decision = await chargeAddress(options, request);
+    if (!decision.allowed) throw rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'this address');
+    throw error;
+  }
+}
+
+/** @returns what to answer instead of the tool's result, where the user's limit is used up */
+async function charge({ organizationId, userId, rateLimit }: AuthenticateTokenResponse, { limiter }: McpOptions): Promise<Refusal | undefined> {
+  const decision = await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! });
+  return decision.allowed ? undefined : rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'the user');
+}
+
+function checkMediaTypes(request: ExpressRequest): void {
+  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new Refusal(415, 'bad_request', 'The body must be JSON: send "Content-Type: application/json".');
+  }
+  if (!request.accepts('application/json') || !request.accepts('text/event-stream')) {
+    throw new Refusal(406, 'bad_request', 'The Accept header must admit application/json and text/event-stream.');
+  }
+}
+
+async function readBody(request: ExpressRequest, response: ExpressResponse): Promise<Buffer> {
+  await new Promise<void>((resolve, reject) => {
+    readBytes(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(toRefusalOfBody(error))));
+  });
+  const bytes: unknown = request.body;
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0);
+}
+
+function toRefusalOfBody(error: unknown): unknown {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  if (status === 413) return new Refusal(413, 'bad_request', `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+  if (status === 415) return new Refusal(415, 'bad_request', 'The body must not be compressed.');
+  return status === 400 ? new Refusal(400, 'bad_request', 'The body did not arrive whole.') : error;
+}
+
+/** @throws RpcRefusal 400 for what is no single JSON-RPC message */
+function parse(bytes: Buffer): unknown {
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new RpcRefusal(-32700, 'The body is not valid JSON.');
+  }
+  if (Array.isArray(body)) throw new RpcRefusal(-32600, 'Batches are not part of the protocol: send one message a request.');
+  if (typeof body !== 'object' || body === null) throw new RpcRefusal(-32600, 'The body is not a JSON-RPC message.');
+  return body;
+}
+
+/** A body that is answered with 400 and an error of JSON-RPC. */
+export class RpcRefusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function sendRpcError(response: ExpressResponse, status: number, id: unknown, code: number, message: string): void {
+  const known = typeof id === 'string' || typeof id === 'number' ? id : null;
+  const body = JSON.stringify({ jsonrpc: '2.0', id: known, error: { code, message } });
+  response.status(status).set('Content-Type', 'application/json; charset=utf-8').end(body);
+}
+
+function toWebRequest(request: ExpressRequest, body: unknown, publicUrl: string): Request {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(request.headersDistinct)) for (const value of values ?? []) headers.append(name, value);
+  return new Request(`${publicUrl}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function send(answer: Response, response: ExpressResponse): Promise<void> {
+  response.status(answer.status);
+  for (const [name, value] of answer.headers) response.set(name, value);
+  response.end(Buffer.from(await answer.arrayBuffer()));
+}

@@ -1,0 +1,47 @@
+import { digestOf } from '@crs/kit/api-key';
+import { ServiceError } from '@crs/kit/errors';
+import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
+import { Refusal } from '@crs/kit/http/refusal';
+import { Remembered } from '@crs/kit/http/remembered';
+import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+
+export const SCOPES = ['calls:read', 'projects:read', 'entities:read'];
+
+/** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
+export class Tokens {
+  readonly #remembered: Remembered<AuthenticateTokenResponse>;
+  readonly #metadataUrl: string;
+
+  constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string) {
+    this.#remembered = new Remembered((accessToken, call) => auth.authenticateToken({ accessToken }, call));
+    this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
+  }
+
+  /** @throws Refusal 401, or ServiceError where auth can't be asked */
+  async resolve(authorization: string | undefined, call: CallOptions): Promise<AuthenticateTokenResponse> {
+    const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+    if (token === undefined) throw this.#unauthorized(authorization !== undefined);
+    try {
+      return await this.#remembered.get(digestOf(token).toString('base64'), token, call);
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'unauthenticated') throw this.#unauthorized(true);
+      throw error;
+    }
+  }
+
+  /** RFC 6750: no error code where no credential was sent. */
+  #unauthorized(wasSent: boolean): Refusal {
+    const challenge = this.#challenge(wasSent ? 'error="invalid_token", ' : '', SCOPES.join(' '));
+    return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });
+  }
+
+  /** HTTP, not a tool's answer, or clients could not ask for more. */
+  insufficientScope(needed: string): Refusal {
+    const challenge = this.#challenge('error="insufficient_scope", ', needed);
+    return new Refusal(403, 'unauthorized', `This tool needs the scope ${needed}.`, { 'WWW-Authenticate': challenge });
+  }
+
+  #challenge(error: string, scope: string): string {
+    return `Bearer ${error}resource_metadata="${this.#metadataUrl}", scope="${scope}"`;
+  }
+}

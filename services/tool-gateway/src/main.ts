@@ -1,0 +1,5 @@
+import { runMain } from '@crs/kit/main';
+import { readConfig } from './config.ts';
+import { createToolGateway } from './service.ts';
+
+await runMain('tool-gateway', (environment, log) => createToolGateway(readConfig(environment), { log }));

@@ -1,0 +1,22 @@
+// The only file that imports the SDK of protocol version 2026-07-28.
+import { createMcpHandler, isLegacyRequest, Server } from '@modelcontextprotocol/server';
+import { callTool, LISTED, SERVER, type ToolRequest } from './serve-tools.ts';
+
+/** Whether a request speaks an older protocol version. */
+export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
+  return isLegacyRequest(request, body);
+}
+
+/** Answers one POST. */
+export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
+  const handler = createMcpHandler(
+    () => {
+      const server = new Server(SERVER, { capabilities: { tools: {} } });
+      server.setRequestHandler('tools/list', () => ({ tools: LISTED as never, ttlMs: 3_600_000, cacheScope: 'public' as const }));
+      server.setRequestHandler('tools/call', ({ params }) => callTool(params.name, params.arguments, tools) as never);
+      return server;
+    },
+    { legacy: 'reject' },
+  );
+  return handler.fetch(request, { parsedBody: body });
+}

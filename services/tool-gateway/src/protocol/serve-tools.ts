@@ -1,0 +1,56 @@
+import { parseObject } from '@crs/kit/import-record';
+import { invalid } from '@crs/kit/errors';
+import { toRefusal } from '@crs/kit/http/refusal';
+import type { Logger } from '@crs/kit/log';
+import type { Context, ToolCall } from '../context.ts';
+import { TOOLS } from '../tools/index.ts';
+import { describeTool } from '../tools/tool.ts';
+
+/** What every protocol version says of this server. It changes with any tool name, parameter or response shape. */
+export const SERVER = { name: 'call-research', title: 'Call Research', version: '0.5.0' };
+
+/** `tools/list`, the same for everybody. */
+export const LISTED = TOOLS.map(describeTool);
+
+/** The result of a tool: structured content and the same as text, or an error that a model can mend. */
+export interface ToolResult {
+  [key: string]: unknown;
+  content: { type: 'text'; text: string }[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+/** What a request brings to the tools; the adapters know nothing else of it. */
+export interface ToolRequest {
+  context: Context;
+  call: ToolCall;
+  requestId: string;
+  /** Set where the call may not be made now: the limit is used up. */
+  refused?: unknown;
+  log: Logger;
+}
+
+/** Runs a tool that exists. Whatever goes wrong becomes a result; transcripts and other content never get into its words. */
+export async function callTool(name: string, given: unknown, { context, call, requestId, refused, log }: ToolRequest): Promise<ToolResult> {
+  const tool = TOOLS.find((each) => each.name === name)!;
+  try {
+    if (refused !== undefined) throw refused;
+    const parsed = parseObject(tool.input, withoutNulls(given));
+    if (!('record' in parsed)) throw invalid(parsed.field === '' ? 'arguments' : parsed.field, parsed.reason);
+    const value = (await tool.run(context, parsed.record, call)) as Record<string, unknown>;
+    return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
+  } catch (error) {
+    const refusal = toRefusal(error);
+    if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
+    const retryAfter = refusal.headers['Retry-After'];
+    const message = retryAfter === undefined ? refusal.message : `${refusal.message} (Retry after ${retryAfter} s.)`;
+    const body = { error: { code: refusal.code, message, request_id: requestId } };
+    return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
+  }
+}
+
+/** Models write null for what they leave out. */
+function withoutNulls(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given ?? {};
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+}

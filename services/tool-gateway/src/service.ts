@@ -1,0 +1,56 @@
+import { createServer } from 'node:http';
+import { splitHostPort } from '@crs/kit/config';
+import { client } from '@crs/kit/grpc-client';
+import { Closer, type Service } from '@crs/kit/lifecycle';
+import type { Logger } from '@crs/kit/log';
+import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { Seal } from '@crs/kit/seal';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { createApp } from './app.ts';
+import type { ToolGatewayConfig } from './config.ts';
+import { Tokens } from './http/tokens.ts';
+
+/** Four read-only tools at `/mcp`, each for one signed-in user. It owns nothing. */
+export function createToolGateway(config: ToolGatewayConfig, { log }: { log: Logger }): Service<{ http: string }> {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const shared = { timeoutMs: config.timeoutMs, retry: true };
+      const auth = client(AuthServiceService, { ...shared, name: 'auth', address: config.authAddress });
+      closer.defer('auth client', () => auth.close());
+      const calls = client(CallsServiceService, { ...shared, name: 'calls', address: config.callsAddress });
+      closer.defer('calls client', () => calls.close());
+      const projects = client(ProjectsServiceService, { ...shared, name: 'projects', address: config.projectsAddress });
+      closer.defer('projects client', () => projects.close());
+      const entities = client(EntitiesServiceService, { ...shared, name: 'entities', address: config.entitiesAddress });
+      closer.defer('entities client', () => entities.close());
+      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
+      closer.defer('rate-limit client', () => limiter.close());
+      const app = createApp(
+        { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
+        {
+          limiter,
+          addressLimit: config.addressLimit,
+          trustedProxies: config.trustedProxies,
+          tokens: new Tokens(auth, config.publicUrl),
+          origins: { publicUrl: config.publicUrl, allowed: config.allowedOrigins, loopback: config.loopback },
+          timeoutMs: config.timeoutMs,
+          log,
+        },
+      );
+      const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+      const { host, port } = splitHostPort(config.listen);
+      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+      closer.defer('http listener', () => {
+        const force = setTimeout(() => server.closeAllConnections(), 8_000);
+        return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
+      });
+      const bound = server.address();
+      return { http: `${host}:${typeof bound === 'object' && bound ? bound.port : port}` };
+    },
+    stop: () => closer.close(),
+  };
+}

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Processes are killed and started again, which takes its time; the locale doesn't matter there. */
 const underFaults = ['services/*/test/**/*-under-faults.test.ts'];
-const inBothLocales = ['services/{auth,calls,projects,entities,api-gateway}/test/**/*.test.ts'];
+const inBothLocales = ['services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts'];
 
 /** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */
 export default defineConfig({

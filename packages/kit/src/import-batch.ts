@@ -37,7 +37,9 @@ export function readBatch<S extends z.ZodType<{ organization: string }>>(
 export function checkSize({ lines }: ImportRecordsRequest): void {
   const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
   if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
-    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, { field: 'lines' });
+    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {
+      field: 'lines',
+    });
   }
 }
 

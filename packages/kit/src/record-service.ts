@@ -69,7 +69,12 @@ export function createRecordService(
       closer.defer('database', () => db.close());
       const importDb = new Database({ ...pool, name: `${name}-import`, maxConnections: IMPORT_CONNECTIONS, pipeline: false });
       closer.defer('import database', () => importDb.close());
-      const auth = client(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: AUTH_TIMEOUT_MS, retry: true });
+      const auth = client(AuthServiceService, {
+        name: 'auth',
+        address: config.authAddress,
+        timeoutMs: AUTH_TIMEOUT_MS,
+        retry: true,
+      });
       closer.defer('auth client', () => auth.close());
       const verify = createVerifier(async () => {
         const { keys } = await auth.listCallerKeys({});

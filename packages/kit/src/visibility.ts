@@ -19,7 +19,9 @@ export async function readAsUser<T>(
 ): Promise<T> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const { projects, version } = await auth.getVisibleProjects({}, call);
-    const result = await read(new Map(projects.map(({ projectId, created, lead, member }) => [projectId, { created, lead, member }])));
+    const result = await read(
+      new Map(projects.map(({ projectId, created, lead, member }) => [projectId, { created, lead, member }])),
+    );
     const after = await auth.getVisibilityVersion({}, call);
     if (after.version === version) return result;
   }

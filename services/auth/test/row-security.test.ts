@@ -146,7 +146,15 @@ describe('above tenants', () => {
       for (const table of TABLES) rows[table] = await organizationsIn(table);
       return rows;
     });
-    expect(seen).toEqual({ api_keys: [], audit: TENANTS, grants: [], organizations: TENANTS, project_roles: [], projects: [], users: [] });
+    expect(seen).toEqual({
+      api_keys: [],
+      audit: TENANTS,
+      grants: [],
+      organizations: TENANTS,
+      project_roles: [],
+      projects: [],
+      users: [],
+    });
   });
 });
 

@@ -7,7 +7,9 @@ export const addLineHash: Migration = {
 
   async up(db: Knex) {
     await db.raw('alter table calls.calls add column line_hash bytea');
-    await db.raw(`comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since'`);
+    await db.raw(
+      `comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since'`,
+    );
   },
 
   async down(db: Knex) {

@@ -32,19 +32,32 @@ export function records(): object[] {
     });
     each((organization, n) => ({ type: 'user', organization, email: email(n), name: `User ${n}` }), 2);
     each((organization, n) => ({ type: 'billing_office', organization, name: `Office ${n % 300}`, is_default: n % 200 === 0 }));
-    each((organization, n) => ({
-      type: 'project',
-      organization,
-      id: uuid(1, n),
-      name: `Project ${n}`,
-      created_at: day,
-      created_by: email(chapter * 100 + 1),
-      billing_office_name: `Office ${(chapter * 100) % 300}`,
-      members: [{ email: email(chapter * 100), role: 'lead' }],
-    }), 3);
+    each(
+      (organization, n) => ({
+        type: 'project',
+        organization,
+        id: uuid(1, n),
+        name: `Project ${n}`,
+        created_at: day,
+        created_by: email(chapter * 100 + 1),
+        billing_office_name: `Office ${(chapter * 100) % 300}`,
+        members: [{ email: email(chapter * 100), role: 'lead' }],
+      }),
+      3,
+    );
     each((organization, n) => call(organization, n, chapter * 100 + (n % 2)), 20);
     each((organization, n) => call(organization, n + 50, chapter * 100 + 2), 5);
-    each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), project_id: uuid(1, chapter * 100 + (n % 3)), name: `Entity ${n}`, created_at: day }), 6);
+    each(
+      (organization, n) => ({
+        type: 'entity',
+        organization,
+        id: uuid(2, n),
+        project_id: uuid(1, chapter * 100 + (n % 3)),
+        name: `Entity ${n}`,
+        created_at: day,
+      }),
+      6,
+    );
     // Its five calls and two of the entities go with it.
     each((organization, n) => ({ type: 'project', organization, id: uuid(1, n + 2), deleted: true }));
     each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), deleted: true }));
@@ -62,7 +75,9 @@ export interface Import {
 }
 
 export function startImport(file: string, { admin }: Processes, environment: Record<string, string> = {}): Import {
-  const addresses = Object.fromEntries(Object.entries(admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]));
+  const addresses = Object.fromEntries(
+    Object.entries(admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]),
+  );
   const env = { PATH: process.env['PATH'], CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL, ...addresses, ...environment };
   const child = spawn(process.execPath, [MAIN, 'import', file, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const read = async (stream: AsyncIterable<Buffer>) => {
@@ -94,11 +109,15 @@ const TABLES: Record<string, string[]> = {
 /** Whole tables, users by their e-mail. */
 export async function tablesOf(query: (text: string) => Promise<Record<string, unknown>[]>): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
-  const users = new Map((await query('select user_id as id, email from auth.users')).map(({ id, email }) => [id as string, email as string]));
+  const users = new Map(
+    (await query('select user_id as id, email from auth.users')).map(({ id, email }) => [id as string, email as string]),
+  );
   for (const [table, varying] of Object.entries(TABLES)) {
     const columns = [...VARIES, ...varying].map((column) => `'${column}'`).join(', ');
     const rows = await query(`select (to_jsonb(t) - array[${columns}])::text as row from ${table} t`);
-    const named = rows.map(({ row }) => String(row).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id));
+    const named = rows.map(({ row }) =>
+      String(row).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id),
+    );
     all[table] = named.toSorted();
   }
   return all;

@@ -126,7 +126,9 @@ describe('an import into a system of which a service is away for long', () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
     expect(error.code).toBe('unavailable');
-    expect(error.message).toMatch(/^The import stopped after line 2: The calls service is not available\. .* Run the same file again when that is mended: /);
+    expect(error.message).toMatch(
+      /^The import stopped after line 2: The calls service is not available\. .* Run the same file again when that is mended: /,
+    );
     const again = await startImport(join(dir, 'away.ndjson'), world.processes).ended;
     expect(again.status).toBe(0);
     expect(JSON.parse(again.stdout)).toMatchObject({ lines: 4, refused: 0 });

@@ -29,7 +29,9 @@ describe('a line goes to the service that stores its type', () => {
     ['{"type":"user","organization":"acme","email":"ann@acme.example"}', 'ann@acme.example'],
     ['{"type":"billing_office","organization":"acme","name":"London"}', ''],
     ['{"type":"call","organization":"acme","id":7}', ''],
-  ])('under the id by which lines that may change the same are known: %s', (text, id) => expect(routeText(text)).toMatchObject({ id }));
+  ])('under the id by which lines that may change the same are known: %s', (text, id) =>
+    expect(routeText(text)).toMatchObject({ id }),
+  );
 
   test('what is not quite a deletion is left for the service to refuse', () => {
     expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });

@@ -22,8 +22,20 @@ beforeEach(async () => {
   await world.query('truncate entities.entities');
 });
 
-const entity = (organization: string, id: string, more: object = {}) => ({ type: 'entity', organization, project_id: ALPHA, id, ...more });
-const gone = (organization: string, id: string, more: object = {}) => ({ type: 'entity', organization, id, deleted: true, ...more });
+const entity = (organization: string, id: string, more: object = {}) => ({
+  type: 'entity',
+  organization,
+  project_id: ALPHA,
+  id,
+  ...more,
+});
+const gone = (organization: string, id: string, more: object = {}) => ({
+  type: 'entity',
+  organization,
+  id,
+  deleted: true,
+  ...more,
+});
 const load = (...lines: object[]) => world.tryLoad(lines);
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
 
@@ -60,7 +72,13 @@ describe('an entity', () => {
 
   it('is unchanged the second time, however it is written', async () => {
     await load(FULL);
-    const again = { ...FULL, id: ONE.toUpperCase(), project_id: ALPHA.toUpperCase(), created_at: '2025-01-01t09:00:00.123z', deleted: false };
+    const again = {
+      ...FULL,
+      id: ONE.toUpperCase(),
+      project_id: ALPHA.toUpperCase(),
+      created_at: '2025-01-01t09:00:00.123z',
+      deleted: false,
+    };
     expect(await load(FULL, again)).toEqual(counts(0, 2));
     expect(await load({ ...FULL, created_at: null })).toEqual(counts(0, 1));
   });
@@ -123,8 +141,19 @@ describe('a deletion', () => {
   });
 
   it('keeps its place among other lines', async () => {
-    expect(await load(FULL, gone('acme', ONE), entity('acme', ONE, { name: 'again' }), gone('acme', TWO), entity('acme', TWO), gone('acme', TWO))).toEqual(counts(5, 1));
-    expect(await entitiesOf('acme')).toEqual([{ ...EMPTY, id: ONE, project_id: ALPHA, name: 'again', created_at: expect.any(Date) }]);
+    expect(
+      await load(
+        FULL,
+        gone('acme', ONE),
+        entity('acme', ONE, { name: 'again' }),
+        gone('acme', TWO),
+        entity('acme', TWO),
+        gone('acme', TWO),
+      ),
+    ).toEqual(counts(5, 1));
+    expect(await entitiesOf('acme')).toEqual([
+      { ...EMPTY, id: ONE, project_id: ALPHA, name: 'again', created_at: expect.any(Date) },
+    ]);
   });
 
   it('needs no project', async () => {
@@ -138,8 +167,16 @@ describe('what an entity refers to', () => {
   const NEW = '00000000-0000-4000-8000-00000000000c';
 
   it('may stand in an earlier line, and counts from there on', async () => {
-    const named = [entity('acme', ONE, { project_id: NEW }), { type: 'project', organization: 'acme', id: NEW }, entity('acme', TWO, { project_id: NEW })];
-    expect(await load(...named)).toEqual({ accepted: 2, unchanged: 0, refused: ['1: project_id: must be a project of this organization'] });
+    const named = [
+      entity('acme', ONE, { project_id: NEW }),
+      { type: 'project', organization: 'acme', id: NEW },
+      entity('acme', TWO, { project_id: NEW }),
+    ];
+    expect(await load(...named)).toEqual({
+      accepted: 2,
+      unchanged: 0,
+      refused: ['1: project_id: must be a project of this organization'],
+    });
     expect((await entitiesOf('acme')).map(({ id }) => id)).toEqual([TWO]);
   });
 

@@ -21,7 +21,12 @@ const anns = new Map<string, { token: string }>();
 beforeAll(async () => {
   unwalled = withoutPredicates('entities');
   world = await startWorld();
-  entities = client(EntitiesServiceService, { name: 'entities', address: world.stack.addresses.entities, timeoutMs: 5_000, retry: false });
+  entities = client(EntitiesServiceService, {
+    name: 'entities',
+    address: world.stack.addresses.entities,
+    timeoutMs: 5_000,
+    retry: false,
+  });
   for (const organization of TENANTS) {
     await world.load([
       { type: 'organization', id: organization },
@@ -41,11 +46,19 @@ beforeEach(async () => {
   for (const id of TENANTS) await store(id);
 });
 
-const entity = (organization: string, id: string, name = organization) => ({ type: 'entity', organization, project_id: PROJECT, id, name });
+const entity = (organization: string, id: string, name = organization) => ({
+  type: 'entity',
+  organization,
+  project_id: PROJECT,
+  id,
+  name,
+});
 const gone = (organization: string, id: string) => ({ type: 'entity', organization, id, deleted: true });
 const store = (tenant: string) => world.load([SAME, GONE, only(tenant)].map((id) => entity(tenant, id)));
 const everything = async (tenant: string) =>
-  JSON.stringify((await world.query('select * from entities.entities where organization = $1 order by entity_id', [tenant])).rows);
+  JSON.stringify(
+    (await world.query('select * from entities.entities where organization = $1 order by entity_id', [tenant])).rows,
+  );
 
 /** Uses every way to the table. @returns the ways by which one organization saw or changed another's rows */
 async function leaks(): Promise<Set<string>> {
@@ -53,11 +66,23 @@ async function leaks(): Promise<Set<string>> {
   for (const own of TENANTS) {
     const other = TENANTS.find((id) => id !== own)!;
     const before = await everything(other);
-    const first = await entities.listUserEntities({ projectId: PROJECT, type: undefined, after: undefined, limit: 1 }, anns.get(own));
-    const rest = await entities.listUserEntities({ projectId: PROJECT, type: undefined, after: first.next, limit: 50 }, anns.get(own));
+    const first = await entities.listUserEntities(
+      { projectId: PROJECT, type: undefined, after: undefined, limit: 1 },
+      anns.get(own),
+    );
+    const rest = await entities.listUserEntities(
+      { projectId: PROJECT, type: undefined, after: first.next, limit: 50 },
+      anns.get(own),
+    );
     const shown = [...first.entities, ...rest.entities];
     if (shown.length !== 3 || shown.some(({ name }) => name !== own)) found.add('list');
-    const lines = [entity(own, SAME), entity(own, SAME, 'changed'), gone(own, GONE), gone(own, only(other)), entity(own, only(own))];
+    const lines = [
+      entity(own, SAME),
+      entity(own, SAME, 'changed'),
+      gone(own, GONE),
+      gone(own, only(other)),
+      entity(own, only(own)),
+    ];
     const answer = await world.tryLoad(lines).catch(() => undefined);
     if (answer?.accepted !== 2 || answer.unchanged !== 3 || (await everything(other)) !== before) found.add('import');
     for (const target of [
@@ -80,7 +105,8 @@ describe('with the organization taken out of every statement', () => {
   it('no statement of the service was left out', async () => {
     await leaks();
     const declared = declaredStatements(new URL('../src/store/', import.meta.url));
-    for (const name of declared.filter((each) => each !== 'lock_imports')) expect(unwalled.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.includes(name));
+    for (const name of declared.filter((each) => each !== 'lock_imports'))
+      expect(unwalled.sent.get(name), `${name} was sent, rewritten`).toBe(!WITHOUT_PREDICATE.includes(name));
     expect([...unwalled.sent.keys()].filter((name) => !declared.includes(name))).toEqual([]);
   });
 

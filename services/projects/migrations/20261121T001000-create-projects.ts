@@ -44,7 +44,9 @@ export const createProjects: Migration = {
       create index creations_by_age on projects.creations (organization, created_at);
     `);
     for (const table of ['billing_offices', 'projects', 'creations']) await protectByTenant(db, 'projects', table);
-    await db.raw(`grant select, insert, update, delete on projects.billing_offices, projects.projects, projects.creations to ${roleOf('projects')}`);
+    await db.raw(
+      `grant select, insert, update, delete on projects.billing_offices, projects.projects, projects.creations to ${roleOf('projects')}`,
+    );
   },
 
   async down(db: Knex) {

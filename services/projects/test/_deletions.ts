@@ -22,12 +22,23 @@ const call = (organization: string, id: string, day: number, more: object = {}) 
   notes: [ANN, BOB].map((email) => ({ email, text: 'x' })),
   ...more,
 });
-const entity = (organization: string, id: string, projectId: string) => ({ type: 'entity', organization, id, project_id: projectId, name: 'Box Inc' });
+const entity = (organization: string, id: string, projectId: string) => ({
+  type: 'entity',
+  organization,
+  id,
+  project_id: projectId,
+  name: 'Box Inc',
+});
 
 /** Rows in every table: two projects, calls in each and in none, entities in each. */
 export const records = (organization: string): object[] => [
   ...tenant(organization, FIELDS),
-  project(organization, ALPHA, { name: 'Alpha', created_by: ANN, billing_office_name: 'Paris', members: [{ email: ANN, role: 'lead' }, { email: BOB }] }),
+  project(organization, ALPHA, {
+    name: 'Alpha',
+    created_by: ANN,
+    billing_office_name: 'Paris',
+    members: [{ email: ANN, role: 'lead' }, { email: BOB }],
+  }),
   project(organization, BETA, { name: 'Beta', created_by: BOB, members: [{ email: BOB, role: 'lead' }, { email: ANN }] }),
   call(organization, 'alpha-1', 1, { project_id: ALPHA }),
   call(organization, 'alpha-2', 2, { project_id: ALPHA, conducted_by: BOB }),
@@ -117,7 +128,9 @@ export interface Filled {
 
 /** Both organizations anew, each with its key, a token of ann's and a project that it created by REST. */
 export async function fill(world: World): Promise<Filled> {
-  await world.query(`truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`);
+  await world.query(
+    `truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
+  );
   await world.query('truncate auth.organizations, auth.key_directory cascade');
   const keys: Record<string, string> = {};
   const created: Record<string, string> = {};
@@ -160,13 +173,21 @@ export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: P
 }
 
 export async function userIdOf(world: World, organization: string, email: string): Promise<string> {
-  const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [organization, email]);
+  const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [
+    organization,
+    email,
+  ]);
   return rows[0].id;
 }
 
 /** Ids of the projects that a user is shown. */
 export async function shownTo(world: World, token: { token: string }): Promise<string[]> {
-  const projects = client(ProjectsServiceService, { name: 'projects', address: world.stack.addresses.projects, timeoutMs: 5_000, retry: false });
+  const projects = client(ProjectsServiceService, {
+    name: 'projects',
+    address: world.stack.addresses.projects,
+    timeoutMs: 5_000,
+    retry: false,
+  });
   try {
     const all = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 100 }, token);
     return all.projects.map(({ projectId }) => projectId);

@@ -18,7 +18,10 @@ export async function startFaultyWorld(): Promise<FaultyWorld> {
     ...PEOPLE.map((email) => ({ type: 'user', organization: 'acme', email, name: email })),
   ]);
   if (refused.length > 0) throw new Error(refused.join('; '));
-  const { secret } = await operator.auth.createKey({ label: '', readOnly: false, expiresInSeconds: 0 }, await operator.operator('acme'));
+  const { secret } = await operator.auth.createKey(
+    { label: '', readOnly: false, expiresInSeconds: 0 },
+    await operator.operator('acme'),
+  );
   return { ...world, key: secret };
 }
 
@@ -49,17 +52,33 @@ export interface Created {
 const LONGEST_PAUSE_MS = 300;
 
 /** Asks until the project is created, as a client does that doesn't lose heart, or until it is told to. */
-export async function create({ processes, key }: FaultyWorld, idempotencyKey: string, body: Body, giveUp?: AbortSignal): Promise<Created> {
+export async function create(
+  { processes, key }: FaultyWorld,
+  idempotencyKey: string,
+  body: Body,
+  giveUp?: AbortSignal,
+): Promise<Created> {
   const tries: number[] = [];
   for (;;) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
     const signal = AbortSignal.any([AbortSignal.timeout(15_000), ...(giveUp ? [giveUp] : [])]);
     try {
-      const response = await fetch(`${processes.api}/v1/projects`, { method: 'POST', headers, body: JSON.stringify(body), signal });
+      const response = await fetch(`${processes.api}/v1/projects`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+        signal,
+      });
       const text = await response.text();
       tries.push(response.status);
       if (response.status === 201) {
-        return { key: idempotencyKey, body, answer: JSON.parse(text), replayed: response.headers.has('idempotent-replayed'), tries };
+        return {
+          key: idempotencyKey,
+          body,
+          answer: JSON.parse(text),
+          replayed: response.headers.has('idempotent-replayed'),
+          tries,
+        };
       }
       const wait = Number(response.headers.get('retry-after')) * 1000;
       if (!(wait > 0)) throw new Refused(`${response.status} without Retry-After: ${text}`);

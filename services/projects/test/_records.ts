@@ -16,9 +16,25 @@ export const organization = (id: string, settings: object = {}) => ({
   rate_limit: { requests: 1_000_000, period_seconds: 60 },
   ...settings,
 });
-export const user = (tenant: string, email: string, more: object = {}) => ({ type: 'user', organization: tenant, email, name: email, ...more });
-export const office = (tenant: string, name: unknown, more: object = {}) => ({ type: 'billing_office', organization: tenant, name, ...more });
-export const project = (tenant: string, id: string, more: object = {}) => ({ type: 'project', organization: tenant, id, ...more });
+export const user = (tenant: string, email: string, more: object = {}) => ({
+  type: 'user',
+  organization: tenant,
+  email,
+  name: email,
+  ...more,
+});
+export const office = (tenant: string, name: unknown, more: object = {}) => ({
+  type: 'billing_office',
+  organization: tenant,
+  name,
+  ...more,
+});
+export const project = (tenant: string, id: string, more: object = {}) => ({
+  type: 'project',
+  organization: tenant,
+  id,
+  ...more,
+});
 
 /** An organization with three users and two offices. */
 export function tenant(id: string, settings: object = {}): object[] {
@@ -46,7 +62,11 @@ export async function projectsOf(world: World, tenantId: string): Promise<Record
 }
 
 /** What auth holds of a project: its creator and its roles, by e-mail; undefined where it isn't registered. */
-export async function grantOf(world: World, tenantId: string, id: string): Promise<{ createdBy: string | null; roles: string[] } | undefined> {
+export async function grantOf(
+  world: World,
+  tenantId: string,
+  id: string,
+): Promise<{ createdBy: string | null; roles: string[] } | undefined> {
   const { rows } = await world.query(
     `select (select email from auth.users u where (u.organization, u.user_id) = (p.organization, p.created_by)) as "createdBy",
         array(select u.email || ' ' || r.role from auth.project_roles r join auth.users u using (organization, user_id)

@@ -75,7 +75,10 @@ export async function startTwin(world: World, authAddress: string): Promise<{ pr
   url.username = roleOf('projects');
   url.password = derivePassword(SECRET, 'projects');
   const listeners = { listen: '127.0.0.1:0', adminListen: '127.0.0.1:0', maxConnections: 2 };
-  const service = createProjectsService({ ...listeners, databaseUrl: url.href, authAddress }, { log: createLogger('twin', { level: 'silent' }) });
+  const service = createProjectsService(
+    { ...listeners, databaseUrl: url.href, authAddress },
+    { log: createLogger('twin', { level: 'silent' }) },
+  );
   const { grpc } = await service.start();
   const projects = projectsClient(grpc);
   return {

@@ -26,7 +26,9 @@ const STEPS: (Hold & { does: string })[] = [
 const CASES = STEPS.flatMap((step) => {
   const victims = step.by === 'crs-auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
   // At the edge it makes no difference which statement is held.
-  return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map((victim) => ({ ...step, victim }));
+  return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map(
+    (victim) => ({ ...step, victim }),
+  );
 });
 
 interface Stored {
@@ -56,7 +58,9 @@ async function expectWhole({ key, body, answer }: Created): Promise<void> {
   const rows = await stored(body.name);
   const roles = [`${body.lead_email} lead`, ...body.member_emails.map((email) => `${email} member`)].toSorted();
   expect(rows).toEqual([{ id: answer.project_id, creations: 1, answer: expect.anything(), registered: 1, roles }]);
-  const read = await fetch(`${world.processes.api}/v1/projects/${answer.project_id}`, { headers: { authorization: `Bearer ${world.key}` } });
+  const read = await fetch(`${world.processes.api}/v1/projects/${answer.project_id}`, {
+    headers: { authorization: `Bearer ${world.key}` },
+  });
   expect(await read.json()).toEqual(answer);
   expect(await create(world, key, body)).toMatchObject({ answer, replayed: true, tries: [201] });
 }
@@ -141,7 +145,9 @@ describe('whatever dies when', () => {
         on (c.organization, c.project_id) = (p.organization, p.project_id) where (c.answer is null) <> (p.project_id is null)`,
     );
     expect(answers).toEqual([]);
-    const [count] = await world.database.query(`select count(*)::int as all, count(distinct name)::int as names from projects.projects`);
+    const [count] = await world.database.query(
+      `select count(*)::int as all, count(distinct name)::int as names from projects.projects`,
+    );
     expect(count!['all']).toBe(count!['names']);
   });
 });

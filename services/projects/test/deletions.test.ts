@@ -1,7 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eraseOfAcme, everythingOf, fill, ONE, orphans, post, records, tablesOf, totalOf, tracesOf, userIdOf, wrongDays } from './_deletions.ts';
+import {
+  eraseOfAcme,
+  everythingOf,
+  fill,
+  ONE,
+  orphans,
+  post,
+  records,
+  tablesOf,
+  totalOf,
+  tracesOf,
+  userIdOf,
+  wrongDays,
+} from './_deletions.ts';
 import { ALPHA, ANN, BETA, BOB, grantOf, project } from './_records.ts';
 
 let world: World;
@@ -25,7 +38,12 @@ afterEach(async () => {
   expect(await orphans(world)).toEqual([]);
 });
 
-const deletion = (type: string, id: string) => ({ type, organization: 'acme', [type === 'user' ? 'email' : 'id']: id, deleted: true });
+const deletion = (type: string, id: string) => ({
+  type,
+  organization: 'acme',
+  [type === 'user' ? 'email' : 'id']: id,
+  deleted: true,
+});
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
 /** Deletes it twice, for the second time in vain. */
 async function remove(type: string, id: string): Promise<void> {
@@ -90,7 +108,9 @@ describe('a deleted user', () => {
     expect(await tracesOf(world, 'acme', id)).toEqual([]);
     expect(await tracesOf(world, 'acme', ANN)).toEqual([]);
     expect(await totalOf(world, acme)).toBe(5);
-    const { rows } = await world.query(`select call_id as id from calls.calls where organization = 'acme' and conducted_by is null order by 1`);
+    const { rows } = await world.query(
+      `select call_id as id from calls.calls where organization = 'acme' and conducted_by is null order by 1`,
+    );
     expect(rows).toEqual([{ id: 'alone' }, { id: 'alpha-1' }, { id: 'beta-1' }]);
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
     expect(await grantOf(world, 'acme', BETA)).toEqual({ createdBy: BOB, roles: [`${BOB} lead`] });
@@ -106,6 +126,19 @@ describe('a deleted user', () => {
     expect(again.json).toEqual((await world.rest(`/v1/projects/${created}`, { key: acme })).json);
     await remove('user', BOB);
     expect((await post(world, acme)).json).toMatchObject({ project_id: created, lead: null, members: [] });
+  });
+
+  it('is missed by lines that name them, also by those that were imported before, until they are back', async () => {
+    const calls = records('acme').filter((line) => 'type' in line && line.type === 'call');
+    expect(await world.tryLoad(calls)).toEqual(counts(0, 5));
+    await remove('user', ANN);
+    const nobody = 'must be the e-mail of a user of this organization';
+    const fields = ['conducted_by', 'notes[0].email', 'conducted_by', 'notes[0].email', 'conducted_by'];
+    expect((await world.tryLoad(calls)).refused).toEqual(fields.map((field, i) => `${i + 1}: ${field}: ${nobody}`));
+    await world.load([{ type: 'user', organization: 'acme', email: ANN }]);
+    expect(await world.tryLoad(calls)).toEqual(counts(5, 0));
+    const id = await userIdOf(world, 'acme', ANN);
+    expect(await tracesOf(world, 'acme', id)).toEqual(['auth.users', 'calls.calls', 'calls.notes']);
   });
 
   it('can be imported again, as somebody else', async () => {
@@ -124,7 +157,9 @@ describe('a deleted organization', () => {
     expect(await eraseOfAcme(world, 'organization')).toBe(false);
     for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
     for (const { id } of keys.rows) expect(await tracesOf(world, 'acme', id)).toEqual([]);
-    const { rows } = await world.query(`select action from auth.audit where organization = 'acme' and action = 'organization.delete'`);
+    const { rows } = await world.query(
+      `select action from auth.audit where organization = 'acme' and action = 'organization.delete'`,
+    );
     expect(rows.length).toBeGreaterThan(0);
   });
 
@@ -164,7 +199,11 @@ describe('a deletion is refused by field, and deletes nothing', () => {
   });
 
   it('but a deletion of what is not there, in an organization that is not there, counts as unchanged', async () => {
-    const lines = [deletion('project', ONE), deletion('user', 'nobody@crs.example'), { ...deletion('project', ALPHA), organization: 'nobody' }];
+    const lines = [
+      deletion('project', ONE),
+      deletion('user', 'nobody@crs.example'),
+      { ...deletion('project', ALPHA), organization: 'nobody' },
+    ];
     expect(await world.tryLoad(lines)).toEqual(counts(0, 3));
   });
 });

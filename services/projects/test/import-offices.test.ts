@@ -48,7 +48,11 @@ describe('a billing office', () => {
   });
 
   it('of the same name in two organizations is two offices', async () => {
-    await load(office('acme', 'London', { is_default: true }), office('globex', 'London', { is_default: true }), office('globex', 'Paris', { is_default: true }));
+    await load(
+      office('acme', 'London', { is_default: true }),
+      office('globex', 'London', { is_default: true }),
+      office('globex', 'Paris', { is_default: true }),
+    );
     expect(await officesOf(world, 'acme')).toEqual(['London (default)']);
     expect(await officesOf(world, 'globex')).toEqual(['London', 'Paris (default)']);
   });
@@ -86,7 +90,11 @@ describe('is refused by field, and leaves nothing', () => {
     ['deleted: is not possible for this type', office('acme', 'London', { deleted: true })],
     ['organization: must be an organization that exists', office('nobody', 'London')],
   ])('%s', async (problem, line) => {
-    expect(await load(office('acme', 'before'), line, office('acme', 'after'))).toEqual({ accepted: 2, unchanged: 0, refused: [`2: ${problem}`] });
+    expect(await load(office('acme', 'before'), line, office('acme', 'after'))).toEqual({
+      accepted: 2,
+      unchanged: 0,
+      refused: [`2: ${problem}`],
+    });
     expect(await officesOf(world, 'acme')).toEqual(['after', 'before']);
   });
 });

@@ -51,7 +51,13 @@ describe('a project', () => {
 
   it('is unchanged the second time, however it is written', async () => {
     await load(FULL);
-    const again = { ...FULL, id: ALPHA.toUpperCase(), created_at: '2025-01-01t09:00:00.123z', created_by: ANN.toUpperCase(), members: FULL_MEMBERS_TURNED };
+    const again = {
+      ...FULL,
+      id: ALPHA.toUpperCase(),
+      created_at: '2025-01-01t09:00:00.123z',
+      created_by: ANN.toUpperCase(),
+      members: FULL_MEMBERS_TURNED,
+    };
     expect(await load(FULL, again)).toEqual(counts(0, 2));
   });
 
@@ -63,7 +69,17 @@ describe('a project', () => {
   });
 
   it('takes null for absent', async () => {
-    const nulls = { name: null, summary: null, status: null, is_archived: null, created_at: null, created_by: null, billing_office_name: null, members: null, deleted: null };
+    const nulls = {
+      name: null,
+      summary: null,
+      status: null,
+      is_archived: null,
+      created_at: null,
+      created_by: null,
+      billing_office_name: null,
+      members: null,
+      deleted: null,
+    };
     expect(await load(project('acme', ALPHA), project('acme', ALPHA, nulls))).toEqual(counts(1, 1));
     expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, created_at: expect.any(Date) }]);
   });
@@ -82,7 +98,10 @@ describe('a project', () => {
 
   it('replaces its members; one may be lead and member, and a role is member by default', async () => {
     await load(project('acme', ALPHA, { members: [lead(ANN), { email: ANN }, { email: BOB, role: null }] }));
-    expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${ANN} lead`, `${ANN} member`, `${BOB} member`] });
+    expect(await grantOf(world, 'acme', ALPHA)).toEqual({
+      createdBy: null,
+      roles: [`${ANN} lead`, `${ANN} member`, `${BOB} member`],
+    });
     expect(await load(project('acme', ALPHA, { members: [lead(BOB)] }))).toEqual(counts(1, 0));
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} lead`] });
   });
@@ -107,7 +126,11 @@ describe('a project', () => {
   });
 
   it('imported by many at once ends as one of them, whole', async () => {
-    const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, created_by: i % 2 ? ANN : BOB, members: [lead(i % 2 ? BOB : ANN)] }));
+    const variants = Array.from({ length: 6 }, (_, i) => ({
+      name: `variant ${i}`,
+      created_by: i % 2 ? ANN : BOB,
+      members: [lead(i % 2 ? BOB : ANN)],
+    }));
     await Promise.all(variants.map((each) => load(project('acme', ALPHA, each), project('acme', BETA, each))));
     const [alpha, beta] = await projectsOf(world, 'acme');
     expect(alpha!['name']).toBe(beta!['name']);

@@ -3,7 +3,20 @@ import { ERASURE_STEPS, type ErasureStep } from '@crs/testing/erase';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eraseOfAcme, everythingOf, fill, ONE, orphans, shownTo, TARGETS, totalOf, tracesOf, TWO, userIdOf, wrongDays } from './_deletions.ts';
+import {
+  eraseOfAcme,
+  everythingOf,
+  fill,
+  ONE,
+  orphans,
+  shownTo,
+  TARGETS,
+  totalOf,
+  tracesOf,
+  TWO,
+  userIdOf,
+  wrongDays,
+} from './_deletions.ts';
 import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 
 let world: World;
@@ -56,10 +69,9 @@ const NAMING: Record<Kind, [line: object, problem: string][]> = {
   ],
   organization: [
     [{ type: 'organization', id: 'acme', name: 'Back' }, `id: ${AGAIN}`],
-    ...[user('acme', ANN), office('acme', 'Rome'), project('acme', ALPHA), call({}), entity(ALPHA)].map((line): [object, string] => [
-      line,
-      'organization: must be an organization that exists',
-    ]),
+    ...[user('acme', ANN), office('acme', 'Rome'), project('acme', ALPHA), call({}), entity(ALPHA)].map(
+      (line): [object, string] => [line, 'organization: must be an organization that exists'],
+    ),
   ],
 };
 
@@ -76,7 +88,8 @@ async function expectGone(kind: Kind, annsId: string): Promise<void> {
     for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
     return;
   }
-  for (const trace of kind === 'project' ? [ALPHA, 'alpha-', ONE] : [annsId, ANN]) expect(await tracesOf(world, 'acme', trace)).toEqual([]);
+  for (const trace of kind === 'project' ? [ALPHA, 'alpha-', ONE] : [annsId, ANN])
+    expect(await tracesOf(world, 'acme', trace)).toEqual([]);
   expect(await totalOf(world, keys['acme']!)).toBe(kind === 'project' ? 3 : 5);
 }
 
@@ -87,21 +100,24 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
     expect(await everythingOf(world, 'acme')).toEqual(before);
   });
 
-  it.each(ERASURE_STEPS.slice(1))('that is interrupted before %s lets nobody name it, and is finished by running it again', async (step) => {
-    const annsId = await userIdOf(world, 'acme', ANN);
-    await interruptBefore(kind, step);
-    const before = await everythingOf(world, 'acme');
-    const lines = NAMING[kind];
-    expect(await world.tryLoad(lines.map(([line]) => line))).toEqual({
-      accepted: 0,
-      unchanged: 0,
-      refused: lines.map(([, problem], i) => `${i + 1}: ${problem}`),
-    });
-    expect(await everythingOf(world, 'acme')).toEqual(before);
-    expect(await eraseOfAcme(world, kind)).toBe(true);
-    await expectGone(kind, annsId);
-    expect(await eraseOfAcme(world, kind)).toBe(false);
-  });
+  it.each(ERASURE_STEPS.slice(1))(
+    'that is interrupted before %s lets nobody name it, and is finished by running it again',
+    async (step) => {
+      const annsId = await userIdOf(world, 'acme', ANN);
+      await interruptBefore(kind, step);
+      const before = await everythingOf(world, 'acme');
+      const lines = NAMING[kind];
+      expect(await world.tryLoad(lines.map(([line]) => line))).toEqual({
+        accepted: 0,
+        unchanged: 0,
+        refused: lines.map(([, problem], i) => `${i + 1}: ${problem}`),
+      });
+      expect(await everythingOf(world, 'acme')).toEqual(before);
+      expect(await eraseOfAcme(world, kind)).toBe(true);
+      await expectGone(kind, annsId);
+      expect(await eraseOfAcme(world, kind)).toBe(false);
+    },
+  );
 
   it('that is run by two at once is one deletion', async () => {
     const annsId = await userIdOf(world, 'acme', ANN);
@@ -165,7 +181,9 @@ describe('whatever is imported and created while something is deleted', () => {
         await sleep(Math.random() * 60);
         await work();
       };
-      const calls = Array.from({ length: 20 }, (_, i) => call({ id: `new-${i}`, project_id: ALPHA, conducted_by: ANN, notes: [{ email: ANN, text: 'x' }] }));
+      const calls = Array.from({ length: 20 }, (_, i) =>
+        call({ id: `new-${i}`, project_id: ALPHA, conducted_by: ANN, notes: [{ email: ANN, text: 'x' }] }),
+      );
       const create = (n: number) =>
         world.rest('/v1/projects', {
           key: keys['acme']!,
@@ -177,13 +195,16 @@ describe('whatever is imported and created while something is deleted', () => {
         later(() => eraseOfAcme(world, kind)),
         later(() => world.tryLoad([...calls.slice(0, 10), entity(ALPHA)])),
         later(() => world.tryLoad(calls.slice(10))),
-        later(() => world.tryLoad([project('acme', BETA, { created_by: ANN, members: [{ email: ANN }] }), office('acme', 'Rome')])),
+        later(() =>
+          world.tryLoad([project('acme', BETA, { created_by: ANN, members: [{ email: ANN }] }), office('acme', 'Rome')]),
+        ),
         ...[1, 2, 3].map((n) => later(() => create(n))),
       ]);
       expect(await orphans(world)).toEqual([]);
       expect(await wrongDays(world)).toEqual([]);
       if (kind === 'project') expect(await tracesOf(world, 'acme', ALPHA)).toEqual([]);
-      if (kind === 'organization') for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
+      if (kind === 'organization')
+        for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
     }
   });
 });

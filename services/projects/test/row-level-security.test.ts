@@ -55,7 +55,9 @@ async function store(id: string): Promise<void> {
   ]);
   names.set(id, (await post(id, 'same')).json.project_id);
   await post(id, 'old');
-  await world.query(`update projects.creations set created_at = created_at - interval '2 days' where idempotency_key = 'client:old'`);
+  await world.query(
+    `update projects.creations set created_at = created_at - interval '2 days' where idempotency_key = 'client:old'`,
+  );
 }
 
 async function everything(id: string): Promise<unknown> {
@@ -81,8 +83,14 @@ async function leaks(): Promise<Set<string>> {
     if ((await get(`/v1/projects/${names.get(other)}`)).status !== 404) found.add('detail');
 
     // Ann created it in either, and leads what was made by REST.
-    const first = await projects.listUserProjects({ mine: false, includeArchived: true, after: undefined, limit: 1 }, anns.get(own));
-    const rest = await projects.listUserProjects({ mine: false, includeArchived: true, after: first.next, limit: 50 }, anns.get(own));
+    const first = await projects.listUserProjects(
+      { mine: false, includeArchived: true, after: undefined, limit: 1 },
+      anns.get(own),
+    );
+    const rest = await projects.listUserProjects(
+      { mine: false, includeArchived: true, after: first.next, limit: 50 },
+      anns.get(own),
+    );
     const shown = [...first.projects, ...rest.projects];
     if (shown.some((each) => !each.name?.includes(own)) || shown.length !== 3) found.add('list');
 
@@ -92,22 +100,36 @@ async function leaks(): Promise<Set<string>> {
     if (made.status !== 201 || made.json.billing_office_name !== 'London') found.add('creation');
     await untouched('creation');
 
-    await world.query(`update projects.creations set answer = null, lease_until = now() where organization = $1 and idempotency_key = 'client:same'`, [own]);
+    await world.query(
+      `update projects.creations set answer = null, lease_until = now() where organization = $1 and idempotency_key = 'client:same'`,
+      [own],
+    );
     if ((await post(own, 'same')).json.project_id !== names.get(own)) found.add('creation');
     await untouched('creation');
 
-    const lines = [office(own, 'London'), office(own, 'New', { is_default: true }), project(own, ALPHA, { name: own, billing_office_name: `only ${own}` })];
-    const { accepted, refused } = await world.tryLoad([...lines, project(own, BETA, { billing_office_name: `only ${other}` })]).catch(() => ({ accepted: 0, refused: [] }));
+    const lines = [
+      office(own, 'London'),
+      office(own, 'New', { is_default: true }),
+      project(own, ALPHA, { name: own, billing_office_name: `only ${own}` }),
+    ];
+    const { accepted, refused } = await world
+      .tryLoad([...lines, project(own, BETA, { billing_office_name: `only ${other}` })])
+      .catch(() => ({ accepted: 0, refused: [] }));
     if (accepted !== 2 || refused.length !== 1) found.add('import');
     await untouched('import');
 
-    const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [other, ANN]);
+    const { rows } = await world.query('select user_id as id from auth.users where organization = $1 and email = $2', [
+      other,
+      ANN,
+    ]);
     for (const target of [
       { $case: 'userId', value: rows[0].id },
       { $case: 'projectId', value: ALPHA },
       { $case: 'organization', value: true },
     ] as const) {
-      await world.operator.erasers.projects.erase({ target }, await world.operator.operator(own)).catch(() => found.add('erasure'));
+      await world.operator.erasers.projects
+        .erase({ target }, await world.operator.operator(own))
+        .catch(() => found.add('erasure'));
       await untouched('erasure');
     }
     // For the other's turn.

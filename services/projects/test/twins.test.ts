@@ -48,7 +48,8 @@ const REQUEST: CreateProjectRequest = {
   billingOfficeName: undefined,
   summary: undefined,
 };
-const ask = (of: ProjectsClient, more: Partial<CreateProjectRequest> = {}) => of.createProject({ ...REQUEST, ...more }, { token });
+const ask = (of: ProjectsClient, more: Partial<CreateProjectRequest> = {}) =>
+  of.createProject({ ...REQUEST, ...more }, { token });
 const IN_FLIGHT = { kind: 'aborted', reason: 'IDEMPOTENCY_KEY_IN_FLIGHT' };
 const expireLease = () => world.query('update projects.creations set lease_until = now()');
 
@@ -71,14 +72,19 @@ async function haltedAt(table: 'auth.users' | 'auth.project_roles') {
 
 /** There is one project, with its people. */
 async function expectOne(projectId: string, name = 'Twins'): Promise<void> {
-  expect(await projectsOf(world, 'acme')).toEqual([expect.objectContaining({ id: projectId, name, billing_office_name: 'London' })]);
+  expect(await projectsOf(world, 'acme')).toEqual([
+    expect.objectContaining({ id: projectId, name, billing_office_name: 'London' }),
+  ]);
   expect(await grantOf(world, 'acme', projectId)).toEqual({ createdBy: null, roles: [`${ANN} lead`, `${BOB} member`] });
 }
 
 describe.each(['auth.users', 'auth.project_roles'] as const)('a request that hangs past its lease at %s', (table) => {
   it('holds its key until then, is taken over after, and then gives the answer of its twin', async () => {
     const { late } = await haltedAt(table);
-    await expect(ask(quick)).rejects.toMatchObject({ ...IN_FLIGHT, retryAfterSeconds: expect.toSatisfy((s: number) => s > 10 && s <= 15) });
+    await expect(ask(quick)).rejects.toMatchObject({
+      ...IN_FLIGHT,
+      retryAfterSeconds: expect.toSatisfy((s: number) => s > 10 && s <= 15),
+    });
     await expireLease();
     const taken = await ask(quick);
     expect(taken.replayed).toBe(false);
@@ -93,7 +99,13 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
     const { late } = await haltedAt(table);
     await expireLease();
     const { project: taken } = await ask(quick);
-    await world.load([project('acme', taken!.projectId, { name: 'Renamed', billing_office_name: 'London', members: [{ email: ANN, role: 'lead' }, { email: BOB }] })]);
+    await world.load([
+      project('acme', taken!.projectId, {
+        name: 'Renamed',
+        billing_office_name: 'London',
+        members: [{ email: ANN, role: 'lead' }, { email: BOB }],
+      }),
+    ]);
     line.goOn();
     expect((await late).project).toEqual(taken);
     await expectOne(taken!.projectId, 'Renamed');

@@ -50,7 +50,12 @@ export function traceRequests(name: string, log: Logger, timeoutOf: (request: Re
     const links = outside ? [{ context: outside }] : [];
     const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: true, links }, ROOT_CONTEXT);
     const gone = new AbortController();
-    const state: RequestState = { id: span.spanContext().traceId, span, deadline: Date.now() + timeoutOf(request), signal: gone.signal };
+    const state: RequestState = {
+      id: span.spanContext().traceId,
+      span,
+      deadline: Date.now() + timeoutOf(request),
+      signal: gone.signal,
+    };
     states.set(response, state);
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {

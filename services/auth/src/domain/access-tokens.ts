@@ -109,5 +109,8 @@ export class AccessTokens {
 }
 
 export function invalidToken(cause?: unknown): ServiceError {
-  return new ServiceError('unauthenticated', 'The access token is unknown, expired or revoked.', { reason: 'INVALID_ACCESS_TOKEN', cause });
+  return new ServiceError('unauthenticated', 'The access token is unknown, expired or revoked.', {
+    reason: 'INVALID_ACCESS_TOKEN',
+    cause,
+  });
 }

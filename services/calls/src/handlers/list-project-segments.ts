@@ -13,7 +13,13 @@ export function listProjectSegments({ db, auth }: Context) {
     if (request.projectIds.length > MAX_PROJECTS) throw invalid('project_ids', `must be at most ${MAX_PROJECTS}`);
     const scope = scopeOf(call);
     const projects = await readAsUser(auth, call, (visible) =>
-      db.read<ProjectSegments>(scope, projectSegments(scope.organization, request.projectIds.filter((id) => visible.has(id)))),
+      db.read<ProjectSegments>(
+        scope,
+        projectSegments(
+          scope.organization,
+          request.projectIds.filter((id) => visible.has(id)),
+        ),
+      ),
     );
     return { projects };
   });

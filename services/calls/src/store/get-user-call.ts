@@ -27,7 +27,13 @@ export interface UserCallDetailRow {
 }
 
 /** One call, where the user conducted it or sees its project, with the user's own notes. */
-export function getUserCall(organization: string, userId: string, visible: string[], callId: string, withTranscript: boolean): Statement {
+export function getUserCall(
+  organization: string,
+  userId: string,
+  visible: string[],
+  callId: string,
+  withTranscript: boolean,
+): Statement {
   return {
     name: 'get_user_call',
     text: `select call_id as "callId", anonymity_status as "anonymityStatus", call_status as "callStatus", cost, created_at as "createdAt", date,

@@ -60,10 +60,13 @@ const COLUMNS = `c.call_id as id, c.call_status, c.cost, c.country, c.created_at
  */
 export function listUserCalls(organization: string, query: UserCallsQuery): Statement {
   const { userId, mine, visible, filters, limit } = query;
-  const page = (rows: Knex.QueryBuilder) => narrow(rows, organization, query).orderBy([
-    { column: 'c.recency', order: 'desc' },
-    { column: 'c.call_id', order: 'desc' },
-  ]).limit(limit);
+  const page = (rows: Knex.QueryBuilder) =>
+    narrow(rows, organization, query)
+      .orderBy([
+        { column: 'c.recency', order: 'desc' },
+        { column: 'c.call_id', order: 'desc' },
+      ])
+      .limit(limit);
   const calls = () => sql.from('calls.calls as c').select(sql.raw(COLUMNS));
 
   const projects = mine ? [] : filters.projectId === null ? visible : visible.filter((id) => id === filters.projectId);
@@ -72,9 +75,7 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
   if (projects.length === 0) return built('list_user_calls', conducted);
 
   const elsewhere = page(
-    calls()
-      .where('c.conducted_by', userId)
-      .whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]),
+    calls().where('c.conducted_by', userId).whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]),
   );
   if (filters.projectId !== null) elsewhere.where('c.project_id', filters.projectId);
   const ofProject = page(calls().whereRaw('c.project_id = p.project_id'));

@@ -54,7 +54,11 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   const target = typeof type === 'string' ? RECORD_TYPES.get(type) : undefined;
   if (!target || typeof type !== 'string') return refuse('type', `must be one of ${[...RECORD_TYPES.keys()].join(', ')}`);
   const service = deleted === true ? target.deletedBy : target.storedBy;
-  if (!service) return refuse('deleted', type === 'organization' ? 'is not possible by import; use "crs org delete"' : 'is not possible for this type');
+  if (!service)
+    return refuse(
+      'deleted',
+      type === 'organization' ? 'is not possible by import; use "crs org delete"' : 'is not possible for this type',
+    );
 
   const field = type === 'organization' ? 'id' : 'organization';
   const organization = (record as Record<string, unknown>)[field];
@@ -64,7 +68,14 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   }
   const { id, email } = record as Record<string, unknown>;
   const key = id ?? email;
-  return { number, bytes, organization, id: typeof key === 'string' ? key : '', service, group: deleted === true ? `deleted ${type}` : type };
+  return {
+    number,
+    bytes,
+    organization,
+    id: typeof key === 'string' ? key : '',
+    service,
+    group: deleted === true ? `deleted ${type}` : type,
+  };
 }
 
 function parse(text: string): unknown {

@@ -9,7 +9,10 @@ import type { Batch, Send } from './run.ts';
 export function sender(connection: Connection): Send {
   return async (batch) => {
     if (batch.service === 'erasure') return eraseAll(connection, batch);
-    return connection.importers[batch.service].importRecords({ lines: batch.lines }, await connection.operator(batch.organization));
+    return connection.importers[batch.service].importRecords(
+      { lines: batch.lines },
+      await connection.operator(batch.organization),
+    );
   };
 }
 

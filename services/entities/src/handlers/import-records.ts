@@ -5,7 +5,15 @@ import { operatorScope } from '@crs/kit/operator-scope';
 import type { RecordContext as Context } from '@crs/kit/record-service';
 import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { entityLine, type EntityLine } from '../domain/import-records.ts';
-import { deleteEntities, findStored, hashOf, lockImports, putEntities, type EntityWrite, type StoredEntity } from '../store/entities.ts';
+import {
+  deleteEntities,
+  findStored,
+  hashOf,
+  lockImports,
+  putEntities,
+  type EntityWrite,
+  type StoredEntity,
+} from '../store/entities.ts';
 
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
@@ -34,7 +42,12 @@ export function importRecords({ importDb, auth }: Context) {
 
 const NO_PROJECT = { field: 'project_id', reason: 'must be a project of this organization' };
 
-async function store(query: Query, organization: string, records: EntityLine[], time: Date): Promise<{ accepted: number; unchanged: number }> {
+async function store(
+  query: Query,
+  organization: string,
+  records: EntityLine[],
+  time: Date,
+): Promise<{ accepted: number; unchanged: number }> {
   const stored = await findStored(query, organization, [...new Set(records.map(({ id }) => id))]);
   const before = new Map<string, StoredEntity>(stored.map((row) => [row.entityId, row]));
   const now = new Map<string, StoredEntity | EntityWrite>(before);

@@ -14,5 +14,8 @@ export function internalServices(context: Context): BoundService[] {
 
 /** What operators do. */
 export function adminServices(context: Context): BoundService[] {
-  return [bind(ImportServiceService, { importRecords: importRecords(context) }), bind(ErasureServiceService, { erase: erase(context) })];
+  return [
+    bind(ImportServiceService, { importRecords: importRecords(context) }),
+    bind(ErasureServiceService, { erase: erase(context) }),
+  ];
 }

@@ -35,7 +35,9 @@ export function findStored(query: Query, organization: string, entityIds: string
 
 /** Of the whole record, with the time that it gets. */
 export function hashOf(record: EntityRecord, createdAt: Date): Buffer {
-  return createHash('sha256').update(JSON.stringify({ ...record, created_at: createdAt })).digest();
+  return createHash('sha256')
+    .update(JSON.stringify({ ...record, created_at: createdAt }))
+    .digest();
 }
 
 /** Writes whole entities, one row an id. */

@@ -42,7 +42,8 @@ export function mcp(context: Context, options: McpOptions) {
     if (message.method === 'tools/call') {
       const tool = TOOLS.find((each) => each.name === message.params?.name);
       // Of older versions the SDK answers an unknown tool as a tool's result; both get the protocol's error here.
-      if (!tool && legacy) return sendRpcError(response, 200, message.id, -32602, 'Unknown tool. tools/list names those that exist.');
+      if (!tool && legacy)
+        return sendRpcError(response, 200, message.id, -32602, 'Unknown tool. tools/list names those that exist.');
       if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
       if (tool) tools.refused = await charge(user, options);
     }
@@ -74,7 +75,11 @@ function answersOrigin(request: ExpressRequest, response: ExpressResponse, origi
 }
 
 /** Without a usable token the address is charged. @throws Refusal 401 or 429, ServiceError where auth is away */
-async function authenticate(request: ExpressRequest, response: ExpressResponse, options: McpOptions): Promise<AuthenticateTokenResponse> {
+async function authenticate(
+  request: ExpressRequest,
+  response: ExpressResponse,
+  options: McpOptions,
+): Promise<AuthenticateTokenResponse> {
   try {
     const user = await options.tokens.resolve(request.headers.authorization, callOf(response));
     stateOf(response).callerToken = user.callerToken;
@@ -87,7 +92,10 @@ async function authenticate(request: ExpressRequest, response: ExpressResponse, 
 }
 
 /** @returns what to answer instead of the tool's result, where the user's limit is used up */
-async function charge({ organizationId, userId, rateLimit }: AuthenticateTokenResponse, { limiter }: McpOptions): Promise<Refusal | undefined> {
+async function charge(
+  { organizationId, userId, rateLimit }: AuthenticateTokenResponse,
+  { limiter }: McpOptions,
+): Promise<Refusal | undefined> {
   const decision = await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! });
   return decision.allowed ? undefined : rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'the user');
 }
@@ -147,7 +155,8 @@ export function sendRpcError(response: ExpressResponse, status: number, id: unkn
 
 function toWebRequest(request: ExpressRequest, body: unknown, publicUrl: string): Request {
   const headers = new Headers();
-  for (const [name, values] of Object.entries(request.headersDistinct)) for (const value of values ?? []) headers.append(name, value);
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value);
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 

@@ -6,7 +6,12 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { callTool, LISTED, SERVER, type ToolRequest } from './serve-tools.ts';
 
 /** Answers one POST, without a session: a server of its own for each. */
-export async function serveLegacy(request: IncomingMessage, response: ServerResponse, body: unknown, tools: ToolRequest): Promise<void> {
+export async function serveLegacy(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: unknown,
+  tools: ToolRequest,
+): Promise<void> {
   const server = new Server(SERVER, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params.name, params.arguments, tools) as never);

@@ -31,7 +31,11 @@ export interface ToolRequest {
 }
 
 /** Runs a tool that exists. Whatever goes wrong becomes a result; transcripts and other content never get into its words. */
-export async function callTool(name: string, given: unknown, { context, call, requestId, refused, log }: ToolRequest): Promise<ToolResult> {
+export async function callTool(
+  name: string,
+  given: unknown,
+  { context, call, requestId, refused, log }: ToolRequest,
+): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;
   try {
     if (refused !== undefined) throw refused;

@@ -38,5 +38,7 @@ function unusable() {
 }
 
 function bindingOf(tool: string, { organization, userId }: ToolCall, meaning: unknown): string {
-  return createHash('sha256').update(JSON.stringify([tool, organization, userId, meaning])).digest('base64');
+  return createHash('sha256')
+    .update(JSON.stringify([tool, organization, userId, meaning]))
+    .digest('base64');
 }

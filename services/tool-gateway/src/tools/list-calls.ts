@@ -8,9 +8,13 @@ const input = z.strictObject({
   scope: z
     .enum(['mine', 'all', 'project'])
     .default('mine')
-    .describe('mine: calls the user conducted. all: every call the user can see, teammates\' too. project: old name of all.'),
+    .describe("mine: calls the user conducted. all: every call the user can see, teammates' too. project: old name of all."),
   project_id: projectId.optional().describe('id from list_projects; narrows any scope to one project.'),
-  call_status: text(1, 64, 'Exact: scheduled, reached_out, not_scheduled, done (took place), rescheduled, not_interested, canceled, candidate.').optional(),
+  call_status: text(
+    1,
+    64,
+    'Exact: scheduled, reached_out, not_scheduled, done (took place), rescheduled, not_interested, canceled, candidate.',
+  ).optional(),
   call_type: z.enum(['interview', 'meeting']).optional().describe('interview: with an expert. meeting: internal or recorded.'),
   country: text(1, 64, "Interviewee's country, whole, any case.").optional(),
   job_title_contains: text(1, 128, "Part of the interviewee's job title, any case.").optional(),
@@ -60,7 +64,10 @@ export const listCalls = tool({
     const { cursor: given, limit: size, scope, date_after: dateAfter, date_before: dateBefore, ...rest } = args;
     const mine = scope === 'mine';
     const folded = Object.fromEntries(
-      Object.entries(rest).map(([name, value]) => [name, typeof value === 'string' && name !== 'call_status' ? fold(value) : value]),
+      Object.entries(rest).map(([name, value]) => [
+        name,
+        typeof value === 'string' && name !== 'call_status' ? fold(value) : value,
+      ]),
     );
     const meaning = { ...folded, mine, dateAfter, dateBefore };
     const after = given === undefined ? undefined : openCursor(cursors, NAME, call, meaning, given);

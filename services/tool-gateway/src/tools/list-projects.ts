@@ -4,7 +4,10 @@ import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
 const input = z.strictObject({
-  scope: z.enum(['mine', 'all']).default('mine').describe('mine: created or led by the user. all: also where the user is a member.'),
+  scope: z
+    .enum(['mine', 'all'])
+    .default('mine')
+    .describe('mine: created or led by the user. all: also where the user is a member.'),
   include_archived: z.boolean().default(false),
   cursor,
   limit: limit(100, 25),

@@ -26,7 +26,8 @@ export function createToken({ db, accessTokens }: Context) {
     return db.transact(scope, async (query) => {
       const user = await findUser(query, scope.organization, email);
       if (!user) throw noSuchUser();
-      if (user.disabledAt) throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
+      if (user.disabledAt)
+        throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
       const grant = await insertGrant(query, scope.organization, {
         grantId: `grant_${randomBase62(16)}`,
         userId: user.userId,

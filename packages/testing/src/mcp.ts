@@ -1,0 +1,49 @@
+/** One tool call as an assistant makes it, with the answer taken apart. */
+export interface ToolAnswer {
+  status: number;
+  headers: Headers;
+  /** The structured content, where the tool answered. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  value: any;
+  /** `{code, message, request_id}`, where the tool refused. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  error: any;
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  json: any;
+}
+
+export type Tools = (name: string, args?: object) => Promise<ToolAnswer>;
+
+/** Calls tools at `address` (`host:port`) with an access token. */
+export function toolClient(address: string, token: string): Tools {
+  return async (name, args = {}) => {
+    const response = await postMcp(
+      address,
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+      { authorization: `Bearer ${token}` },
+    );
+    const json = JSON.parse(await response.text());
+    const result = json.result;
+    return {
+      status: response.status,
+      headers: response.headers,
+      value: result?.structuredContent,
+      error: result?.isError ? JSON.parse(result.content[0].text).error : undefined,
+      json,
+    };
+  };
+}
+
+/** A POST to `/mcp` as a client of protocol version 2025-11-25 sends it. */
+export function postMcp(address: string, message: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`http://${address}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+      ...headers,
+    },
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+  });
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toolClient, type Tools } from '@crs/testing/mcp';
+import { startWorld, type World } from '@crs/testing/world';
+import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from './_oracle.ts';
+
+/** `CRS_WORLDS=500 CRS_TEST_SEED=1` runs more, or repeats a run. */
+const WORLDS = Number(process.env['CRS_WORLDS'] ?? 5);
+const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
+
+let world: World;
+let made = 0;
+
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world?.close());
+
+async function connect(organization: string, email: string): Promise<Tools> {
+  const { accessToken } = await world.operator.auth.createToken(
+    { email, scopes: [], expiresInSeconds: 0 },
+    await world.operator.operator(organization),
+  );
+  return toolClient(world.stack.addresses.tools, accessToken);
+}
+
+/** All pages of a list, with pages of this size. */
+async function readAll(tools: Tools, name: string, key: string, args: object, limit: number): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (let cursor: string | null = null; ;) {
+    const { value, error } = await tools(name, { ...args, limit, ...(cursor !== null && { cursor }) });
+    expect(error).toBeUndefined();
+    expect(value[key].length).toBeLessThanOrEqual(limit);
+    rows.push(...value[key]);
+    cursor = value.next_cursor;
+    if (cursor === null) return rows;
+    // A page before the last is full.
+    expect(value[key]).toHaveLength(limit);
+  }
+}
+
+describe(`what users see, in ${WORLDS} random worlds (seed ${SEED})`, () => {
+  it(
+    'is what the model says, for every tool, user and filter',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          tenant,
+          tenant,
+          fc.array(fc.tuple(filters, fc.integer({ min: 1, max: 7 })), { minLength: 6, maxLength: 6 }),
+          async (one, other, queries) => {
+            made++;
+            // Two organizations with the same ids, names and e-mails.
+            const tenants: [string, Tenant][] = [
+              [`one-${made}`, one],
+              [`other-${made}`, other],
+            ];
+            for (const [organization, of] of tenants) await world.load(records(organization, of));
+            for (const [organization, of] of tenants) {
+              for (const user of USERS) await compare(await connect(organization, user), new Oracle(of, user), queries);
+            }
+          },
+        ),
+        { numRuns: WORLDS, seed: SEED, endOnFailure: true },
+      );
+    },
+    WORLDS * 20_000,
+  );
+});
+
+async function compare(tools: Tools, oracle: Oracle, queries: [Parameters<Oracle['calls']>[0], number][]): Promise<void> {
+  for (const [args, limit] of queries) {
+    expect(await readAll(tools, 'list_calls', 'calls', args, limit), JSON.stringify(args)).toEqual(oracle.calls(args));
+  }
+  const visible = new Set(oracle.calls({ scope: 'all' }).map(({ id }) => id));
+  for (const id of Oracle.callIds) {
+    const expected = oracle.call(id);
+    const { value, error } = await tools('get_call', { call_id: id });
+    expect(expected !== undefined, id).toBe(visible.has(id));
+    if (expected) expect([value.id, value.notes, value.expert]).toEqual([id, expected.note, expected.expert]);
+    else expect(error.code).toBe('not_found');
+  }
+  for (const scope of ['mine', 'all'] as const) {
+    for (const archived of [false, true]) {
+      const args = { scope, include_archived: archived };
+      expect(await readAll(tools, 'list_projects', 'projects', args, 2)).toEqual(oracle.projects(scope, archived));
+    }
+  }
+  for (const id of PROJECTS) {
+    for (const type of [undefined, 'company']) {
+      const args = { project_id: id.toUpperCase(), ...(type !== undefined && { type }) };
+      if (!oracle.sees(id)) {
+        expect((await tools('list_entities', args)).error.code).toBe('not_found');
+        continue;
+      }
+      const rows = (await readAll(tools, 'list_entities', 'entities', args, 3)) as {
+        id: string;
+        name: string;
+        type: string;
+        created_at: string;
+      }[];
+      expect(rows.map(({ id: entity, name, type: kind, created_at }) => ({ id: entity, name, type: kind, created_at }))).toEqual(
+        oracle.entities(id, type),
+      );
+    }
+  }
+}

@@ -11,7 +11,12 @@ export type ErasureStep = (typeof ERASURE_STEPS)[number];
  * Deletes what spans services, as `crs` does. @param before told before each step; what it throws interrupts the deletion
  * @returns false where there is no such thing
  */
-export function erase(connection: Connection, organization: string, target: EraseTarget, before: (step: ErasureStep) => unknown = () => {}): Promise<boolean> {
+export function erase(
+  connection: Connection,
+  organization: string,
+  target: EraseTarget,
+  before: (step: ErasureStep) => unknown = () => {},
+): Promise<boolean> {
   const { auth, erasers } = connection;
   type Eraser = (typeof erasers)['calls'];
   const watched = (step: 'entities' | 'calls' | 'projects'): Eraser => ({

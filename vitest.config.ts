@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 /** Processes are killed and started again, which takes its time; the locale doesn't matter there. */
 const underFaults = ['services/*/test/**/*-under-faults.test.ts'];
-const inBothLocales = ['services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts'];
+const onDatabase = ['services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts'];
+/** What stores, orders or compares text; the rest of the gateways' suites is about HTTP. */
+const inBothLocales = [
+  'services/{auth,calls,projects,entities,tool-gateway}/test/**/*.test.ts',
+  'services/api-gateway/test/{list-calls,list-query,projects,call-ids}.test.ts',
+];
 
 /** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */
 export default defineConfig({
@@ -15,12 +20,12 @@ export default defineConfig({
         test: {
           name: 'once',
           include: ['**/{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...inBothLocales, ...underFaults],
+          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults],
         },
       },
       {
         extends: true,
-        test: { name: 'C', include: [...inBothLocales, ...underFaults], globalSetup: 'packages/testing/src/setup.ts' },
+        test: { name: 'C', include: [...onDatabase, ...underFaults], globalSetup: 'packages/testing/src/setup.ts' },
       },
       {
         extends: true,

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/database';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
 import { createLogger } from '@crs/kit/log';
@@ -48,6 +48,8 @@ export interface AuthWorld extends World {
   signer: Signer;
   /** Rows as they are, past every wall. */
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Begins the work while a transaction with these statements is open, which commits as soon as the work waits for it. */
+  meanwhile<T>(statements: string, work: () => Promise<T>, waiters?: number): Promise<T>;
   /** Calls as an operator, of one organization or above all. */
   operate(organization?: string): Promise<CallOptions>;
   asOrganization(organization: string): Promise<CallOptions>;
@@ -65,6 +67,20 @@ export async function startAuthWorld(records: object[] = []): Promise<AuthWorld>
     auth,
     signer,
     rows,
+    meanwhile: async (statements, work, waiters = 1) => {
+      const other = new Client({ connectionString: world.databaseUrl });
+      await other.connect();
+      try {
+        await other.query(`begin; ${statements}`);
+        const result = work();
+        const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+        await expect.poll(() => rows(waiting)).toHaveLength(waiters);
+        await other.query('commit');
+        return await result;
+      } finally {
+        await other.end();
+      }
+    },
     operate: (id) => world.operator.operator(id),
     asOrganization: async (id) => {
       const { callerToken } = await auth.authenticateKey({ apiKey: await world.createKey(id) });

@@ -120,14 +120,16 @@ describe('a batch of lines', () => {
     expect(await failureOf(send([full(limit + 1)]))).toMatchObject({ kind: 'invalid_argument', field: 'lines' });
   });
 
-  it('is stored, or answered as a race to be sent again, when the same comes twice at once', async () => {
-    for (let round = 0; round < 3; round++) {
-      const people = Array.from({ length: 20 }, (_, i) => user('acme', `race${round}-${i}@example.com`, { name: 'X' }));
-      const outcomes = await Promise.all([failureOf(send(people)), failureOf(send(people.toReversed()))]);
-      expect(['aborted', undefined]).toEqual(expect.arrayContaining(outcomes.map((outcome) => outcome?.kind)));
-      expect(outcomes).toContain(undefined);
-      expect(await send(people)).toEqual({ accepted: 0, unchanged: 20, errors: [] });
-    }
+  it('is answered as a race, to be sent again, where another one brings the same user at that moment', async () => {
+    const record = user('acme', 'race@example.com', { name: 'Ours' });
+    const other = `insert into auth.users (organization, user_id, email, email_folded, name)
+      values ('acme', gen_random_uuid(), 'race@example.com', 'race@example.com', 'Theirs')`;
+    expect((await world.meanwhile(other, () => failureOf(send([user('acme', 'before@example.com'), record]))))?.kind).toBe(
+      'aborted',
+    );
+    expect(await emails('acme')).not.toContain('before@example.com');
+    expect(await send([record])).toEqual({ accepted: 1, unchanged: 0, errors: [] });
+    expect(await world.rows(`select name from auth.users where email = 'race@example.com'`)).toEqual([{ name: 'Ours' }]);
   });
 });
 
@@ -175,6 +177,16 @@ describe('the people of an imported project', () => {
       project('acme', BETA.toUpperCase(), { members: [{ email: BOB }] }),
     ]);
     expect(await roles('acme', BETA)).toEqual([`${BOB} member`]);
+  });
+
+  it('are whole also where another import brings the same new project at that moment', async () => {
+    const id = '00000000-0000-4000-8000-0000000000cc';
+    const other = `insert into auth.projects select organization, '${id}', user_id from auth.users where organization = 'acme' and email = '${ANN}';
+      insert into auth.project_roles select organization, '${id}', user_id, 'lead' from auth.users where organization = 'acme' and email = '${ANN}'`;
+    const before = (await world.auth.getVisibilityVersion({}, await world.asUser('acme', ANN))).version;
+    await world.meanwhile(other, () => world.load([project('acme', id, { created_by: BOB })]));
+    expect(await roles('acme', id)).toEqual([`${BOB} creator`]);
+    expect((await world.auth.getVisibilityVersion({}, await world.asUser('acme', ANN))).version).toBeGreaterThan(before);
   });
 
   it('may be disabled', async () => {

@@ -1,5 +1,4 @@
 import { decodeJwt } from 'jose';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
@@ -115,14 +114,11 @@ describe('operators', () => {
     for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
     await create('other');
     // Both are held up until both have begun.
-    const third = new Client({ connectionString: world.databaseUrl });
-    await third.connect();
-    await third.query('begin; select from auth.operators for update');
-    const revoking = Promise.all(['local', 'other'].map((name) => failureOf(revoke(name))));
-    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(() => world.rows(waiting)).toHaveLength(2);
-    await third.end();
-    const outcomes = await revoking;
+    const outcomes = await world.meanwhile(
+      'select from auth.operators for update',
+      () => Promise.all(['local', 'other'].map((name) => failureOf(revoke(name)))),
+      2,
+    );
     const failures = outcomes.filter((outcome) => outcome !== undefined);
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatchObject({ kind: 'failed_precondition', field: 'name' });

@@ -5,7 +5,7 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const ORGANIZATIONS = ['acme', 'globex'];
-const CHAPTERS = 8;
+const CHAPTERS = 6;
 /** Calls of one organization that are left once all is imported. */
 export const CALLS_LEFT = CHAPTERS * 20;
 

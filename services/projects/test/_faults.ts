@@ -92,6 +92,16 @@ export async function create(
   }
 }
 
+/** A project as it is shown, once the connections to what was started again are back. */
+export async function read({ processes, key }: FaultyWorld, projectId: string): Promise<unknown> {
+  for (;;) {
+    const response = await fetch(`${processes.api}/v1/projects/${projectId}`, { headers: { authorization: `Bearer ${key}` } });
+    const json = await response.json();
+    if (response.status !== 503) return json;
+    await sleep(LONGEST_PAUSE_MS);
+  }
+}
+
 /** An answer that nobody may try again after. */
 class Refused extends Error {}
 

@@ -17,7 +17,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
 
 /** Keeps the types of a tool's parts tied to each other. */
 export function tool<Input extends z.ZodType, Output extends z.ZodType>(definition: Tool<Input, Output>): Tool {
-  return definition as Tool;
+  return definition;
 }
 
 /** A tool as `tools/list` shows it. */

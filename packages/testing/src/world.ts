@@ -37,9 +37,8 @@ export interface World {
 export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<World> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const admin = new pg.Pool({ connectionString: database.url, max: 2 });
-  // Dropping the database may end a connection before it has closed.
+  // Dropping the database may be quicker than a connection's farewell, whether the pool or nobody listens to it by then.
   admin.on('error', () => {});
-  // Dropping the database may be quicker than a connection's farewell.
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];
   const destination = { write: (line: string) => void log.push(line) };

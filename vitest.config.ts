@@ -9,10 +9,17 @@ const inBothLocales = [
   'services/api-gateway/test/{list-calls,list-query,projects,call-ids}.test.ts',
 ];
 
+/** About processes, connections and keys: the locale has no part in them. */
+const withoutText = [
+  '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,signer,twins}.test.ts',
+];
+
 /** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */
 export default defineConfig({
   test: {
     testTimeout: 30_000,
+    // Most tests wait for PostgreSQL half of their time.
+    maxWorkers: 2,
     hookTimeout: 60_000,
     projects: [
       {
@@ -32,7 +39,7 @@ export default defineConfig({
         test: {
           name: 'icu',
           include: inBothLocales,
-          exclude: ['**/node_modules/**', ...underFaults],
+          exclude: ['**/node_modules/**', ...underFaults, ...withoutText],
           globalSetup: 'packages/testing/src/setup.ts',
         },
       },

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
-import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+import { cpuSeconds, OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
   options: { records: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
@@ -90,7 +90,7 @@ async function peakMemory(pid: number): Promise<number> {
 async function importFile(
   system: System,
   file: string,
-): Promise<{ seconds: number; summary: Record<string, unknown>; megabytes: number }> {
+): Promise<{ seconds: number; cpuSeconds: number; summary: Record<string, unknown>; megabytes: number }> {
   const started = performance.now();
   const addresses = Object.entries(system.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
@@ -101,11 +101,15 @@ async function importFile(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let megabytes = 0;
-  const watch = setInterval(() => void peakMemory(child.pid!).then((peak) => (megabytes = Math.max(megabytes, peak))), 200);
+  let cpu = 0;
+  const watch = setInterval(() => {
+    void peakMemory(child.pid!).then((peak) => (megabytes = Math.max(megabytes, peak)));
+    void cpuSeconds(new Map([['crs', child.pid!]])).then((used) => (cpu = Math.max(cpu, used.get('crs')!)));
+  }, 200);
   let output = '';
   for await (const chunk of child.stdout) output += String(chunk);
   clearInterval(watch);
-  return { seconds: (performance.now() - started) / 1000, summary: JSON.parse(output), megabytes };
+  return { seconds: (performance.now() - started) / 1000, cpuSeconds: cpu, summary: JSON.parse(output), megabytes };
 }
 
 async function copyBare(client: pg.Client, dumps: Map<string, string>): Promise<number> {
@@ -149,7 +153,10 @@ try {
     await client.query(
       `truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}; truncate auth.organizations cascade; truncate projects.projects`,
     );
+    const before = await cpuSeconds(system.pids);
     const fresh = await importFile(system, file);
+    const used = [...(await cpuSeconds(system.pids))].map(([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`);
+    console.log(`round ${round + 1}: CPU seconds ${used.join(', ')}, crs ${fresh.cpuSeconds.toFixed(1)}`);
     const repeat = await importFile(system, file);
     console.log(
       `round ${round + 1}: first ${fresh.seconds.toFixed(1)} s ${JSON.stringify(fresh.summary)}, crs at most ${fresh.megabytes.toFixed(0)} MiB`,

@@ -32,7 +32,7 @@ export function scopeOf(call: { identity: { organization: string }; deadline: nu
 export type Query = <Row = Record<string, unknown>>(statement: Statement) => Promise<Row[]>;
 
 /** Appends rows to a table in the transaction, by COPY; not on a pipelined pool. */
-export type Copy = (table: string, columns: readonly string[], rows: Iterable<readonly Cell[]>) => Promise<void>;
+export type Copy = (table: string, columns: readonly string[], rows: Iterable<readonly Cell[] | string>) => Promise<void>;
 
 export interface DatabaseOptions {
   /** Name of the service, for metrics. */

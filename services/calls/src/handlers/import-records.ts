@@ -14,12 +14,15 @@ import {
   lineHashOf,
   lockImports,
   moveDays,
+  prepare,
   writeCalls,
   type CallWrite,
+  type PreparedCall,
   type ResolvedCall,
   type StoredCall,
 } from '../store/import-calls.ts';
 
+type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
 
 /** `updated_at` is taken in the transaction, and pollers reach back from it: what is written must not stay unseen for longer. */
@@ -36,11 +39,15 @@ export function importRecords({ importDb, auth }: Context) {
     const repeated = request.lines.length - fresh.length;
     const { lines, errors } = readBatch({ lines: fresh }, callLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
+    // Before the lock, so that the next batch is made ready while this one is written.
+    const prepared = lines.map(({ number, record }): Prepared => {
+      return { number, record: record.deleted ? record : prepare(record, hashes.get(number)!) };
+    });
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, copy) => {
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
-      const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
+      const { known, unknown } = await resolve(prepared, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
       const counts = await store(query, copy, scope.organization, known, time);
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
@@ -78,21 +85,18 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
 }>;
 
 /** Turns e-mails into user ids; a line that names what isn't there is refused. */
-async function resolve(
-  lines: Line<CallRecord | CallDeletion>[],
-  hashes: Map<number, Buffer>,
-  ask: Ask,
-): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
+async function resolve(lines: Prepared[], ask: Ask): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const { users, projects, organizationExists } = await lookUp(
-    lines.flatMap(({ record }) => (record.deleted ? [] : record)),
+    lines.flatMap(({ record }) => ('deleted' in record ? [] : record.record)),
     ask,
   );
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
-  for (const { number, record } of lines) {
+  for (const { number, record: line } of lines) {
     if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
-    else if (record.deleted) known.push({ number, record });
+    else if ('deleted' in line) known.push({ number, record: line });
     else {
+      const { record } = line;
       const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
       const problem =
         record.projectId !== null && !projects.has(record.projectId)
@@ -106,7 +110,7 @@ async function resolve(
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        known.push({ number, record: { record, lineHash: hashes.get(number)!, conductedBy, notes } });
+        known.push({ number, record: { ...line, conductedBy, notes } });
       }
     }
   }

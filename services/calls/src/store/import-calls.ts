@@ -1,13 +1,21 @@
 import { hash } from 'node:crypto';
-import type { Cell } from '@crs/kit/copy';
+import { formatRow, type Cell } from '@crs/kit/copy';
 import type { Copy, Query } from '@crs/kit/database';
 import { fold } from '@crs/kit/text';
 import type { CallRecord } from '../domain/call-record.ts';
 
-/** A record whose references are ids. */
-export interface ResolvedCall {
+/** A record with the rows that it makes, as far as they don't depend on what is stored. */
+export interface PreparedCall {
   record: CallRecord;
   lineHash: Buffer;
+  /** Of `calls`, the columns of {@link OWN}, as COPY takes them. */
+  row: string;
+  /** Rows of `transcripts`. */
+  transcripts: string[];
+}
+
+/** A record whose references are ids. */
+export interface ResolvedCall extends PreparedCall {
   conductedBy: string | null;
   notes: { userId: string; text: string }[];
 }
@@ -57,12 +65,10 @@ export function findStored(query: Query, organization: string, callIds: string[]
 
 /** Of all that is stored of a call, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
 export function hashesOf(
-  { record, conductedBy, notes }: ResolvedCall,
+  { row, transcripts, conductedBy, notes }: ResolvedCall,
   createdAt: Date,
 ): { recordHash: Buffer; shownHash: Buffer } {
-  const { conductedBy: _email, notes: _notes, ...shown } = record;
-  const shownText = JSON.stringify({ ...shown, createdAt });
-  const shownHash = hash('sha256', shownText, 'buffer');
+  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'), 'buffer');
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
   return { shownHash, recordHash: hash('sha256', JSON.stringify([shownHash.toString('base64'), conductedBy, byUser]), 'buffer') };
@@ -89,12 +95,16 @@ export async function findRepeated(
   return new Set(rows.map((row) => row.position));
 }
 
-const COLUMNS = [
-  'call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'conducted_by', 'created_at', 'updated_at', 'date',
-  'duration_minutes', 'cost', 'rating', 'segment', 'source', 'country', 'job_title', 'employer', 'segment_folded', 'source_folded',
-  'country_folded', 'job_title_folded', 'employer_folded', 'name', 'anonymized_name', 'bio', 'language', 'summary', 'ktas',
-  'kta_approval_status', 'participants', 'qa_blocks', 'has_verbatim', 'shown_hash', 'record_hash', 'line_hash',
+/** Columns that a record fills by itself. */
+const OWN = [
+  'call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'date', 'duration_minutes', 'cost', 'rating', 'segment',
+  'source', 'country', 'job_title', 'employer', 'segment_folded', 'source_folded', 'country_folded', 'job_title_folded',
+  'employer_folded', 'name', 'anonymized_name', 'bio', 'language', 'summary', 'ktas', 'kta_approval_status', 'participants',
+  'qa_blocks', 'has_verbatim',
 ] as const; // prettier-ignore
+/** Columns that depend on references and on what is stored. */
+const GIVEN = ['conducted_by', 'created_at', 'updated_at', 'shown_hash', 'record_hash', 'line_hash'] as const;
+const COLUMNS = [...OWN, ...GIVEN];
 
 const STAGED = {
   calls: COLUMNS,
@@ -102,17 +112,15 @@ const STAGED = {
   notes: ['call_id', 'user_id', 'text'],
 } as const;
 
-function cellsOf({ record, lineHash, conductedBy, createdAt, updatedAt, shownHash, recordHash }: CallWrite): Cell[] {
+/** What of writing a call can be done before anything is locked: most of the work. */
+export function prepare(record: CallRecord, lineHash: Buffer): PreparedCall {
   const { interviewee } = record;
-  const values: Record<(typeof COLUMNS)[number], Cell> = {
+  const values: Record<(typeof OWN)[number], Cell> = {
     call_id: record.callId,
     project_id: record.projectId,
     call_type: record.callType,
     call_status: record.callStatus,
     anonymity_status: record.anonymityStatus,
-    conducted_by: conductedBy,
-    created_at: createdAt,
-    updated_at: updatedAt,
     date: record.date,
     duration_minutes: record.durationMinutes,
     cost: record.cost,
@@ -137,11 +145,13 @@ function cellsOf({ record, lineHash, conductedBy, createdAt, updatedAt, shownHas
     participants: record.participants,
     qa_blocks: record.qaBlocks,
     has_verbatim: record.transcripts.some(({ kind }) => kind === 'verbatim'),
-    shown_hash: shownHash,
-    record_hash: recordHash,
-    line_hash: lineHash,
   };
-  return COLUMNS.map((column) => values[column]);
+  return {
+    record,
+    lineHash,
+    row: formatRow(OWN.map((column) => values[column])),
+    transcripts: record.transcripts.map(({ kind, text, segments }) => formatRow([record.callId, kind, text, segments])),
+  };
 }
 
 function foldOrNull(text: string | null): string | null {
@@ -166,7 +176,10 @@ export async function writeCalls(
   replaced: string[],
 ): Promise<void> {
   const list = COLUMNS.join(', ');
-  await stage(query, copy, 'calls', writes.map(cellsOf));
+  const rows = writes.map(({ row, conductedBy, createdAt, updatedAt, shownHash, recordHash, lineHash }) => {
+    return `${row}\t${formatRow([conductedBy, createdAt, updatedAt, shownHash, recordHash, lineHash])}`;
+  });
+  await stage(query, copy, 'calls', rows);
   await query(
     replaced.length === 0
       ? {
@@ -185,9 +198,7 @@ export async function writeCalls(
       });
     }
   }
-  const transcripts = writes.flatMap(({ record }) =>
-    record.transcripts.map(({ kind, text, segments }) => [record.callId, kind, text, segments]),
-  );
+  const transcripts = writes.flatMap((write) => write.transcripts);
   if (transcripts.length > 0) {
     await stage(query, copy, 'transcripts', transcripts);
     await query({
@@ -214,7 +225,7 @@ const UPSERT = `insert into calls.calls (organization, ${COLUMNS.join(', ')}) se
     .join(', ')}`;
 
 /** Puts rows into the temporary table that goes with a table. */
-async function stage(query: Query, copy: Copy, table: keyof typeof STAGED, rows: Cell[][]): Promise<void> {
+async function stage(query: Query, copy: Copy, table: keyof typeof STAGED, rows: (Cell[] | string)[]): Promise<void> {
   const columns = STAGED[table];
   await query({
     name: `stage_${table}`,

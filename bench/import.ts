@@ -155,7 +155,9 @@ try {
     );
     const before = await cpuSeconds(system.pids);
     const fresh = await importFile(system, file);
-    const used = [...(await cpuSeconds(system.pids))].map(([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`);
+    const used = [...(await cpuSeconds(system.pids))].map(
+      ([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`,
+    );
     console.log(`round ${round + 1}: CPU seconds ${used.join(', ')}, crs ${fresh.cpuSeconds.toFixed(1)}`);
     const repeat = await importFile(system, file);
     console.log(

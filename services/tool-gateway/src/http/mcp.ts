@@ -7,7 +7,7 @@ import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import type { ToolRequest } from '../protocol/serve-tools.ts';
+import { UNKNOWN_TOOL, type ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { isAllowedOrigin, isOurHost, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
@@ -41,9 +41,8 @@ export function mcp(context: Context, options: McpOptions) {
     const legacy = await speaksLegacy(web, body);
     if (message.method === 'tools/call') {
       const tool = TOOLS.find((each) => each.name === message.params?.name);
-      // Of older versions the SDK answers an unknown tool as a tool's result; both get the protocol's error here.
-      if (!tool && legacy)
-        return sendRpcError(response, 200, message.id, -32602, 'Unknown tool. tools/list names those that exist.');
+      // The newer SDK checks its headers first, and then says the same.
+      if (!tool && legacy) return sendRpcError(response, 200, message.id, -32602, UNKNOWN_TOOL);
       if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
       if (tool) tools.refused = await charge(user, options);
     }

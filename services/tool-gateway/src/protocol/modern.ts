@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
-import { createMcpHandler, isLegacyRequest, Server } from '@modelcontextprotocol/server';
-import { callTool, LISTED, SERVER, type ToolRequest } from './serve-tools.ts';
+import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { callTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** Whether a request speaks an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
@@ -13,7 +13,11 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
     () => {
       const server = new Server(SERVER, { capabilities: { tools: {} } });
       server.setRequestHandler('tools/list', () => ({ tools: LISTED as never, ttlMs: 3_600_000, cacheScope: 'public' as const }));
-      server.setRequestHandler('tools/call', ({ params }) => callTool(params.name, params.arguments, tools) as never);
+      server.setRequestHandler('tools/call', ({ params }) => {
+        if (!LISTED.some(({ name }) => name === params.name))
+          throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
+        return callTool(params.name, params.arguments, tools) as never;
+      });
       return server;
     },
     { legacy: 'reject' },

@@ -12,6 +12,8 @@ export const SERVER = { name: 'call-research', title: 'Call Research', version: 
 /** `tools/list`, the same for everybody. */
 export const LISTED = TOOLS.map(describeTool);
 
+export const UNKNOWN_TOOL = 'Unknown tool. tools/list names those that exist.';
+
 /** The result of a tool: structured content and the same as text, or an error that a model can mend. */
 export interface ToolResult {
   [key: string]: unknown;

@@ -16,7 +16,7 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
       server.setRequestHandler('tools/call', ({ params }) => {
         if (!LISTED.some(({ name }) => name === params.name))
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
-        return callTool(params.name, params.arguments, tools) as never;
+        return callTool(params.name, params.arguments, tools);
       });
       return server;
     },

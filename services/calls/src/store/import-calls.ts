@@ -54,11 +54,17 @@ export async function lockImports(query: Query, organization: string): Promise<D
   return row!.now;
 }
 
+/**
+ * A call by its key, once for each that is asked for. In a join, or by `= any`, the planner may prefer another index and walk all of
+ * the organization in it, as it does while a first import goes on and nothing has been analyzed yet.
+ */
+const BY_KEY = `select * from calls.calls where organization = $1 and call_id = asked.call_id collate "C" limit 1`;
+
 export function findStored(query: Query, organization: string, callIds: string[]): Promise<StoredCall[]> {
   return query<StoredCall>({
     name: 'find_stored_calls',
-    text: `select call_id as "callId", created_at as "createdAt", updated_at as "updatedAt", record_hash as "recordHash", shown_hash as "shownHash"
-      from calls.calls where organization = $1 and call_id = any($2)`,
+    text: `select c.call_id as "callId", created_at as "createdAt", updated_at as "updatedAt", record_hash as "recordHash", shown_hash as "shownHash"
+      from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`,
     values: [organization, callIds],
   });
 }
@@ -87,9 +93,9 @@ export async function findRepeated(
 ): Promise<Set<number>> {
   const rows = await query<{ position: number }>({
     name: 'find_repeated_lines',
-    text: `select line.position::int - 1 as position
-      from unnest($2::text[], $3::bytea[]) with ordinality as line (call_id, line_hash, position)
-      join calls.calls c on c.organization = $1 and c.call_id = line.call_id collate "C" and c.line_hash = line.line_hash`,
+    text: `select asked.position::int - 1 as position
+      from unnest($2::text[], $3::bytea[]) with ordinality as asked (call_id, line_hash, position)
+      cross join lateral (${BY_KEY}) c where c.line_hash = asked.line_hash`,
     values: [organization, lines.map((line) => line.id), lines.map((line) => line.lineHash)],
   });
   return new Set(rows.map((row) => row.position));

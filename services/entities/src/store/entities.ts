@@ -27,8 +27,10 @@ export async function lockImports(query: Query, organization: string): Promise<D
 export function findStored(query: Query, organization: string, entityIds: string[]): Promise<StoredEntity[]> {
   return query<StoredEntity>({
     name: 'find_stored_entities',
-    text: `select entity_id as "entityId", created_at as "createdAt", record_hash as "recordHash"
-      from entities.entities where organization = $1 and entity_id = any($2::uuid[])`,
+    // Each by its key: by `= any`, the planner may walk all of the organization in another index while nothing has been analyzed yet.
+    text: `select e.entity_id as "entityId", created_at as "createdAt", record_hash as "recordHash"
+      from unnest($2::uuid[]) as asked (entity_id) cross join lateral (
+        select * from entities.entities where organization = $1 and entity_id = asked.entity_id limit 1) e`,
     values: [organization, entityIds],
   });
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ImportError, ImportRecordsRequest } from '@crs/proto/crs/imports/v1/imports';
 import { ServiceError } from './errors.ts';
 import { parseLine, type Refusal } from './import-record.ts';
@@ -5,6 +6,8 @@ import type { z } from 'zod';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
+/** Read without a pause: callers, and the writing of the batch before, must not wait for a whole batch. */
+const LINES_AT_ONCE = 50;
 
 /** A good line of a batch. */
 export interface Line<R> {
@@ -16,15 +19,16 @@ export interface Line<R> {
  * Reads a batch: the good lines as records of one organization, and the errors of the others. More lines can be refused later.
  * @throws ServiceError where the batch as a whole is too large
  */
-export function readBatch<S extends z.ZodType<{ organization: string }>>(
+export async function readBatch<S extends z.ZodType<{ organization: string }>>(
   request: ImportRecordsRequest,
   schema: S,
   organization: string,
-): { lines: Line<z.output<S>>[]; errors: ImportError[] } {
+): Promise<{ lines: Line<z.output<S>>[]; errors: ImportError[] }> {
   checkSize(request);
   const lines: Line<z.output<S>>[] = [];
   const errors: ImportError[] = [];
-  for (const { number, json } of request.lines) {
+  for (const [position, { number, json }] of request.lines.entries()) {
+    if (position % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
     const result = parseLine(schema, json);
     if (!('record' in result)) errors.push(refused(number, result));
     else if (result.record.organization !== organization) errors.push(refused(number, WRONG_ORGANIZATION));

@@ -51,7 +51,8 @@ export interface RecordContext {
 
 /** An import batch is at most 16 MiB. */
 const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
-const IMPORT_CONNECTIONS = 2;
+/** What `crs` has under way at once. */
+const IMPORT_CONNECTIONS = 3;
 const AUTH_TIMEOUT_MS = 5_000;
 
 /** The frame of such a service: two listeners, two pools, auth, and the verification of tokens; `bind` adds what it does. */

@@ -111,7 +111,7 @@ describe('an import that can not go on', () => {
   });
 });
 
-test('reading waits for the services: at most two windows are held', async () => {
+test('reading waits for the services: at most two windows and what is under way are held', async () => {
   let read = 0;
   let stored = 0;
   let most = 0;
@@ -129,5 +129,5 @@ test('reading waits for the services: at most two windows are held', async () =>
   };
   await run(file(), send, { refused: () => undefined, progress: () => undefined });
   expect(stored).toBe(200);
-  expect(most).toBeLessThanOrEqual(2 * 32 + 1);
+  expect(most).toBeLessThanOrEqual(2 * 16 + 3 * 16 + 1);
 });

@@ -5,7 +5,7 @@ import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Copy, Query } from '@crs/kit/database';
 import type { Context } from '../context.ts';
-import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
+import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import {
   deleteCalls,
   findRepeated,
@@ -30,6 +30,9 @@ const MAX_TRANSACTION_MS = 30_000;
 /** Well below what auth answers at once, and what a message to it may hold. */
 const REFERENCES_AT_ONCE = 2_000;
 
+/** A record gives way to the rows that it makes line by line: a batch of records would be much to hold. */
+const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
+
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
@@ -37,17 +40,14 @@ export function importRecords({ importDb, auth }: Context) {
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
     const fresh = await importDb.transact(scope, (query) => withoutRepeats(query, scope.organization, request.lines, hashes));
     const repeated = request.lines.length - fresh.length;
-    const { lines, errors } = readBatch({ lines: fresh }, callLine, scope.organization);
-    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     // Before the lock, so that the next batch is made ready while this one is written.
-    const prepared = lines.map(({ number, record }): Prepared => {
-      return { number, record: record.deleted ? record : prepare(record, hashes.get(number)!) };
-    });
+    const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
+    if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, copy) => {
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
-      const { known, unknown } = await resolve(prepared, (question) => auth.resolveReferences(question, call));
+      const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
       const counts = await store(query, copy, scope.organization, known, time);
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
@@ -63,7 +63,7 @@ async function withoutRepeats(
   query: Query,
   organization: string,
   lines: ImportLine[],
-  hashes: Map<number, Buffer>,
+  hashes: Map<number, string>,
 ): Promise<ImportLine[]> {
   const times = new Map<string, number>();
   for (const { id } of lines) times.set(id, (times.get(id) ?? 0) + 1);
@@ -85,18 +85,21 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
 }>;
 
 /** Turns e-mails into user ids; a line that names what isn't there is refused. */
-async function resolve(lines: Prepared[], ask: Ask): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
+async function resolve(
+  lines: Prepared[],
+  hashes: Map<number, string>,
+  ask: Ask,
+): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const { users, projects, organizationExists } = await lookUp(
-    lines.flatMap(({ record }) => ('deleted' in record ? [] : record.record)),
+    lines.flatMap(({ record }) => (record.deleted ? [] : record)),
     ask,
   );
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
-  for (const { number, record: line } of lines) {
+  for (const { number, record } of lines) {
     if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
-    else if ('deleted' in line) known.push({ number, record: line });
+    else if (record.deleted) known.push({ number, record });
     else {
-      const { record } = line;
       const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
       const problem =
         record.projectId !== null && !projects.has(record.projectId)
@@ -110,7 +113,7 @@ async function resolve(lines: Prepared[], ask: Ask): Promise<{ known: Resolved[]
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        known.push({ number, record: { ...line, conductedBy, notes } });
+        known.push({ number, record: { ...record, conductedBy, notes, lineHash: hashes.get(number)! } });
       }
     }
   }
@@ -118,7 +121,7 @@ async function resolve(lines: Prepared[], ask: Ask): Promise<{ known: Resolved[]
 }
 
 /** The users by e-mail as written, and the projects, that the records name and that exist. */
-async function lookUp(records: CallRecord[], ask: Ask) {
+async function lookUp(records: PreparedCall[], ask: Ask) {
   const emails = [
     ...new Set(
       records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]),
@@ -155,14 +158,13 @@ async function store(
   lines: Resolved[],
   time: Date,
 ): Promise<{ accepted: number; unchanged: number }> {
-  const idOf = (record: Resolved['record']) => ('deleted' in record ? record.callId : record.record.callId);
-  const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => idOf(record)))]);
+  const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => record.callId))]);
   const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
   let accepted = 0;
   for (const { record } of lines) {
-    const fate = fates.get(idOf(record)) ?? { stored: undefined, now: undefined, write: undefined };
-    fates.set(idOf(record), fate);
-    if ('deleted' in record ? remove(fate) : put(fate, record, time)) accepted++;
+    const fate = fates.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
+    fates.set(record.callId, fate);
+    if (record.deleted ? remove(fate) : put(fate, record, time)) accepted++;
   }
   await apply(query, copy, organization, [...fates]);
   return { accepted, unchanged: lines.length - accepted };
@@ -178,11 +180,11 @@ function remove(fate: Fate): boolean {
 /** @returns whether that changed anything */
 function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
   const { now } = fate;
-  const createdAt = call.record.createdAt ?? now?.createdAt ?? time;
+  const createdAt = call.createdAt ?? now?.createdAt ?? time;
   const { recordHash, shownHash } = hashesOf(call, createdAt);
-  if (now?.recordHash.equals(recordHash)) return false;
-  const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
-  fate.now = { callId: call.record.callId, createdAt, updatedAt, recordHash, shownHash };
+  if (now?.recordHash === recordHash) return false;
+  const updatedAt = now?.shownHash === shownHash ? now.updatedAt : time;
+  fate.now = { callId: call.callId, createdAt, updatedAt, recordHash, shownHash };
   fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
   return true;
 }
@@ -202,7 +204,7 @@ async function apply(query: Query, copy: Copy, organization: string, fates: [str
   const written = fates.flatMap(([, fate]) => (fate.write ? { write: fate.write, replaces: fate.stored !== undefined } : []));
   if (gone.length > 0) await deleteCalls(query, organization, gone);
   if (written.length > 0) {
-    const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.record.callId);
+    const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.callId);
     await writeCalls(
       query,
       copy,

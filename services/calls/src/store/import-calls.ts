@@ -4,10 +4,15 @@ import type { Copy, Query } from '@crs/kit/database';
 import { fold } from '@crs/kit/text';
 import type { CallRecord } from '../domain/call-record.ts';
 
-/** A record with the rows that it makes, as far as they don't depend on what is stored. */
+/** What is kept of a record until it is written: its references, and the rows that it makes as far as they don't depend on what is stored. */
 export interface PreparedCall {
-  record: CallRecord;
-  lineHash: Buffer;
+  deleted: false;
+  organization: string;
+  callId: string;
+  createdAt: Date | null;
+  projectId: string | null;
+  conductedBy: string | null;
+  notes: CallRecord['notes'];
   /** Of `calls`, the columns of {@link OWN}, as COPY takes them. */
   row: string;
   /** Rows of `transcripts`. */
@@ -15,9 +20,9 @@ export interface PreparedCall {
 }
 
 /** A record whose references are ids. */
-export interface ResolvedCall extends PreparedCall {
-  conductedBy: string | null;
+export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
   notes: { userId: string; text: string }[];
+  lineHash: string;
 }
 
 /** What is stored of a call that an import touches. */
@@ -25,16 +30,16 @@ export interface StoredCall {
   callId: string;
   createdAt: Date;
   updatedAt: Date;
-  recordHash: Buffer;
-  shownHash: Buffer;
+  recordHash: string;
+  shownHash: string;
 }
 
 /** A call to be written, with the times that it gets. */
 export interface CallWrite extends ResolvedCall {
   createdAt: Date;
   updatedAt: Date;
-  recordHash: Buffer;
-  shownHash: Buffer;
+  recordHash: string;
+  shownHash: string;
 }
 
 /**
@@ -63,7 +68,8 @@ const BY_KEY = `select * from calls.calls where organization = $1 and call_id = 
 export function findStored(query: Query, organization: string, callIds: string[]): Promise<StoredCall[]> {
   return query<StoredCall>({
     name: 'find_stored_calls',
-    text: `select c.call_id as "callId", created_at as "createdAt", updated_at as "updatedAt", record_hash as "recordHash", shown_hash as "shownHash"
+    text: `select c.call_id as "callId", created_at as "createdAt", updated_at as "updatedAt",
+        encode(record_hash, 'hex') as "recordHash", encode(shown_hash, 'hex') as "shownHash"
       from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`,
     values: [organization, callIds],
   });
@@ -73,29 +79,29 @@ export function findStored(query: Query, organization: string, callIds: string[]
 export function hashesOf(
   { row, transcripts, conductedBy, notes }: ResolvedCall,
   createdAt: Date,
-): { recordHash: Buffer; shownHash: Buffer } {
-  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'), 'buffer');
+): { recordHash: string; shownHash: string } {
+  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'));
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  return { shownHash, recordHash: hash('sha256', JSON.stringify([shownHash.toString('base64'), conductedBy, byUser]), 'buffer') };
+  return { shownHash, recordHash: hash('sha256', JSON.stringify([shownHash, conductedBy, byUser])) };
 }
 
-/** Of a line as it came: where it is that of the stored call, there is nothing to read in it. */
-export function lineHashOf(line: Uint8Array): Buffer {
-  return hash('sha256', line, 'buffer');
+/** Hexadecimal, as all hashes here. Of a line as it came: where it is that of the stored call, there is nothing to read in it. */
+export function lineHashOf(line: Uint8Array): string {
+  return hash('sha256', line);
 }
 
 /** Which lines, by position, are just what their call was last imported from. */
 export async function findRepeated(
   query: Query,
   organization: string,
-  lines: { id: string; lineHash: Buffer }[],
+  lines: { id: string; lineHash: string }[],
 ): Promise<Set<number>> {
   const rows = await query<{ position: number }>({
     name: 'find_repeated_lines',
     text: `select asked.position::int - 1 as position
-      from unnest($2::text[], $3::bytea[]) with ordinality as asked (call_id, line_hash, position)
-      cross join lateral (${BY_KEY}) c where c.line_hash = asked.line_hash`,
+      from unnest($2::text[], $3::text[]) with ordinality as asked (call_id, line_hash, position)
+      cross join lateral (${BY_KEY}) c where c.line_hash = decode(asked.line_hash, 'hex')`,
     values: [organization, lines.map((line) => line.id), lines.map((line) => line.lineHash)],
   });
   return new Set(rows.map((row) => row.position));
@@ -119,8 +125,8 @@ const STAGED = {
 } as const;
 
 /** What of writing a call can be done before anything is locked: most of the work. */
-export function prepare(record: CallRecord, lineHash: Buffer): PreparedCall {
-  const { interviewee } = record;
+export function prepare(record: CallRecord): PreparedCall {
+  const { interviewee, organization, callId, createdAt, projectId, conductedBy, notes } = record;
   const values: Record<(typeof OWN)[number], Cell> = {
     call_id: record.callId,
     project_id: record.projectId,
@@ -153,10 +159,15 @@ export function prepare(record: CallRecord, lineHash: Buffer): PreparedCall {
     has_verbatim: record.transcripts.some(({ kind }) => kind === 'verbatim'),
   };
   return {
-    record,
-    lineHash,
+    deleted: false,
+    organization,
+    callId,
+    createdAt,
+    projectId,
+    conductedBy,
+    notes,
     row: formatRow(OWN.map((column) => values[column])),
-    transcripts: record.transcripts.map(({ kind, text, segments }) => formatRow([record.callId, kind, text, segments])),
+    transcripts: record.transcripts.map(({ kind, text, segments }) => formatRow([callId, kind, text, segments])),
   };
 }
 
@@ -183,7 +194,8 @@ export async function writeCalls(
 ): Promise<void> {
   const list = COLUMNS.join(', ');
   const rows = writes.map(({ row, conductedBy, createdAt, updatedAt, shownHash, recordHash, lineHash }) => {
-    return `${row}\t${formatRow([conductedBy, createdAt, updatedAt, shownHash, recordHash, lineHash])}`;
+    const hashes = [shownHash, recordHash, lineHash].map((hex) => `\\\\x${hex}`).join('\t');
+    return `${row}\t${formatRow([conductedBy, createdAt, updatedAt])}\t${hashes}`;
   });
   await stage(query, copy, 'calls', rows);
   await query(
@@ -214,7 +226,7 @@ export async function writeCalls(
       values: [organization],
     });
   }
-  const notes = writes.flatMap(({ record, notes: texts }) => texts.map(({ userId, text }) => [record.callId, userId, text]));
+  const notes = writes.flatMap(({ callId, notes: texts }) => texts.map(({ userId, text }) => [callId, userId, text]));
   if (notes.length > 0) {
     await stage(query, copy, 'notes', notes);
     await query({

@@ -45,9 +45,11 @@ export class ImportStopped extends Error {
 
 const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** More than a batch, so that a file that mixes organizations still makes full ones. Two windows are held at most. */
+/** More than a batch, so that a file that mixes organizations still makes full ones. */
 const MAX_WINDOW_LINES = 5_000;
-const MAX_WINDOW_BYTES = 2 * MAX_BATCH_BYTES;
+const MAX_WINDOW_BYTES = MAX_BATCH_BYTES;
+/** One is on its way, one made ready by its service and one written. */
+const MAX_UNDER_WAY = 3;
 
 /** A stretch of the file whose routed lines are all of one group. */
 interface Window {
@@ -61,23 +63,70 @@ interface Window {
   lines: number;
 }
 
+/** A window whose batches are being sent. */
+interface Delivery {
+  window: Window;
+  batchesLeft: number;
+  bytesLeft: number;
+}
+
 /**
- * Imports a file. A record may refer to earlier lines only, so a new group begins a new window, and a window is sent when all
- * before it is stored; within one, the lines of each organization keep their order. While a window is sent, the next is read.
+ * Imports a file. A record may refer to earlier lines only, so a new group begins a new window, and is sent when all before it is
+ * stored; within a group, the lines of each record keep their order. While a window is sent, the next is read; more is not held.
  * @throws ImportStopped when the file can't be read on or `send` gave up
  */
 export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Observer): Promise<Progress> {
   const done: Progress = { lines: 0, bytes: 0, accepted: 0, unchanged: 0, refused: 0 };
+  const lanes = new Lanes();
+  const deliveries: Delivery[] = [];
   let window: Window = { group: undefined, routed: [], refusals: [], start: 0, end: 0, lines: 0 };
+  let group: string | undefined;
   let sending = Promise.resolve();
 
   const flush = async () => {
     const full = window;
     window = { group: undefined, routed: [], refusals: [], start: full.end, end: full.end, lines: full.lines };
     await sending;
-    sending = deliver(full, send, done, observer);
+    if (full.group !== group) await lanes.empty();
+    group = full.group;
+    sending = deliver(full);
     // Its failure is met at the next await of it.
     sending.catch(() => undefined);
+  };
+
+  /** Resolves when the window's last batch is on its way. */
+  const deliver = async (full: Window) => {
+    const all = [...batches(full.routed)];
+    const delivery = { window: full, batchesLeft: all.length, bytesLeft: full.end - full.start };
+    deliveries.push(delivery);
+    finish();
+    for (const batch of all) await lanes.start(batch, () => settle(batch, delivery));
+  };
+
+  const settle = async (batch: Batch, delivery: Delivery) => {
+    const { accepted, unchanged, errors } = await send(batch);
+    done.accepted += accepted;
+    done.unchanged += unchanged;
+    for (const { line, field, reason } of errors) delivery.window.refusals.push({ line, field: field || null, reason });
+    const bytes = batch.lines.reduce((sum, { json }) => sum + json.length + 1, 0);
+    done.bytes += bytes;
+    delivery.bytesLeft -= bytes;
+    delivery.batchesLeft--;
+    finish();
+    observer.progress(done);
+  };
+
+  /** Windows count as done in the order of the file. */
+  const finish = () => {
+    while (deliveries[0]?.batchesLeft === 0) {
+      const { window: ended, bytesLeft } = deliveries.shift()!;
+      done.refused += ended.refusals.length;
+      done.lines = ended.lines;
+      // Refused and blank lines.
+      done.bytes += bytesLeft;
+      for (const refusal of ended.refusals.toSorted((a, b) => a.line - b.line)) observer.refused(refusal);
+      observer.progress(done);
+    }
   };
 
   try {
@@ -96,48 +145,48 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
     }
     await flush();
     await sending;
+    await lanes.empty();
   } catch (error) {
     // What is under way may still succeed, and then counts.
     await sending.catch(() => undefined);
+    await lanes.empty().catch(() => undefined);
     throw new ImportStopped(done.lines, error);
   }
   return done;
 }
 
-function isFull(window: Window): boolean {
-  return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
+/** Sends a few batches side by side. The first failure ends it: nothing starts any more. */
+class Lanes {
+  readonly #underWay = new Map<Batch, Promise<void>>();
+  #failure: { error: unknown } | undefined;
+
+  /** Starts a batch as soon as there is room and no batch under way holds an id of it. */
+  async start(batch: Batch, work: () => Promise<void>): Promise<void> {
+    for (let inTheWay = this.#inTheWayOf(batch); inTheWay.length > 0; inTheWay = this.#inTheWayOf(batch)) {
+      await Promise.race(inTheWay);
+    }
+    if (this.#failure) throw this.#failure.error;
+    const running = work()
+      .catch((error: unknown) => void (this.#failure ??= { error }))
+      .finally(() => this.#underWay.delete(batch));
+    this.#underWay.set(batch, running);
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async empty(): Promise<void> {
+    await Promise.all(this.#underWay.values());
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  #inTheWayOf(batch: Batch): Promise<void>[] {
+    const underWay = [...this.#underWay];
+    const all = underWay.length >= MAX_UNDER_WAY ? underWay : underWay.filter(([other]) => overlaps(other, batch));
+    return all.map(([, running]) => running);
+  }
 }
 
-/** Sends a window and adds it to what is `done`. Two batches are under way at once, unless the second holds an id of the first. */
-async function deliver(window: Window, send: Send, done: Progress, observer: Observer): Promise<void> {
-  const refusals = window.refusals;
-  const settle = async (batch: Batch) => {
-    const { accepted, unchanged, errors } = await send(batch);
-    done.accepted += accepted;
-    done.unchanged += unchanged;
-    for (const { line, field, reason } of errors) refusals.push({ line, field: field || null, reason });
-    // Leaves out refused and blank lines; the end of the window sets it right.
-    done.bytes += batch.lines.reduce((sum, { json }) => sum + json.length + 1, 0);
-    observer.progress(done);
-  };
-  let before: { batch: Batch; settled: Promise<void> } | undefined;
-  for (const batch of batches(window.routed)) {
-    if (before && overlaps(before.batch, batch)) await before.settled;
-    const settled = settle(batch);
-    // Its failure is met when it is waited for.
-    settled.catch(() => undefined);
-    await before?.settled.catch(async (error: unknown) => {
-      await settled.catch(() => undefined);
-      throw error;
-    });
-    before = { batch, settled };
-  }
-  await before?.settled;
-  done.refused += refusals.length;
-  done.lines = window.lines;
-  done.bytes = window.end;
-  for (const refusal of refusals.toSorted((a, b) => a.line - b.line)) observer.refused(refusal);
-  observer.progress(done);
+function isFull(window: Window): boolean {
+  return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
 }
 
 /** Whether the later batch may say something of a record that the earlier one says something of, so that their order counts. */

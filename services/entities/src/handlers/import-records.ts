@@ -18,7 +18,7 @@ import {
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
-    const { lines, errors } = readBatch(request, entityLine, scope.organization);
+    const { lines, errors } = await readBatch(request, entityLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     await auth.recordAudit({ action: 'entities.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {

@@ -19,7 +19,7 @@ interface Counts {
 export function importRecords({ importDb, auth }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
-    const { lines, errors } = readBatch(request, projectsLine, scope.organization);
+    const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
     await auth.recordAudit({ action: 'projects.import', target: `${lines.length} records` }, call);

@@ -33,7 +33,7 @@ type Outcome = 'accepted' | 'unchanged' | Refusal;
 export function importRecords({ db }: Context) {
   return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
     const scope = operatorScope(call);
-    const { lines, errors } = readBatch(request, authLine, scope.organization);
+    const { lines, errors } = await readBatch(request, authLine, scope.organization);
     const hashes = await hashPasswords(db, scope, lines);
     return db.transact(scope, async (query) => {
       let accepted = 0;

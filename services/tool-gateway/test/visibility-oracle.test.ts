@@ -108,8 +108,8 @@ async function compare(tools: Tools, oracle: Oracle, queries: [Parameters<Oracle
     const expected = oracle.call(id);
     const { value, error } = await tools('get_call', { call_id: id });
     expect(expected !== undefined, id).toBe(visible.has(id));
+    expect(error?.code, id).toBe(expected ? undefined : 'not_found');
     if (expected) expect([value.id, value.notes, value.expert]).toEqual([id, expected.note, expected.expert]);
-    else expect(error.code).toBe('not_found');
   }
   for (const scope of ['mine', 'all'] as const) {
     for (const archived of [false, true]) {
@@ -121,7 +121,7 @@ async function compare(tools: Tools, oracle: Oracle, queries: [Parameters<Oracle
     for (const type of [undefined, 'company']) {
       const args = { project_id: id.toUpperCase(), ...(type !== undefined && { type }) };
       if (!oracle.sees(id)) {
-        expect((await tools('list_entities', args)).error.code).toBe('not_found');
+        expect((await tools('list_entities', args)).error?.code, id).toBe('not_found');
         continue;
       }
       const rows = (await readAll(tools, 'list_entities', 'entities', args, 3)) as {

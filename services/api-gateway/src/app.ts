@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
 import { envelope, Refusal } from '@crs/kit/http/refusal';
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
-import { stateOf, traceRequests } from '@crs/kit/http/request';
+import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { routes, TABLES } from './routes/index.ts';
@@ -39,15 +39,6 @@ export function createApp(
     request.url = originForm(request.url);
     app(request, response);
   };
-}
-
-/**
- * A request target without the origin that its absolute form has. What names no path becomes `*`, at which there is nothing: Express
- * itself answers targets that it can't parse, in HTML.
- */
-function originForm(target = '*'): string {
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  return path.startsWith('/') ? path : '*';
 }
 
 /** Node would answer this itself, without our envelope, if it were told to check. */

@@ -66,7 +66,7 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
       // Answered as any other request; Node's own answer would lack our headers.
       server.on('checkExpectation', app);
       answerConnect(server, app);
-      answerParserErrors(server, { ...limits, log });
+      answerParserErrors(server, { ...limits, log, name: 'api-gateway', showLimits: true });
       return { http };
     },
     stop: () => closer.close(),

@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { chargeAddress } from '@crs/kit/http/charge';
-import { envelope, rateLimited, Refusal, toRefusal } from '@crs/kit/http/refusal';
-import { stateOf, traceRequests } from '@crs/kit/http/request';
+import { envelope, Refusal, toRefusal } from '@crs/kit/http/refusal';
+import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
 import type { Logger } from '@crs/kit/log';
 import type { Context } from './context.ts';
+import { chargeStranger } from './http/limits.ts';
 import { mcp, RpcRefusal, sendRpcError, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 
@@ -18,8 +18,7 @@ export function createApp(context: Context, options: McpOptions & { timeoutMs: n
   app.use(traceRequests('tool-gateway', options.log, () => options.timeoutMs));
   app.all('/mcp', mcp(context, options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
-    const decision = await chargeAddress(options, request);
-    if (!decision.allowed) throw rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'this address');
+    await chargeStranger(options, request);
     next();
   });
   app.use(metadata(options.origins.publicUrl));
@@ -27,7 +26,10 @@ export function createApp(context: Context, options: McpOptions & { timeoutMs: n
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
   app.use(answerRefusal(options.log));
-  return app;
+  return (request, response) => {
+    request.url = originForm(request.url);
+    app(request, response);
+  };
 }
 
 function answerRefusal(log: Logger) {

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
+import { answerConnect } from '@crs/kit/http/connect';
+import { answerParserErrors } from '@crs/kit/http/parser-errors';
 import { Closer, type Service } from '@crs/kit/lifecycle';
 import type { Logger } from '@crs/kit/log';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
@@ -29,19 +31,25 @@ export function createToolGateway(config: ToolGatewayConfig, { log }: { log: Log
       closer.defer('entities client', () => entities.close());
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
       closer.defer('rate-limit client', () => limiter.close());
+      const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
       const app = createApp(
         { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
         {
-          limiter,
-          addressLimit: config.addressLimit,
-          trustedProxies: config.trustedProxies,
+          ...limits,
           tokens: new Tokens(auth, config.publicUrl),
           origins: { publicUrl: config.publicUrl, allowed: config.allowedOrigins, loopback: config.loopback },
           timeoutMs: config.timeoutMs,
           log,
         },
       );
-      const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+      const server = createServer(
+        { requireHostHeader: false, keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 },
+        app,
+      );
+      // Answered as any other request; Node's own answers would lack our headers.
+      server.on('checkExpectation', app);
+      answerConnect(server, app);
+      answerParserErrors(server, { ...limits, log, name: 'tool-gateway', showLimits: false });
       const { host, port } = splitHostPort(config.listen);
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
       closer.defer('http listener', () => {

@@ -26,7 +26,14 @@ async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & 
   const log = createLogger('test', { destination: { write: (line) => void lines.push(line) } });
   const server = createServer(options, (_request, response) => void sleep(delayMs).then(() => response.end('ok')));
   servers.push(server);
-  answerParserErrors(server, { limiter: { check } as unknown as RateLimiter, addressLimit, trustedProxies: [], log });
+  answerParserErrors(server, {
+    limiter: { check } as unknown as RateLimiter,
+    addressLimit,
+    trustedProxies: [],
+    log,
+    name: 'test',
+    showLimits: true,
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const connect = (allowHalfOpen = false): Socket =>
     createConnection({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });

@@ -9,7 +9,13 @@ import { envelope, Refusal } from './refusal.ts';
 
 const REASONS: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
-type Options = AddressCharging & { log: Logger };
+type Options = AddressCharging & {
+  log: Logger;
+  /** The gateway's name. */
+  name: string;
+  /** Whether answers say how much of the limit is left. */
+  showLimits: boolean;
+};
 
 /** Answers what Node's parser refuses before there is a request as every other refusal is answered: charge, headers, envelope. */
 export function answerParserErrors(server: Server, options: Options): void {
@@ -48,18 +54,19 @@ async function refuse(refusal: Refusal, socket: Socket, latest: ServerResponse |
   if (socket.writable) hangUp(socket, isAnswered ? '' : text);
 }
 
-async function answerTo(refusal: Refusal, socket: Socket, { log, ...limits }: Options): Promise<string> {
-  const span = tracer('api-gateway').startSpan('unparsable request', { root: true });
+async function answerTo(refusal: Refusal, socket: Socket, { log, name, showLimits, ...limits }: Options): Promise<string> {
+  const span = tracer(name).startSpan('unparsable request', { root: true });
   const requestId = span.spanContext().traceId;
   span.end();
   log.info({ status: refusal.status, trace_id: requestId }, 'unparsable request');
+  const decision = await chargeAddress(limits, { socket, headers: {} });
   const body = envelope(refusal, requestId);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'private, no-cache',
     'X-Request-Id': requestId,
-    ...limitHeaders(await chargeAddress(limits, { socket, headers: {} })),
+    ...(showLimits && limitHeaders(decision)),
     Connection: 'close',
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

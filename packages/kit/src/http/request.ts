@@ -80,5 +80,14 @@ export function traceRequests(name: string, log: Logger, timeoutOf: (request: Re
   };
 }
 
+/**
+ * A request target without the origin that its absolute form has. What names no path becomes `*`, at which there is nothing: Express
+ * itself answers targets that it can't parse, in HTML.
+ */
+export function originForm(target = '*'): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : '*';
+}
+
 /** Others would let strangers make up time series. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);

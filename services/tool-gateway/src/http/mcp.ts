@@ -1,14 +1,15 @@
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
-import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
-import { methodNotAllowed, rateLimited, Refusal } from '@crs/kit/http/refusal';
+import type { AddressCharging } from '@crs/kit/http/charge';
+import { methodNotAllowed, Refusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import type { Logger } from '@crs/kit/log';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import { UNKNOWN_TOOL, type ToolRequest } from '../protocol/serve-tools.ts';
+import type { ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
+import { chargeStranger, chargeUser } from './limits.ts';
 import { isAllowedOrigin, isOurHost, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -30,31 +31,35 @@ export function mcp(context: Context, options: McpOptions) {
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
     const body = parse(await readBody(request, response));
-    const message = body as { method?: unknown; id?: unknown; params?: { name?: unknown } };
     const tools: ToolRequest = {
       context,
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
       requestId: stateOf(response).id,
+      admit: () => admit(body, user, options),
+      setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
     const web = toWebRequest(request, body, options.origins.publicUrl);
-    const legacy = await speaksLegacy(web, body);
-    if (message.method === 'tools/call') {
-      const tool = TOOLS.find((each) => each.name === message.params?.name);
-      // The newer SDK checks its headers first, and then says the same.
-      if (!tool && legacy) return sendRpcError(response, 200, message.id, -32602, UNKNOWN_TOOL);
-      if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
-      if (tool) tools.refused = await charge(user, options);
-    }
-    if (legacy) await serveLegacy(request, response, body, tools);
-    else await send(await serveModern(web, body, tools), response);
+    const serve = (await speaksLegacy(web, body)) ? serveLegacy : serveModern;
+    await send(await serve(web, body, tools), response);
   };
+}
+
+/** Tool name, scope and rate; for a message that calls no tool there is nothing to check. @throws Refusal 403 for a missing scope */
+async function admit(body: unknown, user: AuthenticateTokenResponse, options: McpOptions): Promise<Refusal | undefined> {
+  const { method, params } = body as { method?: unknown; params?: { name?: unknown } };
+  const tool = method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
+  if (!tool) return undefined;
+  if (!user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
+  return chargeUser(options, user);
 }
 
 /** @returns whether the request was a preflight, which is answered now. @throws Refusal 403 for a stranger's page or another name of ours */
 function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
-  const { origin, host } = request.headers;
-  if (!isOurHost(host, origins)) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+  const { origin } = request.headers;
+  const [host, ...more] = request.headersDistinct.host ?? [];
+  if (more.length > 0 || !isOurHost(host, origins))
+    throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
   if (!isAllowedOrigin(origin, origins)) throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
   if (origin !== undefined) {
     response.set({
@@ -84,19 +89,9 @@ async function authenticate(
     stateOf(response).callerToken = user.callerToken;
     return user;
   } catch (error) {
-    const decision = await chargeAddress(options, request);
-    if (!decision.allowed) throw rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'this address');
+    await chargeStranger(options, request);
     throw error;
   }
-}
-
-/** @returns what to answer instead of the tool's result, where the user's limit is used up */
-async function charge(
-  { organizationId, userId, rateLimit }: AuthenticateTokenResponse,
-  { limiter }: McpOptions,
-): Promise<Refusal | undefined> {
-  const decision = await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! });
-  return decision.allowed ? undefined : rateLimited(Math.max(1, Math.ceil(decision.resetInMs / 1000)), 'the user');
 }
 
 function checkMediaTypes(request: ExpressRequest): void {
@@ -156,6 +151,8 @@ function toWebRequest(request: ExpressRequest, body: unknown, publicUrl: string)
   const headers = new Headers();
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
+  // What it admits is known by now; the SDKs look for these very words.
+  headers.set('accept', 'application/json, text/event-stream');
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 

@@ -1,8 +1,9 @@
 import { Router } from 'express';
+import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { SCOPES } from './tokens.ts';
 
-/** RFC 9728: where clients learn who issues tokens for `/mcp`, in the form with the path and in the one without. */
+/** RFC 9728: where clients learn who issues tokens for `/mcp`, in the form with the path and in the one without. Any page may read it. */
 export function metadata(publicUrl: string): Router {
   const body = JSON.stringify({
     resource: `${publicUrl}/mcp`,
@@ -13,9 +14,17 @@ export function metadata(publicUrl: string): Router {
   });
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource']) {
-    router.get(path, (_request, response) => {
+    router.all(path, (request, response) => {
       stateOf(response).route = path;
-      response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Access-Control-Allow-Origin': '*' }).end(body);
+      response.set('Access-Control-Allow-Origin', '*');
+      if (request.method === 'OPTIONS') {
+        // Clients send their protocol version here, too, which a browser asks about first.
+        response.set({ 'Access-Control-Allow-Methods': 'GET', 'Access-Control-Allow-Headers': 'MCP-Protocol-Version' });
+        response.status(204).end();
+        return;
+      }
+      if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed(['GET', 'HEAD']);
+      response.set('Content-Type', 'application/json; charset=utf-8').end(body);
     });
   }
   return router;

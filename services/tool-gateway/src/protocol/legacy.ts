@@ -1,22 +1,35 @@
 // The only file that imports the SDK of protocol versions 2025-11-25 and older.
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { callTool, LISTED, SERVER, type ToolRequest } from './serve-tools.ts';
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type CallToolRequest,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+
+/** The SDK checks parameters twice; a fault found here, the first time, it would call an internal error. */
+const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
 
 /** Answers one POST, without a session: a server of its own for each. */
-export async function serveLegacy(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: unknown,
-  tools: ToolRequest,
-): Promise<void> {
+export async function serveLegacy(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
+  const version = request.headers.get('mcp-protocol-version');
+  // With an unknown version nothing else matters: the SDK says so.
+  const isSpoken = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+  const refused = isSpoken ? await tools.admit() : undefined;
   const server = new Server(SERVER, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params.name, params.arguments, tools) as never);
-  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
-  response.once('close', () => void server.close());
+  server.setRequestHandler(AnyCall, ({ params }) => {
+    if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
+    return callTool(params.name, params.arguments, tools, refused);
+  });
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
   await server.connect(transport);
-  await transport.handleRequest(request, response, body);
+  try {
+    return await transport.handleRequest(request, { parsedBody: body });
+  } finally {
+    await server.close();
+  }
 }

@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
 import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { callTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** Whether a request speaks an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
@@ -9,18 +9,25 @@ export function speaksLegacy(request: Request, body: unknown): Promise<boolean> 
 
 /** Answers one POST. */
 export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
+  let failure: { error: unknown } | undefined;
   const handler = createMcpHandler(
-    () => {
+    // The SDK asks for a server once it has checked the headers.
+    async () => {
+      const refused = await tools.admit().catch((error: unknown) => {
+        failure = { error };
+        throw error;
+      });
       const server = new Server(SERVER, { capabilities: { tools: {} } });
       server.setRequestHandler('tools/list', () => ({ tools: LISTED as never, ttlMs: 3_600_000, cacheScope: 'public' as const }));
       server.setRequestHandler('tools/call', ({ params }) => {
-        if (!LISTED.some(({ name }) => name === params.name))
-          throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
-        return callTool(params.name, params.arguments, tools);
+        if (!isTool(params.name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
+        return callTool(params.name, params.arguments, tools, refused);
       });
       return server;
     },
     { legacy: 'reject' },
   );
-  return handler.fetch(request, { parsedBody: body });
+  const answer = await handler.fetch(request, { parsedBody: body });
+  if (failure) throw failure.error;
+  return answer;
 }

@@ -1,6 +1,6 @@
 import { parseObject } from '@crs/kit/import-record';
 import { invalid } from '@crs/kit/errors';
-import { toRefusal } from '@crs/kit/http/refusal';
+import { toRefusal, type Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
@@ -11,6 +11,10 @@ export const SERVER = { name: 'call-research', title: 'Call Research', version: 
 
 /** `tools/list`, the same for everybody. */
 export const LISTED = TOOLS.map(describeTool);
+
+export function isTool(name: string): boolean {
+  return TOOLS.some((tool) => tool.name === name);
+}
 
 export const UNKNOWN_TOOL = 'Unknown tool. tools/list names those that exist.';
 
@@ -27,8 +31,12 @@ export interface ToolRequest {
   context: Context;
   call: ToolCall;
   requestId: string;
-  /** Set where the call may not be made now: the limit is used up. */
-  refused?: unknown;
+  /**
+   * Tool name, scope and rate: asked by an adapter once it is content with the protocol's headers.
+   * @returns what to answer instead of running the tool
+   */
+  admit: () => Promise<Refusal | undefined>;
+  setRetryAfter: (seconds: string) => void;
   log: Logger;
 }
 
@@ -36,11 +44,12 @@ export interface ToolRequest {
 export async function callTool(
   name: string,
   given: unknown,
-  { context, call, requestId, refused, log }: ToolRequest,
+  { context, call, requestId, setRetryAfter, log }: ToolRequest,
+  refused: Refusal | undefined,
 ): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;
   try {
-    if (refused !== undefined) throw refused;
+    if (refused) throw refused;
     const parsed = parseObject(tool.input, withoutNulls(given));
     if (!('record' in parsed)) throw invalid(parsed.field === '' ? 'arguments' : parsed.field, parsed.reason);
     const value = (await tool.run(context, parsed.record, call)) as Record<string, unknown>;
@@ -49,7 +58,9 @@ export async function callTool(
     const refusal = toRefusal(error);
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
-    const message = retryAfter === undefined ? refusal.message : `${refusal.message} (Retry after ${retryAfter} s.)`;
+    if (retryAfter !== undefined) setRetryAfter(retryAfter);
+    const isAway = retryAfter !== undefined && refusal.status >= 500;
+    const message = isAway ? `${refusal.message} (Retry after ${retryAfter} s.)` : refusal.message;
     const body = { error: { code: refusal.code, message, request_id: requestId } };
     return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
   }

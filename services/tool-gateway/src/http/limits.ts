@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http';
+import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
+import { Refusal } from '@crs/kit/http/refusal';
+import type { Decision } from '@crs/kit/rate-limit/limiter';
+import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
+
+/** Charges a request without a usable token. @throws Refusal 429 */
+export async function chargeStranger(options: AddressCharging, request: IncomingMessage): Promise<void> {
+  const refusal = refusalOf(await chargeAddress(options, request), 'this address');
+  if (refusal) throw refusal;
+}
+
+/** Charges the call of a tool. @returns what to say instead of the tool's answer, where the limit is used up */
+export async function chargeUser(
+  { limiter }: AddressCharging,
+  { organizationId, userId, rateLimit }: AuthenticateTokenResponse,
+): Promise<Refusal | undefined> {
+  return refusalOf(await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! }), 'the user');
+}
+
+function refusalOf({ allowed, resetInMs }: Decision, whose: string): Refusal | undefined {
+  if (allowed) return undefined;
+  const seconds = Math.max(1, Math.ceil(resetInMs / 1000));
+  const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
+  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(seconds) });
+}

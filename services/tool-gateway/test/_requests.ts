@@ -1,0 +1,112 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
+import { createLogger } from '@crs/kit/log';
+import type { World } from '@crs/testing/world';
+import type { ToolGatewayConfig } from '../src/config.ts';
+import { createToolGateway } from '../src/service.ts';
+
+export const LEGACY = '2025-11-25';
+export const MODERN = '2026-07-28';
+const META = 'io.modelcontextprotocol';
+
+export interface Ask {
+  method?: string;
+  path?: string;
+  /** Undefined: left out. */
+  headers?: Record<string, string | undefined>;
+  body?: unknown;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
+  json: any;
+}
+
+/** A request exactly as given, which `fetch` would not send. Its answer must keep what every answer promises. */
+export async function ask(address: string, { method = 'POST', path = '/mcp', headers = {}, body }: Ask): Promise<Answer> {
+  const [host, port] = address.split(':');
+  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  const answer = await new Promise<Omit<Answer, 'json'>>((resolve, reject) => {
+    const sent = request({ host, port, method, path, headers: given, agent: false }, (response) => {
+      // What is still on its way when the answer is there may be lost.
+      sent.on('error', () => {});
+      text(response).then((read) => resolve({ status: response.statusCode!, headers: response.headers, text: read }), reject);
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
+  expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+  const json = answer.text === '' ? undefined : JSON.parse(answer.text);
+  if (json?.error?.request_id !== undefined) expect(json.error.request_id).toBe(answer.headers['x-request-id']);
+  return { ...answer, json };
+}
+
+export const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
+export const toolCall = (name: string, args: unknown = {}) => message('tools/call', { name, arguments: args });
+
+/** A message as clients of that protocol version send it, with their headers. */
+export function spoken(version: string, content: ReturnType<typeof message>, authorization?: string) {
+  const headers: Record<string, string | undefined> = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': version,
+    authorization,
+  };
+  if (version === LEGACY) return { headers, body: content };
+  const { name } = content.params as { name?: string };
+  const _meta = {
+    [`${META}/protocolVersion`]: version,
+    [`${META}/clientCapabilities`]: {},
+    [`${META}/clientInfo`]: { name: 'test', version: '1' },
+  };
+  return {
+    headers: { ...headers, 'mcp-method': content.method, 'mcp-name': name },
+    body: { ...content, params: { ...content.params, _meta } },
+  };
+}
+
+/** What a tool said instead of an answer. */
+export function errorOf({ json }: Answer): { code: string; message: string; request_id: string } {
+  expect(json.result).toMatchObject({ isError: true });
+  expect(json.result.structuredContent).toBeUndefined();
+  return JSON.parse(json.result.content[0].text).error;
+}
+
+/** Issues access tokens, as the header's value. */
+export async function bearer(world: World, organization: string, email: string, scopes: string[] = []): Promise<string> {
+  const request = { email, scopes, expiresInSeconds: 0 };
+  const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator(organization));
+  return `Bearer ${accessToken}`;
+}
+
+/** One more tool gateway of a world, with settings of its own. */
+export async function startGateway(world: World, settings: Partial<ToolGatewayConfig>) {
+  const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
+  const service = createToolGateway(
+    {
+      listen: '127.0.0.1:0',
+      publicUrl: 'http://tools.example',
+      authAddress: auth,
+      callsAddress: calls,
+      projectsAddress: projects,
+      entitiesAddress: entities,
+      rateLimitAddress: rateLimit,
+      replicas: 1,
+      trustedProxies: [],
+      addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      timeoutMs: 5_000,
+      secret: 'another-secret-that-is-long-enough-0123456789',
+      allowedOrigins: [],
+      loopback: true,
+      ...settings,
+    },
+    { log: createLogger('tool-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } }) },
+  );
+  const { http: address } = await service.start();
+  return { address, stop: () => service.stop() };
+}

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseNetworks } from '@crs/kit/http/address';
+import { startWorld, type World } from '@crs/testing/world';
+import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
+
+const ANN = 'ann@example.com';
+const BOB = 'bob@example.com';
+/** What an address may ask without a token, and a user of acme may call. */
+const LIMIT = 3;
+
+let world: World;
+let made = 0;
+/** Each test has a gateway, and an address that asks nothing elsewhere. */
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+let address: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const organization of ['acme', 'globex']) {
+    const toolRateLimit = { requests: organization === 'acme' ? LIMIT : 100, period_seconds: 60 };
+    await world.load([
+      { type: 'organization', id: organization, name: organization, tool_rate_limit: toolRateLimit },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+      { type: 'user', organization, email: BOB, name: 'Bob' },
+    ]);
+  }
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  address = `192.0.2.${++made}`;
+  const trustedProxies = parseNetworks('127.0.0.1')!;
+  gateway = await startGateway(world, { addressLimit: { requests: LIMIT, periodSeconds: 60 }, trustedProxies });
+});
+afterEach(() => gateway?.stop());
+
+const send = (request: Ask, from = address) =>
+  ask(gateway.address, { ...request, headers: { ...request.headers, 'x-forwarded-for': from } });
+const listed = (authorization?: string) => spoken(LEGACY, toolCall('list_calls'), authorization);
+const statuses = async (times: number, request: Ask) => {
+  const all: number[] = [];
+  for (let n = 0; n < times; n++) all.push((await send(request)).status);
+  return all;
+};
+
+describe('without a usable token', () => {
+  it.each<[string, Ask, number]>([
+    ['no token', listed(), 401],
+    ['a bad one', listed('Bearer bad'), 401],
+    ['a bad one on GET', { ...listed('Bearer bad'), method: 'GET' }, 401],
+    ['metadata', { method: 'GET', path: '/.well-known/oauth-protected-resource' }, 200],
+    ['a path at which there is nothing', { method: 'GET', path: '/nothing' }, 404],
+  ])('%s charges the address, which over its limit is 429', async (_, request, status) => {
+    expect(await statuses(LIMIT, request)).toEqual(Array.from({ length: LIMIT }, () => status));
+    const { status: over, headers, json } = await send(request);
+    expect([over, json.error.code]).toEqual([429, 'rate_limited']);
+    expect(Number(headers['retry-after'])).toBeGreaterThan(50);
+    expect(json.error.message).toContain(`${headers['retry-after']} s`);
+    expect(headers['www-authenticate']).toBeUndefined();
+    expect((await send(request, `198.51.100.${made}`)).status).toBe(status);
+  });
+
+  it('a good token is served from an address that is used up', async () => {
+    await statuses(LIMIT + 1, listed());
+    expect(await statuses(1, listed())).toEqual([429]);
+    expect(await statuses(LIMIT + 1, listed(await bearer(world, 'globex', ANN)))).toEqual(
+      Array.from({ length: LIMIT + 1 }, () => 200),
+    );
+  });
+
+  it('a page hears why, and a preflight costs nothing', async () => {
+    const origin = 'http://localhost:6274';
+    const headers = { origin, 'access-control-request-method': 'POST' };
+    expect(await statuses(LIMIT + 1, { method: 'OPTIONS', headers })).toEqual(Array.from({ length: LIMIT + 1 }, () => 204));
+    await statuses(LIMIT, listed());
+    const answer = await send({ ...listed(), headers: { ...listed().headers, origin } });
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([429, origin]);
+  });
+});
+
+describe('with a usable token', () => {
+  it('only calls of tools are charged, to the user, whatever comes of them', async () => {
+    const full = await bearer(world, 'acme', ANN);
+    const narrow = await bearer(world, 'acme', ANN, ['projects:read']);
+    const free: Ask[] = [
+      spoken(LEGACY, message('tools/list'), full),
+      spoken(MODERN, message('tools/list'), full),
+      spoken(LEGACY, message('ping'), full),
+      spoken(LEGACY, toolCall('nope'), full),
+      spoken(MODERN, toolCall('nope'), full),
+      listed(narrow),
+      spoken(MODERN, toolCall('list_calls'), narrow),
+      { ...listed(full), method: 'GET' },
+      { ...listed(full), body: '{' },
+      { ...listed(full), headers: { ...listed(full).headers, 'mcp-protocol-version': '1999-01-01' } },
+      { ...spoken(MODERN, toolCall('list_calls'), full), headers: { ...listed(full).headers, 'mcp-protocol-version': MODERN } },
+    ];
+    for (const request of free) await send(request);
+
+    const bad = spoken(LEGACY, toolCall('list_calls', { limit: 0 }), full);
+    expect(errorOf(await send(bad)).code).toBe('bad_request');
+    expect((await send(spoken(MODERN, toolCall('list_calls'), full))).json.result.isError).toBeUndefined();
+    // One limit for all tokens of a user.
+    expect((await send(spoken(LEGACY, toolCall('list_projects'), narrow))).json.result.isError).toBeUndefined();
+    for (const request of [listed(full), spoken(MODERN, toolCall('list_projects'), narrow)]) {
+      const answer = await send(request);
+      const { code, message: words } = errorOf(answer);
+      expect([answer.status, code]).toEqual([200, 'rate_limited']);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(50);
+      expect(words).toBe(`The rate limit of the user is used up. Try again in ${answer.headers['retry-after']} s.`);
+    }
+    // What isn't charged isn't refused either; others have limits of their own, the same e-mail elsewhere too.
+    expect((await send(free[0]!)).status).toBe(200);
+    for (const [organization, email] of [
+      ['acme', BOB],
+      ['globex', ANN],
+    ] as const) {
+      expect((await send(listed(await bearer(world, organization, email)))).json.result.isError).toBeUndefined();
+    }
+    // None of it was charged to the address.
+    expect(await statuses(LIMIT, listed())).toEqual(Array.from({ length: LIMIT }, () => 401));
+  });
+});
+
+describe('where a service is away', () => {
+  it('a tool says so and when to try again', async () => {
+    const alone = await startGateway(world, { callsAddress: '127.0.0.1:1', timeoutMs: 1_000 });
+    try {
+      const authorization = await bearer(world, 'globex', BOB);
+      for (const version of [LEGACY, MODERN]) {
+        const answer = await ask(alone.address, spoken(version, toolCall('list_calls'), authorization));
+        expect([answer.status, answer.headers['retry-after'], errorOf(answer)]).toEqual([
+          200,
+          '1',
+          {
+            code: 'internal_error',
+            message: 'The service is not available right now. Try again shortly. (Retry after 1 s.)',
+            request_id: answer.headers['x-request-id'],
+          },
+        ]);
+      }
+    } finally {
+      await alone.stop();
+    }
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorld, type World } from '@crs/testing/world';
+import { ask, bearer, errorOf, LEGACY, MODERN, spoken, toolCall, type Answer } from './_requests.ts';
+
+const ANN = 'ann@acme.example';
+
+let world: World;
+/** Of a user whose limit is used up, and of one with plenty, with every scope and with one that is not asked for. */
+const tokens: Record<string, string> = {};
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const [organization, requests] of Object.entries({ plenty: 100_000, exhausted: 1 })) {
+    await world.load([
+      { type: 'organization', id: organization, name: organization, tool_rate_limit: { requests, period_seconds: 86_400 } },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+    ]);
+    tokens[organization] = await bearer(world, organization, ANN);
+    tokens[`${organization} narrow`] = await bearer(world, organization, ANN, ['projects:read']);
+  }
+  await ask(world.stack.addresses.tools, spoken(LEGACY, toolCall('list_calls'), tokens['exhausted']));
+});
+afterAll(() => world?.close());
+
+/** A request in the making: what is wrong with it can be told for all of it at once. */
+interface Draft {
+  organization: string;
+  narrow: boolean;
+  name: string;
+  args: object;
+  method: string;
+  headers: Record<string, string | undefined>;
+  /** From the message to what is sent. */
+  wrap: ((body: string) => string)[];
+}
+
+interface Fault {
+  what: string;
+  make: (draft: Draft, version: string) => void;
+  shows: (answer: Answer) => unknown;
+}
+
+const status = ({ status: code }: Answer) => code;
+const rpc = ({ status: code, json }: Answer) => [code, json.error?.code];
+
+/** In the order of decisions, section 3. */
+const FAULTS: (Fault & { expected: unknown })[] = [
+  {
+    what: 'a strange origin',
+    make: ({ headers }) => (headers['origin'] = 'https://evil.example'),
+    shows: (answer) => [answer.status, answer.headers['www-authenticate']],
+    expected: [403, undefined],
+  },
+  { what: 'a bad token', make: ({ headers }) => (headers['authorization'] = 'Bearer bad'), shows: status, expected: 401 },
+  { what: 'another method', make: (draft) => (draft.method = 'PUT'), shows: status, expected: 405 },
+  { what: 'another content', make: ({ headers }) => (headers['content-type'] = 'text/plain'), shows: status, expected: 415 },
+  { what: 'another answer wanted', make: ({ headers }) => (headers['accept'] = 'text/html'), shows: status, expected: 406 },
+  { what: '2 MB', make: ({ wrap }) => wrap.push((body) => body + ' '.repeat(2_000_000)), shows: status, expected: 413 },
+  { what: 'no JSON', make: ({ wrap }) => wrap.push((body) => body.slice(0, -1)), shows: rpc, expected: [400, -32700] },
+  { what: 'a batch', make: ({ wrap }) => wrap.push((body) => `[${body}]`), shows: rpc, expected: [400, -32600] },
+  {
+    what: 'headers that contradict',
+    make: ({ headers }, version) => {
+      if (version === LEGACY) headers['mcp-protocol-version'] = '1999-01-01';
+      else headers['mcp-method'] = 'tools/list';
+    },
+    shows: (answer) => [answer.status, [-32000, -32020].includes(answer.json.error?.code)],
+    expected: [400, true],
+  },
+  { what: 'an unknown tool', make: (draft) => (draft.name = 'nope'), shows: rpc, expected: [200, -32602] },
+  {
+    what: 'a missing scope',
+    make: (draft) => (draft.narrow = true),
+    shows: ({ status: code, headers }) => [code, headers['www-authenticate']],
+    expected: [403, expect.stringContaining('insufficient_scope')],
+  },
+  {
+    what: 'a limit used up',
+    make: (draft) => (draft.organization = 'exhausted'),
+    shows: (answer) => errorOf(answer).code,
+    expected: 'rate_limited',
+  },
+  {
+    what: 'bad arguments',
+    make: (draft) => (draft.args = { limit: 0 }),
+    shows: (answer) => errorOf(answer).message,
+    expected: 'limit: must be at least 1',
+  },
+];
+
+async function send(version: string, faults: Fault[]): Promise<Answer> {
+  const draft: Draft = {
+    organization: 'plenty',
+    narrow: false,
+    name: 'list_calls',
+    args: {},
+    method: 'POST',
+    headers: {},
+    wrap: [],
+  };
+  // The later ones first: they are further inside.
+  for (const { make } of faults.toReversed()) make(draft, version);
+  const token = tokens[draft.organization + (draft.narrow ? ' narrow' : '')];
+  const { headers, body } = spoken(version, toolCall(draft.name, draft.args), token);
+  const bytes = draft.wrap.reduce((inner, wrap) => wrap(inner), JSON.stringify(body));
+  return ask(world.stack.addresses.tools, { method: draft.method, headers: { ...headers, ...draft.headers }, body: bytes });
+}
+
+describe.each([LEGACY, MODERN])('a client of %s', (version) => {
+  it('is served where nothing is wrong', async () => {
+    expect((await send(version, [])).json.result.structuredContent).toEqual({ calls: [], next_cursor: null });
+  });
+
+  it.each(FAULTS.map((fault, n) => ({ ...fault, n })))('hears of $what, before all that comes later', async (fault) => {
+    const after = FAULTS.slice(fault.n + 1);
+    for (const later of [[], ...after.map((one) => [one]), after]) {
+      const answer = await send(version, [fault, ...later]);
+      expect(fault.shows(answer), `with ${later.map(({ what }) => what).join(', ') || 'nothing else'}`).toEqual(fault.expected);
+    }
+  });
+});

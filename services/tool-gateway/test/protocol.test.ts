@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendRaw, startWorld, type World } from '@crs/testing/world';
+import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
+
+let world: World;
+let token: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.load([
+    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 100_000, period_seconds: 60 } },
+    { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
+  ]);
+  token = await bearer(world, 'acme', 'ann@acme.example');
+});
+afterAll(() => world?.close());
+
+const ask = (request: Ask) => send(world.stack.addresses.tools, request);
+const rpc = async (request: Ask) => {
+  const { status, json } = await ask(request);
+  return [status, json.id, json.error?.code];
+};
+/** A good request, with some headers changed. */
+const listed = (headers: Record<string, string | undefined> = {}, version = LEGACY) => {
+  const good = spoken(version, toolCall('list_calls'), token);
+  return { ...good, headers: { ...good.headers, ...headers } };
+};
+const EMPTY = { calls: [], next_cursor: null };
+
+describe('what is no request', () => {
+  it.each([
+    ['nothing', '', -32700],
+    ['half a message', '{"jsonrpc":"2.0"', -32700],
+    ['a batch', [toolCall('list_calls')], -32600],
+    ['an empty batch', [], -32600],
+    ['a word', '"tools/list"', -32600],
+    ['null', 'null', -32600],
+    ['no message', {}, -32600],
+    ['an id that is none', { ...toolCall('list_calls'), id: null }, -32600],
+  ])('%s: 400', async (_, body, code) => {
+    expect(await rpc({ ...listed(), body })).toEqual([400, null, code]);
+  });
+
+  it('another JSON-RPC: 400', async () => {
+    expect(await rpc({ ...listed(), body: { ...toolCall('list_calls'), jsonrpc: '1.0' } })).toEqual([400, 7, -32600]);
+  });
+
+  it('bytes that are not UTF-8: 400', async () => {
+    const head = Object.entries(listed().headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const start = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${head.join('')}Content-Length: 3\r\n\r\n"`;
+    const answer = await sendRaw(world.stack.addresses.tools, Buffer.concat([Buffer.from(start), Buffer.from([0xff, 0x22])]));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('-32700');
+  });
+
+  it('2 MB: 413, announced or in chunks, in either generation', async () => {
+    for (const version of [LEGACY, MODERN]) {
+      for (const chunks of [undefined, 'chunked']) {
+        const request = { ...listed({ 'transfer-encoding': chunks }, version), body: ' '.repeat(2_000_000) };
+        expect((await ask(request)).status).toBe(413);
+      }
+    }
+  });
+
+  it('a compressed body: 415', async () => {
+    expect((await ask(listed({ 'content-encoding': 'gzip' }))).status).toBe(415);
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])('%s: 405', async (method) => {
+    const { status, headers } = await ask({ ...listed(), method });
+    expect([status, headers.allow]).toEqual([405, 'POST']);
+  });
+
+  it.each(['/', '/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('%s: there is nothing, 404', async (path) => {
+    const { status, json } = await ask({ ...listed(), path });
+    expect([status, json.error.code]).toEqual([404, 'not_found']);
+  });
+
+  it.each([
+    ['no HTTP', 'nonsense\r\n\r\n', 400, 'bad_request'],
+    ['headers of 17 KB', `POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'bad_request'],
+    ['a star', 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 404, 'not_found'],
+    ['CONNECT', 'CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n', 404, 'not_found'],
+    ['two hosts', 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nHost: x\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
+    ['no host', 'POST /mcp HTTP/1.1\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
+    [
+      'an expectation that is none',
+      'POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: x\r\n\r\n',
+      401,
+      'unauthorized',
+    ],
+  ])('%s is refused in the envelope', async (_, bytes, status, code) => {
+    const answer = await sendRaw(world.stack.addresses.tools, bytes);
+    expect(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])).toBe(status);
+    const [, id] = /^X-Request-Id: ([0-9a-f]{32})\r$/m.exec(answer)!;
+    expect(JSON.parse(answer.slice(answer.indexOf('{'))).error).toMatchObject({ code, request_id: id });
+    expect(answer).not.toMatch(/x-ratelimit/i);
+  });
+});
+
+describe('media types', () => {
+  it.each([
+    [undefined, 415],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application/jsonl', 415],
+    ['text/plain; application/json', 415],
+    ['APPLICATION/JSON ; charset=utf-8', 200],
+  ])('a body of %s: %i', async (type, status) => {
+    for (const version of [LEGACY, MODERN]) expect((await ask(listed({ 'content-type': type }, version))).status).toBe(status);
+  });
+
+  it.each([
+    ['application/json', 406],
+    ['text/event-stream', 406],
+    ['text/html', 406],
+    ['application/json;q=0, */*', 406],
+    ['*/*', 200],
+    ['application/*, text/*;q=0.1', 200],
+    ['TEXT/event-stream;q=0.9, Application/json', 200],
+  ])('an answer of %s: %i', async (accept, status) => {
+    for (const version of [LEGACY, MODERN]) expect((await ask(listed({ accept }, version))).status).toBe(status);
+  });
+});
+
+describe('protocol versions up to 2025-11-25', () => {
+  it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', undefined])('%s is served', async (version) => {
+    const { status, headers, json } = await ask(listed({ 'mcp-protocol-version': version }));
+    expect([status, json.result.structuredContent]).toEqual([200, EMPTY]);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    expect(headers['mcp-session-id']).toBeUndefined();
+  });
+
+  it('an unknown one is 400', async () => {
+    expect(await rpc(listed({ 'mcp-protocol-version': '1999-01-01' }))).toEqual([400, null, -32000]);
+  });
+
+  it.each([
+    ['2025-06-18', '2025-06-18'],
+    ['1999-01-01', '2025-11-25'],
+  ])('initialize with %s answers %s, who this is and what it can', async (asked, answered) => {
+    const params = { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const { json } = await ask({ ...listed({ 'mcp-protocol-version': undefined }), body: message('initialize', params) });
+    expect(json.result).toMatchObject({
+      protocolVersion: answered,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'call-research', version: '0.5.0' },
+    });
+    expect(json.result.capabilities.tools.listChanged).toBeUndefined();
+  });
+
+  it('a notification is taken without an answer', async () => {
+    const { status, text } = await ask({ ...listed(), body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+    expect([status, text]).toEqual([202, '']);
+  });
+
+  it('an unknown method is an error of JSON-RPC', async () => {
+    expect(await rpc({ ...listed(), body: message('nope') })).toEqual([200, 7, -32601]);
+  });
+
+  it.each(['nope', '', 'LIST_CALLS', 'constructor', undefined, 7])(
+    'the unknown tool %s is an error of JSON-RPC',
+    async (name) => {
+      expect(await rpc({ ...listed(), body: message('tools/call', { name, arguments: {} }) })).toEqual([200, 7, -32602]);
+    },
+  );
+
+  it.each([undefined, {}, { name: 'list_calls', arguments: [] }])('parameters %j of a call are one, too', async (params) => {
+    expect(await rpc({ ...listed(), body: { ...message('tools/call'), params } })).toEqual([200, 7, -32602]);
+  });
+});
+
+describe('protocol version 2026-07-28', () => {
+  it('is served', async () => {
+    const { status, headers, json } = await ask(listed({}, MODERN));
+    expect([status, json.result]).toEqual([200, expect.objectContaining({ resultType: 'complete', structuredContent: EMPTY })]);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+  });
+
+  it('says who this is and what it can', async () => {
+    const { json } = await ask(spoken(MODERN, message('server/discover'), token));
+    expect(json.result.supportedVersions).toEqual([MODERN]);
+    expect(JSON.stringify(json.result)).toContain('"version":"0.5.0"');
+    expect(json.result.capabilities.tools.listChanged).toBeUndefined();
+  });
+
+  it('lists tools for everybody to remember', async () => {
+    const { json } = await ask(spoken(MODERN, message('tools/list'), token));
+    expect(json.result).toMatchObject({ resultType: 'complete', cacheScope: 'public', ttlMs: expect.any(Number) });
+    expect(json.result.tools).toHaveLength(4);
+  });
+
+  it.each(['2027-01-01', '1999-01-01'])('%s is unknown: 400, with what is known', async (version) => {
+    const { status, json } = await ask(spoken(version, toolCall('list_calls'), token));
+    expect([status, json.id, json.error.code, json.error.data.supported]).toEqual([400, 7, -32022, [MODERN]]);
+  });
+
+  it.each([
+    ['mcp-protocol-version', undefined],
+    ['mcp-protocol-version', LEGACY],
+    ['mcp-method', undefined],
+    ['mcp-method', 'tools/list'],
+    ['mcp-name', undefined],
+    ['mcp-name', 'get_call'],
+  ])('%s: %s, unlike the body, is 400', async (name, value) => {
+    expect(await rpc(listed({ [name]: value }, MODERN))).toEqual([400, 7, -32020]);
+  });
+
+  it('an unknown method is 404, and an unknown tool is not', async () => {
+    expect(await rpc(spoken(MODERN, message('nope'), token))).toEqual([404, 7, -32601]);
+    expect(await rpc(spoken(MODERN, toolCall('nope'), token))).toEqual([200, 7, -32602]);
+  });
+});

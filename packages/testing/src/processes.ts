@@ -9,7 +9,7 @@ import { derivePassword, roleOf } from '@crs/kit/migrate';
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 
 /** The services that run as processes, in the order of their start. Any other order works, too. */
-export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway'] as const;
+export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway', 'tool-gateway'] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 export interface ProcessesConfig {
@@ -29,6 +29,8 @@ export interface ProcessesConfig {
 export interface Processes {
   /** Origin of the REST API. */
   api: string;
+  /** `host:port` of the tools. */
+  tools: string;
   /** Admin listeners, as `crs` wants them. */
   admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
   /** Process ids of what runs. */
@@ -42,7 +44,7 @@ export interface Processes {
 }
 
 export async function startProcesses(config: ProcessesConfig): Promise<Processes> {
-  const ports = await freePorts(10);
+  const ports = await freePorts(11);
   const at = (index: number) => `127.0.0.1:${ports[index]}`;
   const databaseOf = (service: string) => {
     const url = new URL(config.databaseUrl);
@@ -64,6 +66,17 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       CRS_AUTH_ADDRESS: at(1),
       CRS_CALLS_ADDRESS: at(3),
       CRS_PROJECTS_ADDRESS: at(5),
+      CRS_RATE_LIMIT_ADDRESS: at(0),
+    },
+    // Auth keeps its default, the issuer of tokens, so that two systems on one database take each other's.
+    'tool-gateway': {
+      CRS_LISTEN: at(10),
+      CRS_TOOLS_URL: `http://${at(10)}`,
+      CRS_SECRET: config.secret,
+      CRS_AUTH_ADDRESS: at(1),
+      CRS_CALLS_ADDRESS: at(3),
+      CRS_PROJECTS_ADDRESS: at(5),
+      CRS_ENTITIES_ADDRESS: at(7),
       CRS_RATE_LIMIT_ADDRESS: at(0),
     },
   };
@@ -114,6 +127,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   }
   return {
     api: `http://${at(9)}`,
+    tools: at(10),
     admin: { auth: at(2), calls: at(4), projects: at(6), entities: at(8) },
     pids,
     start,

@@ -39,6 +39,9 @@ export function toRefusal(thrown: unknown): Refusal {
   switch (error.kind) {
     case 'invalid_argument':
       return new Refusal(400, 'bad_request', error.message, {}, error);
+    case 'unauthenticated':
+      // A caller token that a service refuses is our trouble, but its user may have gone since it was made.
+      return error.reason === 'USER_GONE' ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
     case 'failed_precondition':

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { text as storableText } from '@crs/kit/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
+import { UNUSABLE } from './cursor.ts';
 
 /** Arguments of tools, each with what a model reads of it. Absent and null mean the same. */
 
@@ -35,4 +36,8 @@ export function limit(max: number, standard: number) {
   return z.int().min(1).max(max).default(standard).describe('Rows a page.');
 }
 
-export const cursor = z.string().max(4_096).optional().describe('next_cursor of the page before, with the same other arguments.');
+export const cursor = z
+  .string()
+  .max(4_096, UNUSABLE)
+  .optional()
+  .describe('next_cursor of the page before, with the same other arguments.');

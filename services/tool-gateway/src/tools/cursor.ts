@@ -24,7 +24,10 @@ export function sealCursor(seal: Seal, tool: string, call: ToolCall, meaning: un
 export function openCursor(seal: Seal, tool: string, call: ToolCall, meaning: unknown, cursor: string, now = Date.now()): Place {
   let fields: [number, string, number];
   try {
-    fields = JSON.parse(seal.open(Buffer.from(cursor, 'base64url'), bindingOf(tool, call, meaning)).toString());
+    const sealed = Buffer.from(cursor, 'base64url');
+    // Decoding overlooks strange characters and spare bits: a cursor is what was given, to the letter.
+    if (sealed.toString('base64url') !== cursor) throw unusable();
+    fields = JSON.parse(seal.open(sealed, bindingOf(tool, call, meaning)).toString());
   } catch {
     throw unusable();
   }
@@ -33,8 +36,10 @@ export function openCursor(seal: Seal, tool: string, call: ToolCall, meaning: un
   return { at: new Date(at), id };
 }
 
+export const UNUSABLE = "can't be used here: it is for other arguments, another user, or too old. Start again without it.";
+
 function unusable() {
-  return invalid('cursor', "can't be used here: it is for other arguments, another user, or too old. Start again without it.");
+  return invalid('cursor', UNUSABLE);
 }
 
 function bindingOf(tool: string, { organization, userId }: ToolCall, meaning: unknown): string {

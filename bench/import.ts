@@ -96,7 +96,8 @@ async function importFile(
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
     address,
   ]);
-  const child = spawn(process.execPath, [CRS, 'import', file, '--json'], {
+  // As `npm run crs` starts it.
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', CRS, 'import', file, '--json'], {
     env: { PATH: process.env['PATH'], ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -11,7 +11,7 @@ const SECRET = 'a-secret-for-benchmarks-that-is-long-enough-01234';
 export const OPERATOR_CREDENTIAL = 'cro_the-operator-of-the-benchmark';
 
 /** The system as it runs in production: one process a service, PostgreSQL, Redis. */
-export interface System extends Pick<Processes, 'api' | 'admin'> {
+export interface System extends Pick<Processes, 'api' | 'tools' | 'admin'> {
   databaseUrl: string;
   /** Process ids by what they are, for CPU accounts. */
   pids: Map<string, number>;
@@ -36,6 +36,7 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
   return {
     databaseUrl: postgres.url,
     api: processes.api,
+    tools: processes.tools,
     admin: processes.admin,
     pids: new Map([['postgres', postgres.pid], ...(redis ? ([['redis', redis.pid]] as const) : []), ...processes.pids]),
     stop: async () => {

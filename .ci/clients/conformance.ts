@@ -1,0 +1,113 @@
+/**
+ * The official conformance suite, as far as it applies to a server that has four tools and nothing else. Scenarios that need the
+ * suite's own `test_*` tools, prompts or resources are left out, and so are those that pass here with nothing tested
+ * (`tools-call-*`, `server-sse-*`, `server-session-lifecycle`).
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runBin } from './clients.ts';
+
+const { MCP_URL: url, MCP_TOKEN: token } = process.env;
+assert(url && token, 'usage: MCP_URL=URL MCP_TOKEN=TOKEN conformance.ts');
+
+/** By protocol version: scenarios that must pass as a whole. */
+const WHOLE = {
+  '2025-11-25': ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'],
+  '2026-07-28': ['tools-list', 'dns-rebinding-protection', 'http-header-validation', 'input-required-result-unsupported-methods'],
+};
+
+/** Scenarios of 2026-07-28 that can't pass as a whole, and their checks that must: the others need what this server hasn't. */
+const NAMED = {
+  caching: ['sep-2549-tools-list-caching-hints', 'sep-2549-ttl-non-negative', 'sep-2549-cache-scope-valid', 'wire-schema-valid'],
+  'server-stateless': [
+    'request-meta-invalid-missing-meta',
+    'request-meta-invalid-missing-protocol-version',
+    'request-meta-invalid-missing-client-capabilities',
+    'request-meta-client-info-optional',
+    'http-server-meta-invalid-400',
+    'server-implements-discover',
+    'server-identifies-in-result-meta',
+    'discover-capabilities-match-handlers',
+    'server-unsupported-version-error',
+    'http-server-unsupported-version-400',
+    'http-server-header-mismatch-400',
+    'http-server-method-not-found-404',
+    'http-server-method-not-found-404-initialize',
+    'http-server-method-not-found-404-ping',
+    'http-server-method-not-found-404-logging-setlevel',
+    'http-server-method-not-found-404-resources-subscribe',
+    'http-server-method-not-found-404-resources-unsubscribe',
+    'http-server-error-jsonrpc-id',
+    'server-sends-subscription-ack',
+    'server-tags-subscription-id',
+    'server-honors-notification-filter',
+  ].map((name) => `sep-2575-${name}`),
+};
+
+interface Check {
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  errorMessage?: string;
+}
+
+const proxy = createServer(passOn).listen(0, 'localhost');
+await new Promise((resolve) => proxy.once('listening', resolve));
+const signedIn = `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`;
+let failures = 0;
+for (const [version, scenarios] of Object.entries(WHOLE)) {
+  for (const scenario of scenarios) {
+    const { code, checks } = await run(scenario, version);
+    // "Passed" may mean that nothing was tried.
+    const tried = checks.some(({ id, status }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
+    report(scenario, version, checks, code === 0 && tried ? [] : [`exit code ${code}`, ...checks.filter(isBad).map(describe)]);
+  }
+}
+for (const [scenario, names] of Object.entries(NAMED)) {
+  const { checks } = await run(scenario, '2026-07-28');
+  const missing = names.filter((name) => !checks.some(({ id }) => id === name)).map((name) => `${name}: absent`);
+  const bad = checks.filter(({ id, status }) => names.includes(id) && status !== 'SUCCESS').map(describe);
+  const counted = checks.filter(({ id }) => names.includes(id));
+  report(scenario, '2026-07-28', counted, [...missing, ...bad]);
+}
+proxy.close();
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function run(scenario: string, version: string): Promise<{ code: number; checks: Check[] }> {
+  const output = await mkdtemp(join(tmpdir(), 'conformance-'));
+  const args = ['server', '--url', signedIn, '--scenario', scenario, '--spec-version', version, '-o', output];
+  const { code } = await runBin('conformance', args);
+  const [directory] = await readdir(output);
+  const checks = directory === undefined ? [] : JSON.parse(await readFile(join(output, directory, 'checks.json'), 'utf8'));
+  return { code, checks: checks as Check[] };
+}
+
+function report(scenario: string, version: string, checks: Check[], problems: string[]): void {
+  const succeeded = checks.filter(({ status }) => status === 'SUCCESS').length;
+  process.stdout.write(
+    `  ${version} ${scenario}: ${succeeded} checks${problems.map((problem) => `\n    ${problem}`).join('')}\n`,
+  );
+  if (problems.length > 0) failures += 1;
+}
+
+function isBad({ status }: Check): boolean {
+  return status === 'FAILURE' || status === 'WARNING';
+}
+
+function describe({ id, status, errorMessage }: Check): string {
+  return `${id}: ${status} ${errorMessage ?? ''}`;
+}
+
+/** The suite has no option for headers. All but the token passes as it is, `Host` and `Origin` too: the gateway is to judge them. */
+function passOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { method, headers } = incoming;
+  const onward = request(url!, { method, headers: { ...headers, authorization: `Bearer ${token}` } }, (answer) => {
+    outgoing.writeHead(answer.statusCode!, answer.headers);
+    answer.pipe(outgoing);
+  });
+  onward.on('error', () => outgoing.destroy());
+  incoming.pipe(onward);
+}

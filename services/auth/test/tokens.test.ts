@@ -1,0 +1,252 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { SECRET } from '@crs/testing/setup';
+import { TOOLS_URL } from '@crs/testing/world';
+import { AccessTokens } from '../src/domain/access-tokens.ts';
+import {
+  ANN,
+  BOB,
+  emptyDatabase,
+  failureOf,
+  organization,
+  serviceUrl,
+  startAuthWorld,
+  TENANTS,
+  user,
+  type AuthWorld,
+} from './_fixtures.ts';
+
+const ALL = ['calls:read', 'projects:read', 'entities:read'];
+const DAY = 86_400;
+const MAX_SECONDS = 3_650 * DAY;
+/** What is said of any token that is not good, whatever the reason. */
+const REFUSED = {
+  kind: 'unauthenticated',
+  reason: 'INVALID_ACCESS_TOKEN',
+  message: 'The access token is unknown, expired or revoked.',
+};
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld(TENANTS.flatMap((id) => [organization(id), user(id, ANN), user(id, BOB)]));
+});
+afterAll(() => world?.close());
+
+const create = async (options: { email?: string; scopes?: string[]; expiresInSeconds?: number } = {}, tenant = 'acme') => {
+  const request = { email: ANN, scopes: [], expiresInSeconds: 0, ...options };
+  const { token, accessToken } = await world.operator.auth.createToken(request, await world.operate(tenant));
+  return { token: token!, accessToken };
+};
+const list = async (tenant = 'acme') => (await world.operator.auth.listTokens({}, await world.operate(tenant))).tokens;
+const revoke = async (tokenId: string, tenant = 'acme') =>
+  (await world.operator.auth.revokeToken({ tokenId }, await world.operate(tenant))).token!;
+const authenticate = (accessToken: string) => world.auth.authenticateToken({ accessToken });
+const auditOf = async (tokenId: string) =>
+  (
+    await world.rows<{ entry: string }>(
+      `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where target like $1 || '%' order by audit_id`,
+      [tokenId],
+    )
+  ).map(({ entry }) => entry);
+
+describe('a new token', () => {
+  it('is an access token of RFC 9068 for the tools alone, kept nowhere', async () => {
+    const { token, accessToken } = await create();
+    expect(token).toEqual({
+      tokenId: expect.stringMatching(/^grant_[0-9A-Za-z]{16}$/),
+      email: ANN,
+      client: 'crs token create',
+      scopes: ALL,
+      createdAt: expect.any(Date),
+      expiresAt: expect.any(Date),
+      revokedAt: undefined,
+    });
+    expect(decodeProtectedHeader(accessToken)).toMatchObject({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) });
+    const { userId } = await authenticate(accessToken);
+    expect(decodeJwt(accessToken)).toMatchObject({
+      iss: TOOLS_URL,
+      aud: `${TOOLS_URL}/mcp`,
+      sub: userId,
+      organization: 'acme',
+      scope: ALL.join(' '),
+      jti: token.tokenId,
+      exp: token.expiresAt!.getTime() / 1000,
+    });
+    const signature = accessToken.split('.')[2]!;
+    const stored = await world.rows('select grants::text as row from auth.grants union all select audit::text from auth.audit');
+    expect(JSON.stringify(stored)).not.toContain(signature);
+    expect(world.log.join('')).not.toContain(signature);
+    expect(JSON.stringify(await list())).not.toContain(signature);
+    expect(await auditOf(token.tokenId)).toEqual([`acme local token.create ${token.tokenId} ${ANN}`]);
+  });
+
+  it('has the scopes asked for, once each, or all', async () => {
+    expect((await create({ scopes: ['entities:read', 'calls:read', 'entities:read'] })).token.scopes).toEqual([
+      'calls:read',
+      'entities:read',
+    ]);
+    for (const scopes of [
+      ['calls:write'],
+      ['calls:read', 'nope'],
+      [''],
+      ['calls:read projects:read'],
+      ['CALLS:READ'],
+      ['offline_access'],
+    ])
+      expect(await failureOf(create({ scopes })), scopes.join()).toMatchObject({ kind: 'invalid_argument', field: 'scope' });
+  });
+
+  it('expires when it was asked to, or after 30 days', async () => {
+    for (const [asked, seconds] of [
+      [0, 30 * DAY],
+      [1, 1],
+      [MAX_SECONDS, MAX_SECONDS],
+    ] as const) {
+      const { token } = await create({ expiresInSeconds: asked });
+      // A token ends with a second, so it may live a part of one less.
+      const lived = (token.expiresAt!.getTime() - token.createdAt!.getTime()) / 1000;
+      expect(Math.abs(lived - seconds), `${asked} s`).toBeLessThanOrEqual(1);
+    }
+    for (const expiresInSeconds of [MAX_SECONDS + 1, Number.MAX_SAFE_INTEGER])
+      expect(await failureOf(create({ expiresInSeconds }))).toMatchObject({ kind: 'invalid_argument', field: 'expires_in' });
+  });
+
+  it('is for an enabled user of the organization, by e-mail in any case', async () => {
+    expect((await create({ email: ANN.toUpperCase() })).token.email).toBe(ANN);
+    expect((await failureOf(create({ email: 'nobody@example.com' })))?.kind).toBe('not_found');
+    expect((await failureOf(create({}, 'nowhere')))?.kind).toBe('not_found');
+    for (const email of ['', 'ab', 'x'.repeat(255), 'a\u0000@b'])
+      expect(await failureOf(create({ email }))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
+
+    const operator = await world.operate('acme');
+    const before = (await list()).length;
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
+    expect(await failureOf(create({ email: BOB }))).toMatchObject({ kind: 'failed_precondition' });
+    expect(await list()).toHaveLength(before);
+    expect((await create({ email: BOB }, 'globex')).token.email).toBe(BOB);
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
+  });
+});
+
+describe('the list of tokens', () => {
+  it('is newest first, with the revoked and the expired, of the organization alone', async () => {
+    const made: string[] = [];
+    for (const email of [ANN, BOB, ANN]) made.push((await create({ email }, 'globex')).token.tokenId);
+    const revoked = await revoke(made[1]!, 'globex');
+    await world.rows('update auth.grants set expires_at = created_at where grant_id = $1', [made[0]]);
+    const tokens = (await list('globex')).filter(({ tokenId }) => made.includes(tokenId));
+    expect(tokens.map(({ tokenId }) => tokenId)).toEqual(made.toReversed());
+    expect(tokens[1]).toEqual(revoked);
+    const here = (await list('acme')).map(({ tokenId }) => tokenId);
+    expect(made.filter((tokenId) => here.includes(tokenId))).toEqual([]);
+    expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
+  });
+});
+
+describe('revoking a token', () => {
+  it('again changes nothing: the first moment stands', async () => {
+    const { token } = await create();
+    const first = await revoke(token.tokenId);
+    expect(first).toEqual({ ...token, revokedAt: expect.any(Date) });
+    expect((await auditOf(token.tokenId)).slice(1)).toEqual([`acme local token.revoke ${token.tokenId}`]);
+    expect(await revoke(token.tokenId)).toEqual(first);
+  });
+
+  it("finds no token of another organization's, and none that is not there", async () => {
+    const { token, accessToken } = await create({}, 'globex');
+    for (const tokenId of [token.tokenId, 'grant_', 'x'.repeat(100)])
+      expect((await failureOf(revoke(tokenId)))?.kind, tokenId).toBe('not_found');
+    for (const tokenId of ['', 'x'.repeat(101), 'a\u0000b'])
+      expect(await failureOf(revoke(tokenId))).toMatchObject({ kind: 'invalid_argument', field: 'token_id' });
+    expect((await authenticate(accessToken)).organizationId).toBe('globex');
+    expect(await auditOf(token.tokenId)).toHaveLength(1);
+  });
+});
+
+describe('AuthenticateToken', () => {
+  let token: Awaited<ReturnType<typeof create>>;
+  beforeEach(async () => {
+    token = await create({ scopes: ['calls:read'] });
+  });
+  const goodAgain = async () => expect((await authenticate(token.accessToken)).organizationId).toBe('acme');
+
+  it("says who calls, with what scopes, and their organization's limit", async () => {
+    await world.load([organization('acme', { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
+    const [found] = await world.rows(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
+    expect(await authenticate(token.accessToken)).toEqual({
+      callerToken: expect.any(String),
+      organizationId: 'acme',
+      userId: found!['user_id'],
+      scopes: ['calls:read'],
+      rateLimit: { requests: 7, periodSeconds: 11 },
+    });
+  });
+
+  it('refuses what is no access token, or changed, in the same words', async () => {
+    const { accessToken } = token;
+    const { callerToken } = await authenticate(accessToken);
+    const [header, payload, signature] = accessToken.split('.') as [string, string, string];
+    const other = (await create({}, 'globex')).accessToken.split('.')[1]!;
+    const bad = [
+      ...['', 'x', 'a.b.c', '..', 'x'.repeat(8_000), callerToken, await world.createKey('acme')],
+      `${header}.${other}.${signature}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}.${signature.slice(1)}`,
+      `${accessToken}.`,
+    ];
+    for (const each of bad) expect(await failureOf(authenticate(each)), each.slice(0, 40)).toEqual(REFUSED);
+  });
+
+  it('refuses a token once it is revoked, for good', async () => {
+    await goodAgain();
+    await revoke(token.token.tokenId);
+    expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
+    expect((await authenticate((await create()).accessToken)).organizationId).toBe('acme');
+  });
+
+  it('refuses a token whose grant is over, though it says otherwise itself', async () => {
+    await world.rows('update auth.grants set expires_at = now() where grant_id = $1', [token.token.tokenId]);
+    expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
+  });
+
+  it('refuses a token while its user is disabled', async () => {
+    const operator = await world.operate('acme');
+    await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
+    expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
+    await world.operator.auth.setUserDisabled({ email: ANN, disabled: false }, operator);
+    await goodAgain();
+  });
+
+  it('refuses a token whose grant has another user', async () => {
+    const { token: bobs } = await create({ email: BOB });
+    const swap = `update auth.grants g set user_id = u.user_id from auth.users u
+      where g.organization = u.organization and g.grant_id = $1 and u.email = $2`;
+    await world.rows(swap, [token.token.tokenId, bobs.email]);
+    expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
+  });
+});
+
+describe('the keys of tokens', () => {
+  it('are one for all replicas, made once, and no use under another secret', async () => {
+    const database = await emptyDatabase();
+    const log = createLogger('auth', { level: 'silent' });
+    const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
+    try {
+      const replica = (secret = SECRET, url = TOOLS_URL) => new AccessTokens(db, secret, url);
+      const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID() };
+      const soon = new Date(Date.now() + 60_000);
+      const signers = [replica(), replica(), replica()];
+      const tokens = await Promise.all(signers.map((each) => each.sign(who, ALL, soon)));
+      expect(new Set(tokens.map((each) => decodeProtectedHeader(each).kid)).size).toBe(1);
+      expect(await replica().verify(tokens[0]!)).toEqual(who);
+      expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);
+      const stranger = await failureOf(replica('x'.repeat(40)).verify(tokens[0]!));
+      expect(stranger?.reason).not.toBe(REFUSED.reason);
+    } finally {
+      await db.close();
+      await database.drop();
+    }
+  });
+});

@@ -48,6 +48,13 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a number of s, m, h or d, like 90d, and at most 100 years.');
 }
 
+/** Scopes with spaces between. None at all is a slip, such as a variable that is not set, and must not come to mean all of them. */
+export function scopes(text: string): string[] {
+  const named = text.split(/\s+/).filter((scope) => scope !== '');
+  if (named.length > 0) return named;
+  throw new InvalidArgumentError('It must name scopes with spaces between them, like "calls:read projects:read".');
+}
+
 /** How many entries to show, 1..1000. */
 export function limit(text: string): number {
   const entries = count(text);

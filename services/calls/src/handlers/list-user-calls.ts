@@ -16,20 +16,21 @@ export function listUserCalls({ db, auth }: Context) {
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const filters = parseFilters(request);
     const scope = scopeOf(call);
-    const rows = await readAsUser(auth, call, (visible) =>
+    const read = (visible: string[]) =>
       db.read<UserCallRow>(
         scope,
         list(scope.organization, {
           userId: call.identity.userId,
           mine,
-          visible: [...visible.keys()],
+          visible,
           filters,
           after: after?.at ? { at: after.at, id: after.id } : null,
           // One more than the page tells whether there is another.
           limit: limit + 1,
         }),
-      ),
-    );
+      );
+    // What the user conducted is theirs whatever projects they see.
+    const rows = mine ? await read([]) : await readAsUser(auth, call, (visible) => read([...visible.keys()]));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {

@@ -7,11 +7,15 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type CallToolRequest,
 } from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { z } from 'zod';
 import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** The SDK checks parameters twice; a fault found here, the first time, it would call an internal error. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
+
+/** For elicitation, which no tool uses; but by default each server makes one, at a third of what a call costs. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /** Answers one POST, without a session: a server of its own for each. */
 export async function serveLegacy(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
@@ -19,7 +23,7 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
   // With an unknown version nothing else matters: the SDK says so.
   const isSpoken = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
   const refused = isSpoken ? await tools.admit() : undefined;
-  const server = new Server(SERVER, { capabilities: { tools: {} } });
+  const server = new Server(SERVER, { capabilities: { tools: {} }, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
     if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
+import { startRelay, type Relay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';
-import { startGateway, startRelay, type Gateway, type Relay } from './_gateway.ts';
+import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const READ_TIMEOUT_MS = 1_000;

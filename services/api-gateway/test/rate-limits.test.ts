@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
 import type { Rest, RestResponse } from '@crs/testing/rest';
+import { startRelay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';
 import { parseNetworks } from '@crs/kit/http/address';
 import { sendBytes } from './_answers.ts';
-import { startGateway, startRelay, type Gateway } from './_gateway.ts';
+import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 

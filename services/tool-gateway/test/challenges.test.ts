@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Seal } from '@crs/kit/seal';
+import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
@@ -147,16 +148,26 @@ describe('a token made by hand', () => {
 });
 
 describe('where auth is away', () => {
-  it('a token that may be good is 503, and none is 401', async () => {
-    // Nobody listens there.
-    const gateway = await startGateway(world, { authAddress: '127.0.0.1:1' });
+  it('no token is trusted for more than a second: 503; none is 401; and all is well again by itself', async () => {
+    const way = await startRelay(world.stack.addresses.auth);
+    const gateway = await startGateway(world, { authAddress: way.address, timeoutMs: 1_000 });
     try {
-      const { status, headers, json } = await send(gateway.address, listed(token));
-      expect([status, headers['retry-after'], json.error.code]).toEqual([503, '1', 'internal_error']);
-      expect(headers['www-authenticate']).toBeUndefined();
-      expect((await send(gateway.address, listed())).status).toBe(401);
+      const statusOf = async (request: Ask) => (await send(gateway.address, request)).status;
+      expect(await statusOf(listed(token))).toBe(200);
+      await way.close();
+      await vi.waitFor(async () => expect(await statusOf(listed(token))).toBe(503), { timeout: 1_200, interval: 50 });
+      // Neither a token that may be good nor one that is not can be told from the other.
+      for (const request of [listed(token), listed('Bearer bad'), { ...listed(token), method: 'GET' }]) {
+        const { status, headers, json } = await send(gateway.address, request);
+        expect([status, headers['retry-after'], json.error.code]).toEqual([503, '1', 'internal_error']);
+        expect(headers['www-authenticate']).toBeUndefined();
+      }
+      expect(await statusOf(listed())).toBe(401);
+      await way.open();
+      await vi.waitFor(async () => expect(await statusOf(listed(token))).toBe(200), { timeout: 10_000, interval: 50 });
     } finally {
       await gateway.stop();
+      await way.close();
     }
   });
 });

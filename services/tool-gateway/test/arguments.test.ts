@@ -52,14 +52,14 @@ const choice = (...values: string[]): Parameter => ({
 const limit = (max: number): Parameter => ({
   good: [1, max],
   bad: {
-    'must be at least 1': [0, -1],
-    [`must be at most ${max}`]: [max + 1],
+    'must be at least 1': [0, -1, -1e300],
+    [`must be at most ${max}`]: [max + 1, 1e300],
     'must be a whole number': [1.5],
     'must be a number': ['1', true, []],
   },
 });
 const amount: Parameter = {
-  good: [0, 0.5, 1e6],
+  good: [0, 0.5, 1e6, 1e300, 5e-324],
   bad: { 'must be at least 0': [-0.01, -1], 'must be a number': ['1', true, {}] },
 };
 const flag: Parameter = { good: [true, false], bad: { 'must be true or false': ['true', 1, 0, []] } };
@@ -78,7 +78,13 @@ const uuid: Parameter = {
   },
 };
 const instant: Parameter = {
-  good: ['2025-01-31T00:00:00Z', '2025-01-31t00:00:00.123456z', '2024-02-29T23:59:59-11:30', '0001-01-01T00:00:00Z'],
+  good: [
+    '2025-01-31T00:00:00Z',
+    '2025-01-31t00:00:00.123456z',
+    '2024-02-29T23:59:59-11:30',
+    '0001-01-01T00:00:00Z',
+    '9999-12-31T23:59:59.9999Z',
+  ],
   bad: {
     'must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z': [
       ...['', '2025-01-31', '2025-01-31T00:00:00', '2025-02-29T00:00:00Z', '2025-01-31T24:00:00Z', '2025-01-31T23:59:60Z'],
@@ -104,7 +110,7 @@ const PARAMETERS: Record<string, Record<string, Parameter>> = {
       good: [1, 5],
       bad: {
         'must be at least 1': [0],
-        'must be at most 5': [6],
+        'must be at most 5': [6, 5.5, 1e300],
         'must be a whole number': [1.5],
         'must be a number': ['3', true],
       },

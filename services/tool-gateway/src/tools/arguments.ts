@@ -32,8 +32,13 @@ export function instant(rounding: 'up' | 'down', description: string) {
     .meta({ format: 'date-time', description });
 }
 
+/** A whole number; the limits are looked at first, or 1e300 would hear of limits that nobody set. */
+export function whole(min: number, max: number) {
+  return z.number().min(min).max(max).int();
+}
+
 export function limit(max: number, standard: number) {
-  return z.int().min(1).max(max).default(standard).describe('Rows a page.');
+  return whole(1, max).default(standard).describe('Rows a page.');
 }
 
 export const cursor = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fold } from '@crs/kit/text';
-import { cursor, instant, limit, projectId, text } from './arguments.ts';
+import { cursor, instant, limit, projectId, text, whole } from './arguments.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableNumber, nullableString, tool } from './tool.ts';
 
@@ -21,7 +21,7 @@ const input = z.strictObject({
   organization_contains: text(1, 128, "Part of the interviewee's employer, any case.").optional(),
   source_contains: text(1, 128, 'Part of the expert network or import label, any case.').optional(),
   segment_contains: text(1, 128, 'Part of a segment name (list_projects has them), any case.').optional(),
-  min_rating: z.int().min(1).max(5).optional(),
+  min_rating: whole(1, 5).optional(),
   min_cost: z.number().min(0).optional().describe("In the project's currency."),
   max_cost: z.number().min(0).optional(),
   min_duration_minutes: z.number().min(0).optional(),

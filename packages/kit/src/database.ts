@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { defaults, Pool, type PoolClient } from 'pg';
 import { copyRows, type Cell } from './copy.ts';
@@ -95,12 +96,17 @@ export class Database {
   /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
   read<Row = Record<string, unknown>>(scope: Scope, statement: Statement): Promise<Row[]> {
     return this.#use(scope, async (client) => {
-      const [, , rows] = await allOrFirstError([
-        client.query('begin'),
-        client.query(tenant(scope)),
-        this.#run<Row>(client, statement),
-        client.query('commit'),
-      ]);
+      const sent = inOnePacket(
+        client,
+        () =>
+          [
+            client.query('begin'),
+            client.query(tenant(scope)),
+            this.#run<Row>(client, statement),
+            client.query('commit'),
+          ] as const,
+      );
+      const [, , rows] = await allOrFirstError(sent);
       return rows;
     });
   }
@@ -108,7 +114,7 @@ export class Database {
   /** A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. */
   transact<T>(scope: Scope, work: (query: Query, copy: Copy) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
-      await allOrFirstError([client.query('begin'), client.query(tenant(scope))]);
+      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
       const result = await work(
         (statement) => this.#run(client, statement),
         (table, columns, rows) => copyRows(client, table, columns, rows),
@@ -188,8 +194,19 @@ export class Database {
   }
 }
 
-function socketOf(client: PoolClient): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
+function socketOf(client: PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}
+
+/** The driver writes each statement by itself: a system call, and a wake-up of the server, for every one. */
+function inOnePacket<T>(client: PoolClient, send: () => T): T {
+  const socket = socketOf(client);
+  socket.cork();
+  try {
+    return send();
+  } finally {
+    socket.uncork();
+  }
 }
 
 function tenant(scope: Scope) {
@@ -197,7 +214,7 @@ function tenant(scope: Scope) {
 }
 
 /** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */
-async function allOrFirstError<T extends readonly unknown[]>(promises: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+async function allOrFirstError<T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
   const results = await Promise.allSettled(promises as Promise<unknown>[]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;

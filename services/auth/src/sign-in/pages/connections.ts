@@ -1,0 +1,111 @@
+import { html, type SafeHtml } from '@remix-run/html-template';
+import { TICK } from './icons.ts';
+import { csrfField, layout } from './layout.ts';
+import { SCOPE_WORDS, type Scope } from './scopes.ts';
+
+export interface Connection {
+  id: string;
+  clientName: string;
+  scopes: readonly Scope[];
+  createdAt: Date;
+  expiresAt: Date;
+  lastUsedAt?: Date | undefined;
+  revokeAction: string;
+}
+
+export interface Connections {
+  csrf: string;
+  user: { name: string; email: string; organization: string };
+  connections: readonly Connection[];
+  signOutAction: string;
+  /** What was just done, such as "Claude is disconnected." */
+  notice?: string | undefined;
+  /** The address that an assistant is connected by. */
+  address: string;
+}
+
+export function connectionsPage({ csrf, user, connections, signOutAction, notice, address }: Connections): string {
+  const main = html`<div class="stack">
+    <div class="stack close">
+      <h1>Connected assistants</h1>
+      <div class="between small muted">
+        <p><bdi>${user.name}</bdi> · <bdi>${user.email}</bdi> · <bdi>${user.organization}</bdi></p>
+        <form method="post" action="${signOutAction}">${csrfField(csrf)}<button class="link">Sign out</button></form>
+      </div>
+    </div>
+    ${
+      notice
+        ? html`<div class="note success" role="status">
+            ${TICK}
+            <p>${notice}</p>
+          </div>`
+        : null
+    }
+    ${
+      connections.length === 0
+        ? noConnections(address)
+        : html`<ul class="connections">
+              ${connections.map((connection) => connectionItem(connection, csrf))}
+            </ul>
+            <p class="small muted">
+              Each reads on your behalf and sees only what you may see. One that you disconnect loses its access at once; it can
+              ask you again.
+            </p>`
+    }
+  </div>`;
+  return layout({ title: 'Connected assistants', main, wide: true });
+}
+
+function connectionItem(
+  { id, clientName, scopes, createdAt, expiresAt, lastUsedAt, revokeAction }: Connection,
+  csrf: string,
+): SafeHtml {
+  return html`<li class="between">
+    <div>
+      <h2><bdi>${clientName}</bdi></h2>
+      <ul class="tags" aria-label="May read">
+        ${scopes.map((scope) => html`<li>${SCOPE_WORDS[scope].title}</li>`)}
+      </ul>
+      <dl class="dates">
+        <div>
+          <dt>Connected</dt>
+          <dd>${day(createdAt)}</dd>
+        </div>
+        <div>
+          <dt>Last used</dt>
+          <dd>${lastUsedAt ? day(lastUsedAt) : 'never'}</dd>
+        </div>
+        <div>
+          <dt>Access ends</dt>
+          <dd>${day(expiresAt)}</dd>
+        </div>
+      </dl>
+    </div>
+    <form method="post" action="${revokeAction}">
+      ${csrfField(csrf)}
+      <input type="hidden" name="id" value="${id}" />
+      <button class="danger">
+        <span>Disconnect<span class="hidden"> ${clientName}</span></span>
+      </button>
+    </form>
+  </li>`;
+}
+
+function noConnections(address: string): SafeHtml {
+  return html`<div class="card stack">
+    <div class="stack close">
+      <h2>No assistant is connected yet</h2>
+      <p class="muted">
+        Add this address to your assistant as a custom connector, or MCP server. It brings you back here to sign in and to say
+        what it may read.
+      </p>
+    </div>
+    <code class="address">${address}</code>
+  </div>`;
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+function day(at: Date): SafeHtml {
+  return html`<time datetime="${at.toISOString()}">${DAY.format(at)}</time>`;
+}

@@ -1,0 +1,40 @@
+/** What all pages share. They hold no script, and everything from outside goes through the escaping of `html`. */
+import { readFileSync } from 'node:fs';
+import { html, type SafeHtml } from '@remix-run/html-template';
+import { BRAND } from './icons.ts';
+
+export const STYLE = readFileSync(new URL('./style.css', import.meta.url), 'utf8');
+
+/** The name of the field that every form carries. */
+export const CSRF_FIELD = 'csrf';
+
+const TAB_ICON = `data:image/svg+xml,${encodeURIComponent(String(BRAND).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))}`;
+
+/** @param head more for the page's head */
+export function layout({ title, main, wide, head }: { title: string; main: SafeHtml; wide?: boolean; head?: SafeHtml }): string {
+  const width = wide ? 'wide' : 'narrow';
+  // Trusted, and inside <style> escapes would be taken for text; the policy admits exactly these bytes.
+  const style = html.raw`<style>${STYLE}</style>`;
+  return String(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="robots" content="noindex" />
+          <title>${title} · Call Research Service</title>
+          <link rel="icon" href="${TAB_ICON}" type="image/svg+xml" />
+          ${head} ${style}
+        </head>
+        <body>
+          <header class="${width}">${BRAND}Call Research Service</header>
+          <main class="${width}">${main}</main>
+        </body>
+      </html>`,
+  );
+}
+
+export function csrfField(token: string): SafeHtml {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${token}" />`;
+}

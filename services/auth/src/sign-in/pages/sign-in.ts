@@ -1,0 +1,122 @@
+import { html, type SafeHtml } from '@remix-run/html-template';
+import { WARNING } from './icons.ts';
+import { csrfField, layout } from './layout.ts';
+
+export interface SignIn {
+  /** Where the form goes: `organization`, `email` and `password`, or `organization` and `method=provider`. */
+  action: string;
+  csrf: string;
+  /** As typed or known; may be empty. */
+  organization: string;
+  email: string;
+  /** The organization is known and is not asked for. */
+  organizationFixed: boolean;
+  /** Where another organization can be named. */
+  changeOrganization?: string | undefined;
+  error?: string | undefined;
+  /** The organization signs its people in itself; there are no passwords then. */
+  provider?: { name: string; action: string } | undefined;
+}
+
+export function signInPage(page: SignIn): string {
+  const { error, provider, organization, organizationFixed, changeOrganization } = page;
+  const main = html`<div class="card stack">
+    <div class="stack close">
+      <h1>Sign in</h1>
+      ${
+        organizationFixed || provider
+          ? html`<p class="muted">
+              to <strong><bdi>${organization}</bdi></strong>
+              ${changeOrganization ? html` · <a href="${changeOrganization}">another organization</a>` : null}
+            </p>`
+          : html`<p class="muted">With your account at your organization.</p>`
+      }
+    </div>
+    ${
+      error
+        ? html`<div class="note error" id="error" role="alert">
+            ${WARNING}
+            <p>${error}</p>
+          </div>`
+        : null
+    }
+    ${provider ? providerForm(page, provider) : passwordForm(page)}
+  </div>`;
+  return layout({ title: error ? 'Error: Sign in' : 'Sign in', main });
+}
+
+function passwordForm({ action, csrf, organization, email, organizationFixed, error }: SignIn): SafeHtml {
+  const describedBy = error ? html`aria-describedby="error"` : null;
+  const first = [organization, email].findIndex((value) => value === '');
+  const focus = (place: number) => ((first === -1 ? 2 : first) === place ? html`autofocus` : null);
+  return html`<form class="stack" method="post" action="${action}">
+    ${csrfField(csrf)}
+    ${
+      organizationFixed
+        ? html`<input type="hidden" name="organization" value="${organization}" />`
+        : html`<div>
+            <label for="organization">Organization</label>
+            <input
+              id="organization"
+              name="organization"
+              value="${organization}"
+              autocomplete="organization"
+              autocapitalize="none"
+              spellcheck="false"
+              maxlength="40"
+              required
+              ${describedBy}
+              ${focus(0)}
+            />
+          </div>`
+    }
+    <div>
+      <label for="email">E-mail</label>
+      <input
+        id="email"
+        name="email"
+        type="email"
+        value="${email}"
+        autocomplete="username"
+        autocapitalize="none"
+        spellcheck="false"
+        maxlength="254"
+        required
+        ${describedBy}
+        ${focus(1)}
+      />
+    </div>
+    <div>
+      <label for="password">Password</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        maxlength="1024"
+        required
+        ${describedBy}
+        ${focus(2)}
+      />
+    </div>
+    <button class="primary">Sign in</button>
+    ${
+      organizationFixed
+        ? null
+        : // Whose organization has a provider has no password to type.
+          html`<div class="or">or</div>
+            <button name="method" value="provider" formnovalidate>Use your organization's own sign-in</button>`
+    }
+  </form>`;
+}
+
+function providerForm({ csrf, organization, error }: SignIn, { name, action }: { name: string; action: string }): SafeHtml {
+  return html`<form class="stack" method="post" action="${action}">
+    ${csrfField(csrf)}
+    <input type="hidden" name="organization" value="${organization}" />
+    <p>Your organization signs you in itself. You will come back here afterwards.</p>
+    <button class="primary" ${error ? html`aria-describedby="error"` : null}>
+      <span>Continue with <bdi>${name}</bdi></span>
+    </button>
+  </form>`;
+}

@@ -107,7 +107,8 @@ try {
   const unmutated = oracle(checkout);
   if (unmutated !== undefined) throw new Error(`The test fails without a mutation: ${unmutated}`);
   console.log(`seed ${options.seed}: passes as it is`);
-  for (const { file, name, mutate } of MUTATIONS.filter((each) => `${each.file} ${each.name}`.includes(options.only))) {
+  const chosen = MUTATIONS.filter((each) => `${each.file} ${each.name}`.includes(options.only));
+  for (const { file, name, mutate } of chosen) {
     const path = join(checkout, file);
     const source = readFileSync(path, 'utf8');
     writeFileSync(path, mutate(source));
@@ -119,7 +120,7 @@ try {
       `${caught ? 'caught  ' : 'SURVIVED'} ${file.replace(/.*\//, '')}: without ${name}\n         ${failure ?? 'the test passes'}`,
     );
   }
-  console.log(`${survived} of ${MUTATIONS.length} survived`);
+  console.log(`${survived} of ${chosen.length} survived`);
 } finally {
   run('git', ['worktree', 'remove', '--force', checkout], ROOT);
   rmSync(checkout, { recursive: true, force: true });

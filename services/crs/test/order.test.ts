@@ -60,6 +60,29 @@ test('any file ends as if its lines had been sent one by one', async () => {
   }
 });
 
+test('what a file says of a record in several batches and windows keeps its order, whatever takes how long', async () => {
+  const random = seeded(7);
+  const lines = [org('a')].concat(
+    Array.from({ length: 24_000 }, (_, n) => call('a', String(Math.floor(random() ** 4 * 20_000)), {}, { summary: String(n) })),
+  );
+  const stored = memoryImporters();
+  let underWay = 0;
+  let most = 0;
+  await importLines(lines, async (batch) => {
+    most = Math.max(most, ++underWay);
+    await new Promise((resolve) => setTimeout(resolve, random() * 20));
+    underWay--;
+    return stored.send(batch);
+  });
+  const inOrder = memoryImporters();
+  for (const line of lines) {
+    const json = Buffer.from(JSON.stringify(line));
+    await inOrder.send({ service: 'calls', organization: 'a', lines: [{ number: 1, json, id: line.id }] });
+  }
+  expect(stored.state()).toEqual(inOrder.state());
+  expect(most).toBeLessThanOrEqual(3);
+});
+
 /** The same numbers in each run (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;

@@ -33,12 +33,16 @@ export interface StackConfig {
   toolsListen: string;
   /** Public origin of the tool gateway. */
   toolsUrl: string;
+  /** Which organization people sign in to who name none. */
+  defaultOrganization?: string | undefined;
+  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
+  cimdAllowHosts?: readonly string[] | undefined;
   /** For requests without a usable key; absent: the gateway's default. */
   addressLimit?: Rule;
 }
 
 export interface Stack {
-  addresses: Record<'api' | 'tools' | 'rateLimit' | RecordService | `${RecordService}Admin`, string>;
+  addresses: Record<'api' | 'tools' | 'rateLimit' | 'authHttp' | RecordService | `${RecordService}Admin`, string>;
   stop: () => Promise<void>;
 }
 
@@ -85,7 +89,15 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const auth = await start(
       'auth',
       createAuthService(
-        { ...listeners, databaseUrl: databaseOf('auth'), secret: config.secret, toolsUrl: config.toolsUrl },
+        {
+          ...listeners,
+          httpListen: LOOPBACK,
+          databaseUrl: databaseOf('auth'),
+          secret: config.secret,
+          toolsUrl: config.toolsUrl,
+          defaultOrganization: config.defaultOrganization,
+          cimdAllowHosts: config.cimdAllowHosts,
+        },
         logFor('auth'),
       ),
     );
@@ -140,6 +152,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
         tools: tools.http,
         auth: auth.grpc,
         authAdmin: auth.admin,
+        authHttp: auth.http,
         projects: projects.grpc,
         projectsAdmin: projects.admin,
         calls: calls.grpc,

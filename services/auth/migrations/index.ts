@@ -2,5 +2,6 @@ import type { Migration } from '@crs/kit/migrate';
 import { createTenants } from './20261120T233000-create-tenants.ts';
 import { markErasures } from './20261121T002000-mark-erasures.ts';
 import { addGrants } from './20261121T010000-add-grants.ts';
+import { addSignIn } from './20261121T034000-add-sign-in.ts';
 
-export const migrations: Migration[] = [createTenants, markErasures, addGrants];
+export const migrations: Migration[] = [createTenants, markErasures, addGrants, addSignIn];

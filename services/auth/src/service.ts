@@ -1,3 +1,5 @@
+import { createServer, type RequestListener } from 'node:http';
+import { splitHostPort } from '@crs/kit/config';
 import { Database } from '@crs/kit/database';
 import { serve } from '@crs/kit/grpc-server';
 import { createVerifier } from '@crs/kit/identity';
@@ -8,12 +10,17 @@ import type { Context } from './context.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
 import { Signer } from './domain/signer.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
+import { createSignInApp } from './sign-in/app.ts';
+import { startCleanup } from './sign-in/cleanup.ts';
 
 /** An import batch is at most 16 MiB. */
 const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
 
-/** Who is calling and what they may see: the internal listener `grpc`, and `admin` for operators. */
-export function createAuthService(config: AuthConfig, { log }: { log: Logger }): Service<{ grpc: string; admin: string }> {
+/** Who is calling and what they may see: the internal listener `grpc`, `admin` for operators, and `http` for people who sign in. */
+export function createAuthService(
+  config: AuthConfig,
+  { log }: { log: Logger },
+): Service<{ grpc: string; admin: string; http: string }> {
   const closer = new Closer(log);
   return {
     async start() {
@@ -41,8 +48,34 @@ export function createAuthService(config: AuthConfig, { log }: { log: Logger }):
         maxMessageBytes: MAX_ADMIN_MESSAGE_BYTES,
       });
       closer.defer('admin listener', admin.stop);
-      return { grpc: internal.address, admin: admin.address };
+      const signIn = {
+        db,
+        log,
+        accessTokens,
+        issuer: config.toolsUrl,
+        secret: config.secret,
+        defaultOrganization: config.defaultOrganization,
+        cimdAllowHosts: config.cimdAllowHosts ?? [],
+      };
+      closer.defer('cleanup', startCleanup(signIn));
+      const http = await listen(createSignInApp(signIn), config.httpListen);
+      closer.defer('http listener', http.stop);
+      return { grpc: internal.address, admin: admin.address, http: http.address };
     },
     stop: () => closer.close(),
+  };
+}
+
+async function listen(app: RequestListener, address: string): Promise<{ address: string; stop: () => Promise<void> }> {
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+  const { host, port } = splitHostPort(address);
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  const bound = server.address();
+  return {
+    address: `${host}:${typeof bound === 'object' && bound ? bound.port : port}`,
+    stop: () => {
+      const force = setTimeout(() => server.closeAllConnections(), 8_000);
+      return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
+    },
   };
 }

@@ -13,7 +13,14 @@ const names = async (text: string) => (await query<{ name: string }>(database.ur
 
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$)' and c.relname !~ '^migrations(_lock)?$'`;
 /** Tables that stand above tenants: no row of theirs holds what belongs to one. */
-const ABOVE_TENANTS = ['auth.caller_keys', 'auth.operators', 'auth.token_keys'];
+const ABOVE_TENANTS = [
+  'auth.caller_keys',
+  'auth.clients',
+  'auth.oidc_payloads',
+  'auth.operators',
+  'auth.throttles',
+  'auth.token_keys',
+];
 /** Whose a key is, which is asked before there is a tenant to ask within. */
 const KEY_DIRECTORY = 'auth.key_directory';
 

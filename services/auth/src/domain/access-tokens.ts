@@ -1,6 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey } from 'jose';
-import type { Database, Scope } from '@crs/kit/database';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey, type JWK } from 'jose';
+import type { Database, Query, Scope } from '@crs/kit/database';
 import { ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
@@ -16,14 +16,14 @@ export interface AccessToken {
   userId: string;
 }
 
-const ALGORITHM = 'EdDSA';
+export const ALGORITHM = 'EdDSA';
 
 /** Signs and verifies access tokens (RFC 9068) for the tools, with keys that all replicas share through the database. */
 export class AccessTokens {
   readonly #db: Database;
   readonly #seal: Seal;
   readonly #publicUrl: string;
-  #keys: { keyId: string; publicKey: CryptoKey; privateKey: CryptoKey }[] = [];
+  #keys: { keyId: string; publicKey: CryptoKey; privateKey: CryptoKey; privateJwk: JWK }[] = [];
 
   /** @param publicUrl origin of the tool gateway: the issuer, and with `/mcp` the audience */
   constructor(db: Database, secret: string, publicUrl: string) {
@@ -48,6 +48,19 @@ export class AccessTokens {
       .setExpirationTime(expiresAt)
       .setJti(grantId)
       .sign(privateKey);
+  }
+
+  /** For the authorization server, which signs as we do: the first one signs. */
+  async privateJwks(): Promise<JWK[]> {
+    if (this.#keys.length === 0) await this.#load();
+    return this.#keys.map(({ privateJwk }) => privateJwk);
+  }
+
+  /** A new key. Replicas sign with it once they have restarted; tokens of the keys before stay good. @returns its id */
+  async rotate(query: Query): Promise<string> {
+    const created = this.#create();
+    await insertTokenKey(query, created);
+    return created.keyId;
   }
 
   /** @throws ServiceError unauthenticated for any token that isn't ours, isn't for the tools or has expired */
@@ -90,11 +103,15 @@ export class AccessTokens {
       return [created];
     });
     this.#keys = await Promise.all(
-      rows.map(async ({ keyId, publicJwk, privateKeySealed }) => ({
-        keyId,
-        publicKey: (await importJWK(JSON.parse(publicJwk), ALGORITHM)) as CryptoKey,
-        privateKey: await importPKCS8(this.#seal.open(privateKeySealed).toString(), ALGORITHM),
-      })),
+      rows.map(async ({ keyId, publicJwk, privateKeySealed }) => {
+        const pem = this.#seal.open(privateKeySealed).toString();
+        return {
+          keyId,
+          publicKey: (await importJWK(JSON.parse(publicJwk), ALGORITHM)) as CryptoKey,
+          privateKey: await importPKCS8(pem, ALGORITHM),
+          privateJwk: { ...createPrivateKey(pem).export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' },
+        };
+      }),
     );
   }
 

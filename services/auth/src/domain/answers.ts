@@ -33,6 +33,6 @@ export function toOperator(row: OperatorRow): Operator {
   return { name: row.name, createdAt: row.createdAt, revokedAt: row.revokedAt ?? undefined };
 }
 
-export function toToken({ grantId, revokedAt, ...row }: GrantRow): Token {
-  return { ...row, tokenId: grantId, revokedAt: revokedAt ?? undefined };
+export function toToken({ grantId, email, client, scopes, createdAt, expiresAt, revokedAt }: GrantRow): Token {
+  return { tokenId: grantId, email, client, scopes, createdAt, expiresAt, revokedAt: revokedAt ?? undefined };
 }

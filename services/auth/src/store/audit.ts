@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/database';
 import type { OperatorIdentity } from '@crs/kit/identity';
 
 /** The organization of entries that stand above tenants, and the scope that may read all of them. */
@@ -14,11 +14,16 @@ export interface AuditRow {
 
 /** Notes what an operator did, in the transaction in which it is done. The target is an id, an e-mail or a count; never a secret. */
 export async function audit(query: Query, operator: OperatorIdentity, action: string, target: string): Promise<void> {
-  await query({
+  await query(auditEntry(operator.organization ?? ABOVE_TENANTS, operator.name, action, target));
+}
+
+/** What somebody did who is no operator. */
+export function auditEntry(organization: string, actor: string, action: string, target: string): Statement {
+  return {
     name: 'insert_audit',
     text: 'insert into auth.audit (organization, actor, action, target) values ($1, $2, $3, $4)',
-    values: [operator.organization ?? ABOVE_TENANTS, operator.name, action, target],
-  });
+    values: [organization, actor, action, target],
+  };
 }
 
 /** Newest first: of one organization, or of everything for the scope above tenants. */

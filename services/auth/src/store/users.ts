@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/database';
 import { fold } from '@crs/kit/text';
 
 export interface UserRow {
@@ -94,4 +94,22 @@ export async function setUserDisabled(
     values: [organization, fold(email), disabled],
   });
   return row;
+}
+
+export interface LiveUserRow {
+  userId: string;
+  email: string;
+  name: string | null;
+  organizationName: string | null;
+}
+
+/** Who may sign in: neither disabled nor being deleted, nor their organization. */
+export function findLiveUser(organization: string, userId: string): Statement {
+  return {
+    name: 'find_live_user',
+    text: `select u.user_id as "userId", u.email, u.name, o.name as "organizationName"
+      from auth.users u join auth.organizations o using (organization)
+      where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
+    values: [organization, userId],
+  };
 }

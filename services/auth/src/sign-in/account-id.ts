@@ -1,0 +1,14 @@
+/** A user as the authorization server names them: an e-mail and an id are unique within one organization only. */
+export interface Account {
+  organization: string;
+  userId: string;
+}
+
+export function toAccountId({ organization, userId }: Account): string {
+  return `${organization}/${userId}`;
+}
+
+export function parseAccountId(accountId: string): Account {
+  const [organization = '', userId = ''] = accountId.split('/');
+  return { organization, userId };
+}

@@ -1,0 +1,28 @@
+import type { Account as OidcAccount } from 'oidc-provider';
+import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
+import { findLiveGrant, type LiveGrantRow } from '../store/grants.ts';
+import { findLiveUser, type LiveUserRow } from '../store/users.ts';
+import { parseAccountId } from './account-id.ts';
+import { within, type SignInContext } from './context.ts';
+
+/** A user who may sign in; undefined where they are gone or disabled, or their organization is. */
+export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
+  const { organization, userId } = parseAccountId(accountId);
+  if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
+  const [user] = await db.read<LiveUserRow>(within(organization), findLiveUser(organization, userId));
+  return user;
+}
+
+/** Asked of each code and refresh token, too: they are as good as their grant. */
+export async function findAccount(
+  context: Pick<SignInContext, 'db'>,
+  accountId: string,
+  token: { grantId?: string | undefined } | undefined,
+): Promise<OidcAccount | undefined> {
+  if (token?.grantId !== undefined) {
+    const { organization, userId } = parseAccountId(accountId);
+    const [grant] = await context.db.read<LiveGrantRow>(within(organization), findLiveGrant(organization, token.grantId));
+    if (grant?.userId !== userId) return undefined;
+  } else if (!(await loadUser(context, accountId))) return undefined;
+  return { accountId, claims: () => ({ sub: accountId }) };
+}

@@ -1,0 +1,139 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import { digestOf } from '@crs/kit/api-key';
+import type { Statement } from '@crs/kit/database';
+import { Seal } from '@crs/kit/seal';
+import { auditEntry } from '../store/audit.ts';
+import { findClient, type ClientRow } from '../store/clients.ts';
+import { revokeGrant } from '../store/grants.ts';
+import {
+  consumePayload,
+  destroyPayload,
+  destroyPayloadsOfGrant,
+  findPayload,
+  findPayloadByUid,
+  upsertPayload,
+  type PayloadKey,
+  type PayloadRow,
+} from '../store/oidc-payloads.ts';
+import { parseAccountId } from './account-id.ts';
+import { clientMetadata, isPreRegistered } from './clients.ts';
+import { aboveTenants, within, type SignInContext } from './context.ts';
+
+/** A client that nobody consents to goes after a day; consent keeps it for as long as the grant. */
+const UNCONSENTED_CLIENT_SECONDS = 86_400;
+/** A refresh token that comes again is a retry within this time, and stolen after it. */
+const REFRESH_GRACE_SECONDS = 30;
+
+export function payloadKey(model: string, id: string): PayloadKey {
+  return { model, idDigest: digestOf(id) };
+}
+
+/** What oidc-provider keeps of one model, in PostgreSQL: any replica goes on where another stopped. */
+export function createAdapter(context: Pick<SignInContext, 'db' | 'secret'>, model: string): Adapter {
+  if (model === 'Client') return new ClientAdapter(context, model);
+  if (model === 'Grant') return new GrantAdapter(context, model);
+  return new PayloadAdapter(context, model);
+}
+
+class PayloadAdapter implements Adapter {
+  readonly #model: string;
+  readonly #seal: Seal;
+  readonly #graceSeconds: number;
+  protected readonly db: SignInContext['db'];
+
+  constructor({ db, secret }: Pick<SignInContext, 'db' | 'secret'>, model: string) {
+    this.db = db;
+    this.#model = model;
+    this.#seal = new Seal(secret, 'oidc-payloads');
+    this.#graceSeconds = model === 'RefreshToken' ? REFRESH_GRACE_SECONDS : 0;
+  }
+
+  async upsert(id: string, payload: AdapterPayload, expiresIn = UNCONSENTED_CLIENT_SECONDS): Promise<void> {
+    const key = payloadKey(this.#model, id);
+    await this.#run(
+      upsertPayload({
+        ...key,
+        payloadSealed: this.#seal.seal(Buffer.from(JSON.stringify(payload)), boundOf(key)),
+        uidDigest: payload.uid === undefined ? undefined : digestOf(payload.uid),
+        grantId: this.#model === 'Grant' ? id : payload.grantId,
+        expiresInSeconds: Math.ceil(expiresIn),
+      }),
+    );
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    const [row] = await this.#run<PayloadRow>(findPayload(payloadKey(this.#model, id), this.#graceSeconds));
+    return row && this.#open(row);
+  }
+
+  async findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    const [row] = await this.#run<PayloadRow>(findPayloadByUid(this.#model, digestOf(uid)));
+    return row && this.#open(row);
+  }
+
+  /** Of the device flow, which is off. */
+  async findByUserCode(): Promise<undefined> {}
+
+  async consume(id: string): Promise<void> {
+    const [consumed] = await this.#run(consumePayload(payloadKey(this.#model, id), this.#graceSeconds));
+    // Two requests may have found it fresh; one of them is too late.
+    if (!consumed) throw new errors.InvalidGrant('already used');
+  }
+
+  async destroy(id: string): Promise<void> {
+    await this.#run(destroyPayload(payloadKey(this.#model, id)));
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    await this.#run(destroyPayloadsOfGrant(this.#model, grantId));
+  }
+
+  #run<Row>(statement: Statement): Promise<Row[]> {
+    return this.db.read<Row>(aboveTenants(), statement);
+  }
+
+  #open({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
+    const payload = JSON.parse(this.#seal.open(payloadSealed, boundOf({ model: this.#model, idDigest })).toString());
+    return consumed ? { ...payload, consumed } : payload;
+  }
+}
+
+function boundOf({ model, idDigest }: PayloadKey): string {
+  return `${model}:${idDigest.toString('base64url')}`;
+}
+
+/** Self-registered clients are payloads; an operator's are rows of their own. */
+class ClientAdapter extends PayloadAdapter {
+  readonly #secrets: Seal;
+
+  constructor(context: Pick<SignInContext, 'db' | 'secret'>, model: string) {
+    super(context, model);
+    this.#secrets = clientSecrets(context.secret);
+  }
+
+  override async find(id: string): Promise<AdapterPayload | undefined> {
+    if (!isPreRegistered(id)) return super.find(id);
+    const [row] = await this.db.read<ClientRow>(aboveTenants(), findClient(id));
+    return row && clientMetadata(row, this.#secrets);
+  }
+}
+
+/** Seals the secrets of clients that an operator has registered, each bound to its client. */
+export function clientSecrets(secret: string): Seal {
+  return new Seal(secret, 'client-secrets');
+}
+
+/** What a grant is good for is said by its row in `auth.grants`, of which access tokens are asked. */
+class GrantAdapter extends PayloadAdapter {
+  /** By its client, or because a code or a refresh token was used twice. */
+  override async destroy(id: string): Promise<void> {
+    const grant = await super.find(id);
+    if (!grant) return;
+    const { organization } = parseAccountId(grant.accountId!);
+    await this.db.transact(within(organization), async (query) => {
+      const revoked = await revokeGrant(query, organization, id);
+      if (revoked) await query(auditEntry(organization, 'sign-in', 'connection.revoke', id));
+    });
+  }
+}

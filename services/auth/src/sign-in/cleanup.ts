@@ -1,0 +1,17 @@
+import { deleteExpired } from '../store/oidc-payloads.ts';
+import { aboveTenants, type SignInContext } from './context.ts';
+
+const EVERY_MS = 60_000;
+const BATCH = 500;
+
+/** Deletes what has expired, in small transactions. @returns how to stop */
+export function startCleanup({ db, log }: Pick<SignInContext, 'db' | 'log'>): () => void {
+  const clean = async () => {
+    while ((await db.transact(aboveTenants(), (query) => deleteExpired(query, BATCH))) === BATCH);
+  };
+  const timer = setInterval(() => {
+    clean().catch((error) => log.warn({ err: error }, 'expired sign-in state could not be deleted'));
+  }, EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,26 @@
+import { interactionPolicy } from 'oidc-provider';
+
+const { base, Check, Prompt } = interactionPolicy;
+
+/**
+ * Sign in where nobody is signed in, then consent, each time: a grant is one connection of one assistant, and a client that registers
+ * itself can be anybody.
+ */
+export function createPolicy() {
+  const policy = base();
+  const login = policy.get('login')!;
+  login.checks.add(
+    new Check('account_gone', 'the End-User is gone', 'login_required', ({ oidc }) =>
+      oidc.session?.accountId !== undefined && !oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+    ),
+  );
+  const consent = new Prompt(
+    { name: 'consent', requestable: true },
+    new Check('connection', 'consent is asked each time', 'consent_required', ({ oidc }) =>
+      oidc.result?.consent ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
+    ),
+  );
+  policy.remove('consent');
+  policy.add(consent);
+  return policy;
+}

@@ -1,0 +1,61 @@
+import pLimit from 'p-limit';
+import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
+import { hashPassword, verifyPassword } from '../domain/password.ts';
+import { ABOVE_TENANTS, auditEntry } from '../store/audit.ts';
+import { organizationExists } from '../store/organizations.ts';
+import { findUser } from '../store/users.ts';
+import { toAccountId } from './account-id.ts';
+import { within, type SignInContext } from './context.ts';
+import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
+
+/** A hash takes 19 MiB and a core for a while. */
+const atMostTwo = pLimit(2);
+const MAX_PASSWORD_LENGTH = 1_024;
+
+/** What the password of nobody is compared with, so that an unknown user takes as long as a known one. */
+const HASH_OF_NOBODY = hashPassword(crypto.randomUUID());
+
+export interface Credentials {
+  organization: string;
+  email: string;
+  password: string;
+  /** The client's, for the audit trail and the throttle. */
+  address: string;
+}
+
+export type SignInOutcome =
+  { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
+
+/** Checks a password. Whether the organization, the user or the password is wrong, or the user disabled, makes no difference outside. */
+export async function checkPassword(context: SignInContext, credentials: Credentials): Promise<SignInOutcome> {
+  const { organization, email, password, address } = credentials;
+  const account = `${organization} ${fold(email)}`;
+  const waits = await Promise.all([
+    secondsToWait(context, PASSWORDS_OF_ACCOUNT, account),
+    secondsToWait(context, PASSWORDS_OF_ADDRESS, address),
+  ]);
+  const retryAfterSeconds = Math.max(...waits);
+  if (retryAfterSeconds > 0) return { kind: 'throttled', retryAfterSeconds };
+
+  const isPossible =
+    ORGANIZATION_ID.test(organization) &&
+    email.length <= 508 &&
+    unstorable(email) === undefined &&
+    password.length <= MAX_PASSWORD_LENGTH;
+  const tenant = isPossible ? organization : 'nobody';
+  const [user, exists] = await context.db.transact(within(tenant), (query) =>
+    Promise.all([isPossible ? findUser(query, tenant, email) : undefined, organizationExists(query, tenant)]),
+  );
+  const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
+  const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
+  const accepted = matches && isPossible && exists && user?.passwordHash && !user.disabledAt;
+
+  // Nothing that was typed is written down: it may be a password in the wrong field.
+  const who = user?.email ?? 'unknown user';
+  const trail = exists ? organization : ABOVE_TENANTS;
+  const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';
+  await context.db.read(within(trail), auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`));
+  if (!accepted) return { kind: 'refused' };
+  await forget(context, PASSWORDS_OF_ACCOUNT, account);
+  return { kind: 'accepted', accountId: toAccountId({ organization, userId: user.userId }) };
+}

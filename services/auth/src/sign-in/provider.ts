@@ -1,0 +1,131 @@
+import { errors, Provider, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import type { JWK } from 'jose';
+import { guardedFetch } from '@crs/kit/guarded-fetch';
+import { ALGORITHM, SCOPES } from '../domain/access-tokens.ts';
+import { parseAccountId } from './account-id.ts';
+import { findAccount } from './accounts.ts';
+import { createAdapter } from './adapter.ts';
+import { adaptMetadata, newSelfRegisteredId, redirectUriProblem } from './clients.ts';
+import type { SignInContext } from './context.ts';
+import { cookieSettings } from './cookies.ts';
+import { createPolicy } from './interaction-policy.ts';
+import { cookieKey } from './keys.ts';
+import { renderError } from './problem.ts';
+
+export const ACCESS_TOKEN_SECONDS = 600;
+/** From its last use. */
+const REFRESH_TOKEN_SECONDS = 60 * 86_400;
+/** Then the user is asked again. */
+export const GRANT_SECONDS = 365 * 86_400;
+const INTERACTION_SECONDS = 3_600;
+export const SESSION_SECONDS = 12 * 3_600;
+
+/** The authorization server: OAuth 2.1 for the tools and nothing else. */
+export function createProvider(context: SignInContext, keys: JWK[]): Provider {
+  const { issuer, secret, log } = context;
+  const resource = context.accessTokens.audience;
+  const cookies = cookieSettings(issuer);
+  const configuration: Configuration = {
+    adapter: (model) => createAdapter(context, model),
+    jwks: { keys },
+    routes: {
+      authorization: '/authorize',
+      token: '/token',
+      registration: '/register',
+      revocation: '/revoke',
+      jwks: '/jwks',
+      end_session: '/sign-in/end',
+    },
+    responseTypes: ['code'],
+    scopes: [...SCOPES],
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: ALGORITHM },
+    clientBasedCORS: () => true,
+    pkce: { required: () => true },
+    extraParams: ['organization'],
+    cookies: { names: cookies.names, long: cookies.options, short: cookies.options, keys: [cookieKey(secret)] },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      revocation: { enabled: true },
+      registration: { enabled: true, idFactory: newSelfRegisteredId, issueRegistrationAccessToken: false },
+      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => resource,
+        getResourceServerInfo: (_ctx, asked) => {
+          if (asked !== resource) throw new errors.InvalidTarget();
+          return { scope: SCOPES.join(' '), accessTokenFormat: 'jwt', jwt: { sign: { alg: ALGORITHM } } };
+        },
+      },
+    },
+    formats: {
+      customizers: {
+        jwt: (_ctx, token, { payload }) => {
+          if (token.kind !== 'AccessToken') return;
+          const { organization, userId } = parseAccountId(token.accountId);
+          Object.assign(payload, { sub: userId, organization, grant_id: token.grantId });
+        },
+      },
+    },
+    ttl: {
+      AccessToken: ACCESS_TOKEN_SECONDS,
+      AuthorizationCode: 60,
+      RefreshToken: REFRESH_TOKEN_SECONDS,
+      Grant: GRANT_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      Session: SESSION_SECONDS,
+      // Never issued, but asked for.
+      IdToken: ACCESS_TOKEN_SECONDS,
+    },
+    expiresWithSession: () => false,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    findAccount: (_ctx, accountId, token) => findAccount(context, accountId, token),
+    // Only a grant that was just consented to: each connection has one of its own.
+    loadExistingGrant: async ({ oidc }) => {
+      const grantId = oidc.result?.consent?.grantId;
+      return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
+    },
+    interactions: { policy: createPolicy(), url: (_ctx, { uid }) => `${issuer}/sign-in/${uid}` },
+    extraClientMetadata: {
+      // Runs before anything is checked, for clients of every origin.
+      properties: ['application_type'],
+      validator: (_ctx, _name, _value, metadata) => {
+        adaptMetadata(metadata);
+        const uris = Array.isArray(metadata.redirect_uris) ? metadata.redirect_uris : [];
+        const problem = uris.map((uri) => redirectUriProblem(String(uri))).find((each) => each !== undefined);
+        if (problem) throw new errors.InvalidRedirectUri(`redirect_uris ${problem}`);
+      },
+    },
+    fetch: async (url, init) => {
+      const headers = Object.fromEntries(new Headers(init?.headers));
+      const fetched = await guardedFetch(url instanceof Request ? url.url : String(url), {
+        headers,
+        allowHosts: context.cimdAllowHosts,
+      });
+      return new Response(new Uint8Array(fetched.body), { status: fetched.status, headers: fetched.headers });
+    },
+    renderError,
+  };
+  const provider = new Provider(issuer, configuration);
+  // The scheme is what `pinOrigin` says.
+  provider.proxy = true;
+  provider.use(async (ctx, next) => {
+    await next();
+    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
+  });
+  provider.on('server_error', (ctx, error) => {
+    log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
+    if (ctx.status === 503) ctx.set('Retry-After', '1');
+  });
+  return provider;
+}
+
+/** `openid` can't be left out of oidc-provider, but there are no id tokens here. */
+function describeScopes(metadata: Record<string, unknown>): void {
+  metadata['scopes_supported'] = SCOPES;
+}

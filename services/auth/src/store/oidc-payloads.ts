@@ -1,0 +1,119 @@
+import type { Query, Statement } from '@crs/kit/database';
+
+/** What the authorization server remembers, by model and the digest of an id. What has expired is not found. */
+
+export interface PayloadKey {
+  model: string;
+  idDigest: Buffer;
+}
+
+export interface NewPayload extends PayloadKey {
+  payloadSealed: Buffer;
+  uidDigest: Buffer | undefined;
+  grantId: string | undefined;
+  expiresInSeconds: number;
+}
+
+export interface PayloadRow {
+  idDigest: Buffer;
+  payloadSealed: Buffer;
+  consumed: boolean;
+}
+
+export function upsertPayload(payload: NewPayload): Statement {
+  return {
+    name: 'upsert_payload',
+    text: `insert into auth.oidc_payloads (model, id_digest, payload_sealed, uid_digest, grant_id, expires_at)
+      values ($1, $2, $3, $4, $5, now() + $6::bigint * interval '1 second')
+      on conflict (model, id_digest) do update set payload_sealed = excluded.payload_sealed, uid_digest = excluded.uid_digest,
+        grant_id = excluded.grant_id, expires_at = excluded.expires_at`,
+    values: [
+      payload.model,
+      payload.idDigest,
+      payload.payloadSealed,
+      payload.uidDigest,
+      payload.grantId,
+      payload.expiresInSeconds,
+    ],
+  };
+}
+
+/** @param graceSeconds for how long what was consumed still counts as fresh */
+export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement {
+  return {
+    name: 'find_payload',
+    text: `select id_digest as "idDigest", payload_sealed as "payloadSealed",
+        coalesce(consumed_at <= now() - $3::integer * interval '1 second', false) as consumed
+      from auth.oidc_payloads where model = $1 and id_digest = $2 and expires_at > now()`,
+    values: [model, idDigest, graceSeconds],
+  };
+}
+
+export function findPayloadByUid(model: string, uidDigest: Buffer): Statement {
+  return {
+    name: 'find_payload_by_uid',
+    text: `select id_digest as "idDigest", payload_sealed as "payloadSealed", consumed_at is not null as consumed
+      from auth.oidc_payloads where model = $1 and uid_digest = $2 and expires_at > now()`,
+    values: [model, uidDigest],
+  };
+}
+
+/**
+ * Returns a row where it is the first to consume it, or comes within the grace of the first. What is consumed is kept for a week at
+ * most, so that a replay shows.
+ */
+export function consumePayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement {
+  return {
+    name: 'consume_payload',
+    text: `update auth.oidc_payloads
+      set consumed_at = coalesce(consumed_at, now()), expires_at = least(expires_at, now() + interval '7 days')
+      where model = $1 and id_digest = $2
+        and (consumed_at is null or ($3::integer > 0 and consumed_at > now() - $3::integer * interval '1 second'))
+      returning 1`,
+    values: [model, idDigest, graceSeconds],
+  };
+}
+
+export function destroyPayload({ model, idDigest }: PayloadKey): Statement {
+  return {
+    name: 'destroy_payload',
+    text: 'delete from auth.oidc_payloads where model = $1 and id_digest = $2',
+    values: [model, idDigest],
+  };
+}
+
+export function destroyPayloadsOfGrant(model: string, grantId: string): Statement {
+  return {
+    name: 'destroy_payloads_of_grant',
+    text: 'delete from auth.oidc_payloads where grant_id = $2 and model = $1',
+    values: [model, grantId],
+  };
+}
+
+/** Keeps it at least until then. */
+export async function keepPayload(query: Query, { model, idDigest }: PayloadKey, until: Date): Promise<void> {
+  await query({
+    name: 'keep_payload',
+    text: 'update auth.oidc_payloads set expires_at = greatest(expires_at, $3) where model = $1 and id_digest = $2',
+    values: [model, idDigest, until],
+  });
+}
+
+/** A part of what has expired, past rows that another replica is at. @returns how many */
+export async function deleteExpired(query: Query, limit: number): Promise<number> {
+  const [payloads, throttles] = await Promise.all([
+    query({
+      name: 'delete_expired_payloads',
+      text: `delete from auth.oidc_payloads where (model, id_digest) in (
+        select model, id_digest from auth.oidc_payloads where expires_at < now() limit $1 for update skip locked) returning 1`,
+      values: [limit],
+    }),
+    query({
+      name: 'delete_expired_throttles',
+      text: `delete from auth.throttles where bucket in (
+        select bucket from auth.throttles where resets_at < now() limit $1 for update skip locked) returning 1`,
+      values: [limit],
+    }),
+  ]);
+  return Math.max(payloads.length, throttles.length);
+}

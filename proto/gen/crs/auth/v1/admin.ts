@@ -108,7 +108,39 @@ export interface Organization {
   allowedFields: AllowedFields | undefined;
   rateLimit: RateLimit | undefined;
   toolRateLimit: RateLimit | undefined;
-  createdAt: Date | undefined;
+  createdAt:
+    | Date
+    | undefined;
+  /** Absent: its users sign in with passwords. */
+  oidcProvider: OidcProvider | undefined;
+}
+
+/** The organization's own OpenID provider, which signs its users in; passwords are then off. */
+export interface OidcProvider {
+  issuer: string;
+  clientId: string;
+  /** Whether a client secret is stored; it is never shown. */
+  hasClientSecret: boolean;
+  /** Domains, in lower case, whose verified e-mail addresses link a user at the first sign-in. */
+  domains: string[];
+}
+
+/** What to change of the organization's OpenID provider; what is absent stays. */
+export interface OidcProviderSettings {
+  /**
+   * Empty: no provider any more; all of it is forgotten. Another issuer is another provider: it needs a client id, and the secret of the
+   * provider before is forgotten.
+   */
+  issuer?: string | undefined;
+  clientId?:
+    | string
+    | undefined;
+  /** Empty: none, as of a public client. */
+  clientSecret?:
+    | string
+    | undefined;
+  /** At least one while there is an issuer. None here: they stay. */
+  domains: string[];
 }
 
 /** Which gated fields the organization sees. */
@@ -127,6 +159,7 @@ export interface OrganizationSettings {
   allowedFields: AllowedFields | undefined;
   rateLimit: RateLimit | undefined;
   toolRateLimit: RateLimit | undefined;
+  oidcProvider: OidcProviderSettings | undefined;
 }
 
 export interface CreateOrganizationRequest {
@@ -189,6 +222,14 @@ export interface SetUserDisabledRequest {
 }
 
 export interface SetUserDisabledResponse {
+  user: User | undefined;
+}
+
+export interface UnlinkUserRequest {
+  email: string;
+}
+
+export interface UnlinkUserResponse {
   user: User | undefined;
 }
 
@@ -542,6 +583,7 @@ function createBaseOrganization(): Organization {
     rateLimit: undefined,
     toolRateLimit: undefined,
     createdAt: undefined,
+    oidcProvider: undefined,
   };
 }
 
@@ -570,6 +612,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(66).fork()).join();
+    }
+    if (message.oidcProvider !== undefined) {
+      OidcProvider.encode(message.oidcProvider, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -651,6 +696,14 @@ export const Organization: MessageFns<Organization> = {
             message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.oidcProvider = OidcProvider.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -701,6 +754,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.created_at)
         ? fromJsonTimestamp(object.created_at)
         : undefined,
+      oidcProvider: isSet(object.oidcProvider)
+        ? OidcProvider.fromJSON(object.oidcProvider)
+        : isSet(object.oidc_provider)
+        ? OidcProvider.fromJSON(object.oidc_provider)
+        : undefined,
     };
   },
 
@@ -730,6 +788,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.createdAt !== undefined) {
       obj.createdAt = message.createdAt.toISOString();
     }
+    if (message.oidcProvider !== undefined) {
+      obj.oidcProvider = OidcProvider.toJSON(message.oidcProvider);
+    }
     return obj;
   },
 
@@ -752,6 +813,259 @@ export const Organization: MessageFns<Organization> = {
       ? RateLimit.fromPartial(object.toolRateLimit)
       : undefined;
     message.createdAt = object.createdAt ?? undefined;
+    message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
+      ? OidcProvider.fromPartial(object.oidcProvider)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseOidcProvider(): OidcProvider {
+  return { issuer: "", clientId: "", hasClientSecret: false, domains: [] };
+}
+
+export const OidcProvider: MessageFns<OidcProvider> = {
+  encode(message: OidcProvider, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.issuer !== "") {
+      writer.uint32(10).string(message.issuer);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(18).string(message.clientId);
+    }
+    if (message.hasClientSecret !== false) {
+      writer.uint32(24).bool(message.hasClientSecret);
+    }
+    for (const v of message.domains) {
+      writer.uint32(34).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OidcProvider {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOidcProvider();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.issuer = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.hasClientSecret = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.domains.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): OidcProvider {
+    return {
+      issuer: isSet(object.issuer) ? globalThis.String(object.issuer) : "",
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : "",
+      hasClientSecret: isSet(object.hasClientSecret)
+        ? globalThis.Boolean(object.hasClientSecret)
+        : isSet(object.has_client_secret)
+        ? globalThis.Boolean(object.has_client_secret)
+        : false,
+      domains: globalThis.Array.isArray(object?.domains) ? object.domains.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: OidcProvider): unknown {
+    const obj: any = {};
+    if (message.issuer !== "") {
+      obj.issuer = message.issuer;
+    }
+    if (message.clientId !== "") {
+      obj.clientId = message.clientId;
+    }
+    if (message.hasClientSecret !== false) {
+      obj.hasClientSecret = message.hasClientSecret;
+    }
+    if (message.domains?.length) {
+      obj.domains = message.domains;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<OidcProvider>): OidcProvider {
+    return OidcProvider.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OidcProvider>): OidcProvider {
+    const message = createBaseOidcProvider();
+    message.issuer = object.issuer ?? "";
+    message.clientId = object.clientId ?? "";
+    message.hasClientSecret = object.hasClientSecret ?? false;
+    message.domains = object.domains?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseOidcProviderSettings(): OidcProviderSettings {
+  return { issuer: undefined, clientId: undefined, clientSecret: undefined, domains: [] };
+}
+
+export const OidcProviderSettings: MessageFns<OidcProviderSettings> = {
+  encode(message: OidcProviderSettings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.issuer !== undefined) {
+      writer.uint32(10).string(message.issuer);
+    }
+    if (message.clientId !== undefined) {
+      writer.uint32(18).string(message.clientId);
+    }
+    if (message.clientSecret !== undefined) {
+      writer.uint32(26).string(message.clientSecret);
+    }
+    for (const v of message.domains) {
+      writer.uint32(34).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OidcProviderSettings {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOidcProviderSettings();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.issuer = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.clientSecret = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.domains.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): OidcProviderSettings {
+    return {
+      issuer: isSet(object.issuer) ? globalThis.String(object.issuer) : undefined,
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : undefined,
+      clientSecret: isSet(object.clientSecret)
+        ? globalThis.String(object.clientSecret)
+        : isSet(object.client_secret)
+        ? globalThis.String(object.client_secret)
+        : undefined,
+      domains: globalThis.Array.isArray(object?.domains) ? object.domains.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: OidcProviderSettings): unknown {
+    const obj: any = {};
+    if (message.issuer !== undefined) {
+      obj.issuer = message.issuer;
+    }
+    if (message.clientId !== undefined) {
+      obj.clientId = message.clientId;
+    }
+    if (message.clientSecret !== undefined) {
+      obj.clientSecret = message.clientSecret;
+    }
+    if (message.domains?.length) {
+      obj.domains = message.domains;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<OidcProviderSettings>): OidcProviderSettings {
+    return OidcProviderSettings.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OidcProviderSettings>): OidcProviderSettings {
+    const message = createBaseOidcProviderSettings();
+    message.issuer = object.issuer ?? undefined;
+    message.clientId = object.clientId ?? undefined;
+    message.clientSecret = object.clientSecret ?? undefined;
+    message.domains = object.domains?.map((e) => e) || [];
     return message;
   },
 };
@@ -849,6 +1163,7 @@ function createBaseOrganizationSettings(): OrganizationSettings {
     allowedFields: undefined,
     rateLimit: undefined,
     toolRateLimit: undefined,
+    oidcProvider: undefined,
   };
 }
 
@@ -871,6 +1186,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     }
     if (message.toolRateLimit !== undefined) {
       RateLimit.encode(message.toolRateLimit, writer.uint32(50).fork()).join();
+    }
+    if (message.oidcProvider !== undefined) {
+      OidcProviderSettings.encode(message.oidcProvider, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -936,6 +1254,14 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
             message.toolRateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.oidcProvider = OidcProviderSettings.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -976,6 +1302,11 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
         : isSet(object.tool_rate_limit)
         ? RateLimit.fromJSON(object.tool_rate_limit)
         : undefined,
+      oidcProvider: isSet(object.oidcProvider)
+        ? OidcProviderSettings.fromJSON(object.oidcProvider)
+        : isSet(object.oidc_provider)
+        ? OidcProviderSettings.fromJSON(object.oidc_provider)
+        : undefined,
     };
   },
 
@@ -999,6 +1330,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
     if (message.toolRateLimit !== undefined) {
       obj.toolRateLimit = RateLimit.toJSON(message.toolRateLimit);
     }
+    if (message.oidcProvider !== undefined) {
+      obj.oidcProvider = OidcProviderSettings.toJSON(message.oidcProvider);
+    }
     return obj;
   },
 
@@ -1018,6 +1352,9 @@ export const OrganizationSettings: MessageFns<OrganizationSettings> = {
       : undefined;
     message.toolRateLimit = (object.toolRateLimit !== undefined && object.toolRateLimit !== null)
       ? RateLimit.fromPartial(object.toolRateLimit)
+      : undefined;
+    message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
+      ? OidcProviderSettings.fromPartial(object.oidcProvider)
       : undefined;
     return message;
   },
@@ -2017,6 +2354,140 @@ export const SetUserDisabledResponse: MessageFns<SetUserDisabledResponse> = {
   },
   fromPartial(object: DeepPartial<SetUserDisabledResponse>): SetUserDisabledResponse {
     const message = createBaseSetUserDisabledResponse();
+    message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    return message;
+  },
+};
+
+function createBaseUnlinkUserRequest(): UnlinkUserRequest {
+  return { email: "" };
+}
+
+export const UnlinkUserRequest: MessageFns<UnlinkUserRequest> = {
+  encode(message: UnlinkUserRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlinkUserRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnlinkUserRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UnlinkUserRequest {
+    return { email: isSet(object.email) ? globalThis.String(object.email) : "" };
+  },
+
+  toJSON(message: UnlinkUserRequest): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UnlinkUserRequest>): UnlinkUserRequest {
+    return UnlinkUserRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnlinkUserRequest>): UnlinkUserRequest {
+    const message = createBaseUnlinkUserRequest();
+    message.email = object.email ?? "";
+    return message;
+  },
+};
+
+function createBaseUnlinkUserResponse(): UnlinkUserResponse {
+  return { user: undefined };
+}
+
+export const UnlinkUserResponse: MessageFns<UnlinkUserResponse> = {
+  encode(message: UnlinkUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlinkUserResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnlinkUserResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): UnlinkUserResponse {
+    return { user: isSet(object.user) ? User.fromJSON(object.user) : undefined };
+  },
+
+  toJSON(message: UnlinkUserResponse): unknown {
+    const obj: any = {};
+    if (message.user !== undefined) {
+      obj.user = User.toJSON(message.user);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<UnlinkUserResponse>): UnlinkUserResponse {
+    return UnlinkUserResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnlinkUserResponse>): UnlinkUserResponse {
+    const message = createBaseUnlinkUserResponse();
     message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
     return message;
   },
@@ -4735,6 +5206,19 @@ export const AuthAdminServiceService = {
       Buffer.from(SetUserDisabledResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetUserDisabledResponse => SetUserDisabledResponse.decode(value),
   },
+  /**
+   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * that e-mail.
+   */
+  unlinkUser: {
+    path: "/crs.auth.v1.AuthAdminService/UnlinkUser" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UnlinkUserRequest): Buffer => Buffer.from(UnlinkUserRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UnlinkUserRequest => UnlinkUserRequest.decode(value),
+    responseSerialize: (value: UnlinkUserResponse): Buffer => Buffer.from(UnlinkUserResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UnlinkUserResponse => UnlinkUserResponse.decode(value),
+  },
   /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
   addMember: {
     path: "/crs.auth.v1.AuthAdminService/AddMember" as const,
@@ -4906,6 +5390,11 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listUsers: handleUnaryCall<ListUsersRequest, ListUsersResponse>;
   /** Enables or disables a user. Not found: nobody has that e-mail. */
   setUserDisabled: handleUnaryCall<SetUserDisabledRequest, SetUserDisabledResponse>;
+  /**
+   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * that e-mail.
+   */
+  unlinkUser: handleUnaryCall<UnlinkUserRequest, UnlinkUserResponse>;
   /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
   addMember: handleUnaryCall<AddMemberRequest, AddMemberResponse>;
   /** Takes a role away; a role that is not there is not found. */
@@ -5054,6 +5543,25 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetUserDisabledResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * that e-mail.
+   */
+  unlinkUser(
+    request: UnlinkUserRequest,
+    callback: (error: ServiceError | null, response: UnlinkUserResponse) => void,
+  ): ClientUnaryCall;
+  unlinkUser(
+    request: UnlinkUserRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UnlinkUserResponse) => void,
+  ): ClientUnaryCall;
+  unlinkUser(
+    request: UnlinkUserRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UnlinkUserResponse) => void,
   ): ClientUnaryCall;
   /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
   addMember(

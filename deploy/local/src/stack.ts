@@ -138,6 +138,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           replicas: 1,
           trustedProxies: [],
           addressLimit: config.addressLimit ?? LIMITS.address,
+          signInLimit: config.addressLimit ?? { requests: 600, periodSeconds: 60 },
           timeoutMs: 15_000,
           secret: config.secret,
           allowedOrigins: [],

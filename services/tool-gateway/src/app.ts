@@ -7,8 +7,9 @@ import type { Context } from './context.ts';
 import { chargeStranger } from './http/limits.ts';
 import { mcp, RpcRefusal, sendRpcError, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
+import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
-export function createApp(context: Context, options: McpOptions & { timeoutMs: number }): RequestListener {
+export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -17,6 +18,7 @@ export function createApp(context: Context, options: McpOptions & { timeoutMs: n
   app.enable('strict routing');
   app.use(traceRequests('tool-gateway', options.log, () => options.timeoutMs));
   app.all('/mcp', mcp(context, options));
+  app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
     await chargeStranger(options, request);
     next();
@@ -45,7 +47,10 @@ function answerRefusal(log: Logger) {
       response.destroy();
       return;
     }
-    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': 'application/json; charset=utf-8' });
-    response.end(request.method === 'HEAD' ? undefined : envelope(refusal, id));
+    const [type, body] = isPage(request)
+      ? ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`]
+      : ['application/json', envelope(refusal, id)];
+    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': `${type}; charset=utf-8` });
+    response.end(request.method === 'HEAD' ? undefined : body);
   };
 }

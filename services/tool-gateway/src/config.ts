@@ -8,6 +8,8 @@ export interface ToolGatewayConfig {
   /** Public origin, without a slash at its end. */
   publicUrl: string;
   authAddress: string;
+  /** Auth's HTTP listener, to which sign-in is passed on. Absent: there is none. */
+  authHttpAddress?: string | undefined;
   callsAddress: string;
   projectsAddress: string;
   entitiesAddress: string;
@@ -17,6 +19,8 @@ export interface ToolGatewayConfig {
   trustedProxies: Network[];
   /** For requests without a usable token, per client address. */
   addressLimit: Rule;
+  /** For sign-in, per client address. */
+  signInLimit: Rule;
   timeoutMs: number;
   /** Seals cursors; the same on every replica. */
   secret: string;
@@ -37,6 +41,7 @@ const schema = z.object({
   CRS_LISTEN: hostPort.default('0.0.0.0:8081'),
   CRS_TOOLS_URL: origin,
   CRS_AUTH_ADDRESS: hostPort,
+  CRS_AUTH_HTTP_ADDRESS: hostPort.optional(),
   CRS_CALLS_ADDRESS: hostPort,
   CRS_PROJECTS_ADDRESS: hostPort,
   CRS_ENTITIES_ADDRESS: hostPort,
@@ -44,6 +49,7 @@ const schema = z.object({
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
   CRS_TRUSTED_PROXIES: networks.default([]),
   CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
+  CRS_SIGN_IN_RATE_LIMIT: ruleSetting.prefault('600/60'),
   CRS_TOOL_TIMEOUT_MS: milliseconds.default(15_000),
   CRS_SECRET: secret,
   CRS_ALLOWED_ORIGINS: z
@@ -59,6 +65,7 @@ export function readConfig(environment: Environment): ToolGatewayConfig {
     listen: values.CRS_LISTEN,
     publicUrl: values.CRS_TOOLS_URL,
     authAddress: values.CRS_AUTH_ADDRESS,
+    authHttpAddress: values.CRS_AUTH_HTTP_ADDRESS,
     callsAddress: values.CRS_CALLS_ADDRESS,
     projectsAddress: values.CRS_PROJECTS_ADDRESS,
     entitiesAddress: values.CRS_ENTITIES_ADDRESS,
@@ -66,6 +73,7 @@ export function readConfig(environment: Environment): ToolGatewayConfig {
     replicas: values.CRS_REPLICAS,
     trustedProxies: values.CRS_TRUSTED_PROXIES,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
+    signInLimit: values.CRS_SIGN_IN_RATE_LIMIT,
     timeoutMs: values.CRS_TOOL_TIMEOUT_MS,
     secret: values.CRS_SECRET,
     allowedOrigins: values.CRS_ALLOWED_ORIGINS,

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { Agent, createServer } from 'node:http';
 import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
 import { answerConnect } from '@crs/kit/http/connect';
@@ -32,10 +32,14 @@ export function createToolGateway(config: ToolGatewayConfig, { log }: { log: Log
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
+      const agent = new Agent({ keepAlive: true });
+      closer.defer('auth http agent', () => agent.destroy());
       const app = createApp(
         { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
         {
           ...limits,
+          signInLimit: config.signInLimit,
+          signIn: config.authHttpAddress === undefined ? undefined : { address: config.authHttpAddress, agent },
           tokens: new Tokens(auth, config.publicUrl),
           origins: { publicUrl: config.publicUrl, allowed: config.allowedOrigins, loopback: config.loopback },
           timeoutMs: config.timeoutMs,

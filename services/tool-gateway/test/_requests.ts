@@ -41,7 +41,8 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
   });
   expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
   expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
-  const json = answer.text === '' ? undefined : JSON.parse(answer.text);
+  const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
+  const json = isJson && answer.text !== '' ? JSON.parse(answer.text) : undefined;
   if (json?.error?.request_id !== undefined) expect(json.error.request_id).toBe(answer.headers['x-request-id']);
   return { ...answer, json };
 }
@@ -84,8 +85,10 @@ export async function bearer(world: World, organization: string, email: string, 
   return `Bearer ${accessToken}`;
 }
 
+type Surroundings = Pick<World, 'log'> & { stack: Pick<World['stack'], 'addresses'> };
+
 /** One more tool gateway of a world, with settings of its own. */
-export async function startGateway(world: World, settings: Partial<ToolGatewayConfig>) {
+export async function startGateway(world: Surroundings, settings: Partial<ToolGatewayConfig>) {
   const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
   const service = createToolGateway(
     {
@@ -99,6 +102,7 @@ export async function startGateway(world: World, settings: Partial<ToolGatewayCo
       replicas: 1,
       trustedProxies: [],
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
+      signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       timeoutMs: 5_000,
       secret: 'another-secret-that-is-long-enough-0123456789',
       allowedOrigins: [],

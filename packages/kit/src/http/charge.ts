@@ -10,18 +10,18 @@ export interface AddressCharging {
   trustedProxies: Network[];
 }
 
+type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
+
+/** The client's address, as limits are counted by. */
+export function addressOf({ trustedProxies }: Pick<AddressCharging, 'trustedProxies'>, { socket, headers }: Addressed): string {
+  const forwarded = headers['x-forwarded-for'];
+  return clientAddress(socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trustedProxies);
+}
+
 /** Charges a request without a usable credential to the client's address. */
-export function chargeAddress(
-  { limiter, addressLimit, trustedProxies }: AddressCharging,
-  request: Pick<IncomingMessage, 'socket' | 'headers'>,
-): Promise<Decision> {
-  const forwarded = request.headers['x-forwarded-for'];
-  const address = clientAddress(
-    request.socket.remoteAddress,
-    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-    trustedProxies,
-  );
-  return limiter.check({ kind: 'address', id: address, rule: addressLimit });
+export function chargeAddress(options: AddressCharging, request: Addressed): Promise<Decision> {
+  const { limiter, addressLimit } = options;
+  return limiter.check({ kind: 'address', id: addressOf(options, request), rule: addressLimit });
 }
 
 /** Reset in UTC epoch seconds, rounded up: who sleeps until then is admitted. */

@@ -34,6 +34,13 @@ export function callOf(response: Response): CallOptions {
   return { token: callerToken, deadline, signal };
 }
 
+/** How a request is known to the next HTTP hop. */
+export function traceHeaders(response: Response): Record<string, string> {
+  const headers: Record<string, string> = { 'X-Request-Id': stateOf(response).id };
+  propagation.inject(context.active(), headers);
+  return headers;
+}
+
 /**
  * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
  * must not choose our ids or our sampling. Measures and logs the request when it ends.

@@ -2,11 +2,29 @@ import type { IncomingMessage } from 'node:http';
 import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Decision } from '@crs/kit/rate-limit/limiter';
+import type { Rule } from '@crs/kit/rate-limit/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
 /** Charges a request without a usable token. @throws Refusal 429 */
 export async function chargeStranger(options: AddressCharging, request: IncomingMessage): Promise<void> {
   const refusal = refusalOf(await chargeAddress(options, request), 'this address');
+  if (refusal) throw refusal;
+}
+
+export interface SignInCharging extends AddressCharging {
+  /** For sign-in, per client address. */
+  signInLimit: Rule;
+}
+
+/**
+ * Charges sign-in to the address, on an account of its own: hosted assistants come from few addresses with the tokens of many, and
+ * neither may use up the other's. @throws Refusal 429
+ */
+export async function chargeSignIn({ limiter, signInLimit }: SignInCharging, address: string): Promise<void> {
+  const refusal = refusalOf(
+    await limiter.check({ kind: 'address', id: `${address} sign-in`, rule: signInLimit }),
+    'this address',
+  );
   if (refusal) throw refusal;
 }
 

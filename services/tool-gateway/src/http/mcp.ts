@@ -1,4 +1,4 @@
-import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
+import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import type { AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
@@ -9,8 +9,9 @@ import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import type { ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
+import { bodyReader } from './body.ts';
 import { chargeStranger, chargeUser } from './limits.ts';
-import { isAllowedOrigin, isOurHost, type Origins } from './origins.ts';
+import { checkHost, isAllowedOrigin, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface McpOptions extends AddressCharging {
@@ -20,7 +21,7 @@ export interface McpOptions extends AddressCharging {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
-const readBytes = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
+const readBody = bodyReader(MAX_BODY_BYTES);
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, arguments. */
 export function mcp(context: Context, options: McpOptions) {
@@ -57,9 +58,7 @@ async function admit(body: unknown, user: AuthenticateTokenResponse, options: Mc
 /** @returns whether the request was a preflight, which is answered now. @throws Refusal 403 for a stranger's page or another name of ours */
 function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
   const { origin } = request.headers;
-  const [host, ...more] = request.headersDistinct.host ?? [];
-  if (more.length > 0 || !isOurHost(host, origins))
-    throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+  checkHost(request, origins);
   if (!isAllowedOrigin(origin, origins)) throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
   if (origin !== undefined) {
     response.set({
@@ -101,21 +100,6 @@ function checkMediaTypes(request: ExpressRequest): void {
   if (!request.accepts('application/json') || !request.accepts('text/event-stream')) {
     throw new Refusal(406, 'bad_request', 'The Accept header must admit application/json and text/event-stream.');
   }
-}
-
-async function readBody(request: ExpressRequest, response: ExpressResponse): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    readBytes(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(toRefusalOfBody(error))));
-  });
-  const bytes: unknown = request.body;
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0);
-}
-
-function toRefusalOfBody(error: unknown): unknown {
-  const status = error instanceof Error && 'status' in error ? error.status : undefined;
-  if (status === 413) return new Refusal(413, 'bad_request', `The body is larger than ${MAX_BODY_BYTES} bytes.`);
-  if (status === 415) return new Refusal(415, 'bad_request', 'The body must not be compressed.');
-  return status === 400 ? new Refusal(400, 'bad_request', 'The body did not arrive whole.') : error;
 }
 
 /** @throws RpcRefusal 400 for what is no single JSON-RPC message */

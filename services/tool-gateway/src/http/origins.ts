@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from '@crs/kit/http/refusal';
+
 /** Who may talk to us from a browser, and under which name. */
 export interface Origins {
   /** The tools' public origin. */
@@ -10,10 +13,14 @@ export interface Origins {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether the `Host` names us: a page elsewhere can't make a browser reach us under a name of its own (DNS rebinding). */
-export function isOurHost(host: string | undefined, { publicUrl, loopback }: Origins): boolean {
-  if (host === undefined) return false;
-  return host.toLowerCase() === new URL(publicUrl).host || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
+/**
+ * A page elsewhere can't make a browser reach us under a name of its own (DNS rebinding).
+ * @throws Refusal 403 where the `Host` doesn't name us
+ */
+export function checkHost({ headersDistinct }: IncomingMessage, { publicUrl, loopback }: Origins): void {
+  const [host = '', ...more] = headersDistinct.host ?? [];
+  const isOurs = host.toLowerCase() === new URL(publicUrl).host || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
+  if (!isOurs || more.length > 0) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
 }
 
 /** Whether a page of that origin may call. Programs send none. */

@@ -1,0 +1,81 @@
+import { request as ask, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Request, Response } from 'express';
+import { splitHostPort } from '@crs/kit/config';
+import { deadlineExceeded, unavailable } from '@crs/kit/errors';
+import { stateOf, traceHeaders } from '@crs/kit/http/request';
+
+export interface Upstream {
+  /** `host:port`. */
+  address: string;
+  agent: Agent;
+}
+
+export interface Passed {
+  /** Path and query. */
+  target: string;
+  body: Buffer;
+  /** Names of the client's headers that travel inward, in lower case. */
+  keep: string[];
+  /** What we say ourselves. */
+  headers: Record<string, string>;
+}
+
+/** What doesn't travel outward: what belongs to the connection, and what is for us to say. */
+const NOT_OUTWARD =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|access-control-.*|server|x-powered-by|x-request-id)$/;
+
+/**
+ * Has the upstream answer a request; its answer streams.
+ * @throws ServiceError where the upstream is away or too slow
+ */
+export async function passOn(
+  { address, agent }: Upstream,
+  request: Request,
+  response: Response,
+  { target, body, keep, headers }: Passed,
+): Promise<void> {
+  const { deadline, signal: gone } = stateOf(response);
+  const late = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
+  const outgoing = ask({
+    ...splitHostPort(address),
+    agent,
+    method: request.method,
+    path: target,
+    headers: { ...inward(request, keep), ...traceHeaders(response), ...headers },
+    signal: AbortSignal.any([late, gone]),
+  });
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.on('response', resolve).on('error', reject);
+      // After 101 there is neither.
+      outgoing.on('close', () => reject(new Error('closed without an answer')));
+      outgoing.end(body);
+    });
+    response.writeHead(answer.statusCode!, outward(answer.headers));
+    await pipeline(answer, response);
+  } catch (error) {
+    if (gone.aborted) return;
+    throw late.aborted ? deadlineExceeded(error) : unavailable('Sign-in is not available.', error);
+  }
+}
+
+function inward({ headersDistinct }: Request, keep: string[]): Record<string, string[]> {
+  const dropped = namedIn(headersDistinct.connection?.join(','));
+  const headers: Record<string, string[]> = {};
+  for (const name of keep) {
+    const values = headersDistinct[name];
+    if (values && !dropped.has(name)) headers[name] = values;
+  }
+  return headers;
+}
+
+function outward(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const dropped = namedIn(headers.connection);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_OUTWARD.test(name) && !dropped.has(name)));
+}
+
+/** Headers that `Connection` declares to be its own. */
+function namedIn(connection = ''): Set<string> {
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+}

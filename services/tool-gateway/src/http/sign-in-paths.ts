@@ -1,0 +1,44 @@
+/** What is passed on to auth: these paths and no others. */
+export interface PassedPath {
+  /** The template, by which logs and metrics know it. */
+  route: string;
+  methods: string[];
+  /** The path as auth knows it. */
+  path: string;
+  /** A page for people; else programs ask, also from pages of any origin. */
+  isPage: boolean;
+}
+
+const READ = ['GET', 'HEAD'];
+const FOR_PROGRAMS = new Map([
+  ['/.well-known/oauth-authorization-server', READ],
+  ['/.well-known/openid-configuration', READ],
+  // Some clients ask for the metadata of `/mcp`; whoever issues tokens for it has but one.
+  ['/.well-known/oauth-authorization-server/mcp', READ],
+  ['/.well-known/openid-configuration/mcp', READ],
+  ['/jwks', READ],
+  ['/token', ['POST']],
+  ['/register', ['POST']],
+  ['/revoke', ['POST']],
+]);
+
+/** Identifiers and names of files; nothing that another reader could take for a step up or an escape. */
+const SEGMENT = '[\\w-][\\w.-]*';
+const PAGES = ['/authorize', '/authorize/:id', '/sign-in/:id', '/connections', '/connections/:id'].map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.replace(':id', SEGMENT)}$`),
+}));
+
+/** @param path without the query, as it was sent */
+export function passedPath(path: string): PassedPath | undefined {
+  const methods = FOR_PROGRAMS.get(path);
+  if (methods) return { route: path, methods, path: path.replace(/\/mcp$/, ''), isPage: false };
+  const page = PAGES.find(({ pattern }) => pattern.test(path));
+  return page && { route: page.route, methods: ['GET', 'HEAD', 'POST'], path, isPage: true };
+}
+
+/** A request target's path, and its query with the question mark. */
+export function splitTarget(url: string): [path: string, query: string] {
+  const at = url.indexOf('?');
+  return at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at)];
+}

@@ -1,0 +1,70 @@
+import type { NextFunction, Request, Response } from 'express';
+import { addressOf } from '@crs/kit/http/charge';
+import { methodNotAllowed } from '@crs/kit/http/refusal';
+import { stateOf } from '@crs/kit/http/request';
+import { bodyReader } from './body.ts';
+import { chargeSignIn, type SignInCharging } from './limits.ts';
+import { checkHost, type Origins } from './origins.ts';
+import { passOn, type Upstream } from './pass-on.ts';
+import { passedPath, splitTarget } from './sign-in-paths.ts';
+
+export interface SignInOptions extends SignInCharging {
+  /** Auth's HTTP listener. Absent: there is no sign-in here. */
+  signIn: Upstream | undefined;
+  origins: Origins;
+}
+
+const readBody = bodyReader(64 * 1024);
+
+/** What travels inward. All else is between the client and us, or claims what only we may say. */
+const OF_PROGRAMS = ['accept', 'authorization', 'content-type', 'user-agent'];
+const FETCH_METADATA = ['sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
+const OF_BROWSERS = ['accept', 'accept-language', 'content-type', 'cookie', 'origin', 'referer', 'user-agent', ...FETCH_METADATA];
+
+/** Passes sign-in on to auth, so that issuer, tools and pages share one origin. */
+export function signIn(options: SignInOptions) {
+  const { host, protocol } = new URL(options.origins.publicUrl);
+  const origin = { Host: host, 'X-Forwarded-Host': host, 'X-Forwarded-Proto': protocol.slice(0, -1) };
+  return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    const [path, query] = splitTarget(request.url);
+    const passed = passedPath(path);
+    if (!options.signIn || !passed) {
+      next();
+      return;
+    }
+    stateOf(response).route = passed.route;
+    if (!path.startsWith('/.well-known/')) checkHost(request, options.origins);
+    if (!passed.isPage && answersAnyOrigin(request, response, passed.methods)) return;
+    if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
+    const address = addressOf(options, request);
+    await chargeSignIn(options, address);
+    await passOn(options.signIn, request, response, {
+      target: passed.path + query,
+      body: await readBody(request, response),
+      keep: passed.isPage ? OF_BROWSERS : OF_PROGRAMS,
+      // A /64 goes by its first address.
+      headers: { ...origin, 'X-Forwarded-For': address.replace('/64', '') },
+    });
+  };
+}
+
+/** Whether a request's errors are read by people. */
+export function isPage({ url }: Request): boolean {
+  return passedPath(splitTarget(url)[0])?.isPage === true;
+}
+
+/** @returns whether the request was a preflight, which is answered now */
+function answersAnyOrigin(request: Request, response: Response, methods: string[]): boolean {
+  response.set({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
+  });
+  if (request.method !== 'OPTIONS') return false;
+  response.set({
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+    'Access-Control-Max-Age': '600',
+  });
+  response.status(204).end();
+  return true;
+}

@@ -131,6 +131,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           listen: config.toolsListen,
           publicUrl: config.toolsUrl,
           authAddress: auth.grpc,
+          authHttpAddress: auth.http,
           callsAddress: calls.grpc,
           projectsAddress: projects.grpc,
           entitiesAddress: entities.grpc,

@@ -50,7 +50,7 @@ export interface Processes {
 }
 
 export async function startProcesses(config: ProcessesConfig): Promise<Processes> {
-  const ports = await freePorts(11);
+  const ports = await freePorts(12);
   const at = (index: number) => `127.0.0.1:${ports[index]}`;
   const databaseOf = (service: string) => {
     const url = new URL(config.databaseUrl);
@@ -62,7 +62,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   const records = (service: string, first: number) => ({ ...listeners(first), ...databaseOf(service), CRS_AUTH_ADDRESS: at(1) });
   const settings: Record<ProcessName, Record<string, string>> = {
     'rate-limit': { CRS_LISTEN: at(0), ...(config.redisUrl !== undefined && { REDIS_URL: config.redisUrl }) },
-    auth: { ...listeners(1), ...databaseOf('auth'), CRS_SECRET: config.secret },
+    auth: { ...listeners(1), CRS_HTTP_LISTEN: at(11), ...databaseOf('auth'), CRS_SECRET: config.secret },
     calls: records('calls', 3),
     projects: records('projects', 5),
     entities: records('entities', 7),
@@ -80,6 +80,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       CRS_TOOLS_URL: `http://${at(10)}`,
       CRS_SECRET: config.secret,
       CRS_AUTH_ADDRESS: at(1),
+      CRS_AUTH_HTTP_ADDRESS: at(11),
       CRS_CALLS_ADDRESS: at(3),
       CRS_PROJECTS_ADDRESS: at(5),
       CRS_ENTITIES_ADDRESS: at(7),

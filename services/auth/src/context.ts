@@ -1,5 +1,6 @@
 import type { Database } from '@crs/kit/database';
 import type { Logger } from '@crs/kit/log';
+import type { Seal } from '@crs/kit/seal';
 import type { AccessTokens } from './domain/access-tokens.ts';
 import type { Signer } from './domain/signer.ts';
 
@@ -9,4 +10,6 @@ export interface Context {
   log: Logger;
   signer: Signer;
   accessTokens: AccessTokens;
+  /** Seals the secrets of clients that an operator has registered. */
+  clientSecrets: Seal;
 }

@@ -12,6 +12,7 @@ import { Signer } from './domain/signer.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 import { createSignInApp } from './sign-in/app.ts';
 import { startCleanup } from './sign-in/cleanup.ts';
+import { clientSecrets } from './sign-in/clients.ts';
 
 /** An import batch is at most 16 MiB. */
 const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
@@ -36,7 +37,7 @@ export function createAuthService(
       await signer.start();
       closer.defer('signer', () => signer.stop());
       const accessTokens = new AccessTokens(db, config.secret, config.toolsUrl);
-      const context: Context = { db, log, signer, accessTokens };
+      const context: Context = { db, log, signer, accessTokens, clientSecrets: clientSecrets(config.secret) };
       const verify = createVerifier(() => signer.publicKeys());
       const shared = { name: 'auth', verify, log };
       const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });

@@ -1,6 +1,7 @@
 import { CommanderError, Command } from 'commander';
 import type { Connect } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
+import { clientCommands } from './commands/client.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
@@ -27,6 +28,7 @@ for (const register of [
   memberCommands,
   keyCommands,
   tokenCommands,
+  clientCommands,
   operatorCommands,
   auditCommand,
   statusCommand,

@@ -1,6 +1,7 @@
-import type { Operator, Token, User } from '@crs/proto/crs/auth/v1/admin';
+import type { Operator, RegisteredClient, Token, User } from '@crs/proto/crs/auth/v1/admin';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import type { ApiKeyRow } from '../store/api-keys.ts';
+import type { ClientRow } from '../store/clients.ts';
 import type { GrantRow } from '../store/grants.ts';
 import type { OperatorRow } from '../store/operators.ts';
 import type { UserRow } from '../store/users.ts';
@@ -35,4 +36,8 @@ export function toOperator(row: OperatorRow): Operator {
 
 export function toToken({ grantId, email, client, scopes, createdAt, expiresAt, revokedAt }: GrantRow): Token {
   return { tokenId: grantId, email, client, scopes, createdAt, expiresAt, revokedAt: revokedAt ?? undefined };
+}
+
+export function toClient({ clientId, name, redirectUris, secretSealed, createdAt }: ClientRow): RegisteredClient {
+  return { clientId, name, redirectUris, hasSecret: secretSealed !== null, createdAt };
 }

@@ -5,6 +5,7 @@ import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
 import { addMember } from './admin/add-member.ts';
 import { beginErasure } from './admin/begin-erasure.ts';
+import { createClient } from './admin/create-client.ts';
 import { createKey } from './admin/create-key.ts';
 import { createOperator } from './admin/create-operator.ts';
 import { createOrganization } from './admin/create-organization.ts';
@@ -14,15 +15,18 @@ import { finishErasure } from './admin/finish-erasure.ts';
 import { importRecords } from './admin/import-records.ts';
 import { issueOperatorToken } from './admin/issue-operator-token.ts';
 import { listAudit } from './admin/list-audit.ts';
+import { listClients } from './admin/list-clients.ts';
 import { listKeys } from './admin/list-keys.ts';
 import { listOperators } from './admin/list-operators.ts';
 import { listOrganizations } from './admin/list-organizations.ts';
 import { listTokens } from './admin/list-tokens.ts';
 import { listUsers } from './admin/list-users.ts';
+import { removeClient } from './admin/remove-client.ts';
 import { removeMember } from './admin/remove-member.ts';
 import { revokeKey } from './admin/revoke-key.ts';
 import { revokeOperator } from './admin/revoke-operator.ts';
 import { revokeToken } from './admin/revoke-token.ts';
+import { rotateTokenKey } from './admin/rotate-token-key.ts';
 import { setUserDisabled } from './admin/set-user-disabled.ts';
 import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
@@ -75,6 +79,10 @@ export function adminServices(context: Context) {
       createToken: createToken(context),
       listTokens: listTokens(context),
       revokeToken: revokeToken(context),
+      rotateTokenKey: rotateTokenKey(context),
+      createClient: createClient(context),
+      listClients: listClients(context),
+      removeClient: removeClient(context),
       beginErasure: beginErasure(context),
       finishErasure: finishErasure(context),
       createOperator: createOperator(context),

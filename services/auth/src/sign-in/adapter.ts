@@ -17,7 +17,7 @@ import {
   type PayloadRow,
 } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
-import { clientMetadata, isPreRegistered } from './clients.ts';
+import { clientMetadata, clientSecrets, isPreRegistered } from './clients.ts';
 import { aboveTenants, within, type SignInContext } from './context.ts';
 
 /** A client that nobody consents to goes after a day; consent keeps it for as long as the grant. */
@@ -117,11 +117,6 @@ class ClientAdapter extends PayloadAdapter {
     const [row] = await this.db.read<ClientRow>(aboveTenants(), findClient(id));
     return row && clientMetadata(row, this.#secrets);
   }
-}
-
-/** Seals the secrets of clients that an operator has registered, each bound to its client. */
-export function clientSecrets(secret: string): Seal {
-  return new Seal(secret, 'client-secrets');
 }
 
 /** What a grant is good for is said by its row in `auth.grants`, of which access tokens are asked. */

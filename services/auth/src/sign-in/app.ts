@@ -8,7 +8,7 @@ import { Interactions } from './interactions.ts';
 import { pinOrigin } from './origin.ts';
 import { answerProblems, notFound } from './problem.ts';
 import { createProvider } from './provider.ts';
-import { defaultScopes, limitRegistrations, openToPages } from './registration.ts';
+import { defaultScopes, limitRegistrations } from './registration.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -54,7 +54,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   page('post', '/connections/sign-out', connections.signOut.bind(connections));
 
   app.all('/authorize', defaultScopes);
-  app.all('/register', openToPages, limitRegistrations(context));
+  app.post('/register', limitRegistrations(context));
   for (const path of PROTOCOL_PATHS) {
     app.all(path, async (request: Request, response: Response) => {
       stateOf(response).route = path;

@@ -1,6 +1,6 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
 import { randomBase62 } from '@crs/kit/api-key';
-import type { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/seal';
 import type { ClientRow } from '../store/clients.ts';
 
 /** The id says where a client comes from: an operator, itself, or (a URL) its metadata document. */
@@ -17,6 +17,11 @@ export function newSelfRegisteredId(): string {
 
 export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
+}
+
+/** Seals the secrets of clients that an operator has registered, each bound to its client. */
+export function clientSecrets(secret: string): Seal {
+  return new Seal(secret, 'client-secrets');
 }
 
 export function clientMetadata({ clientId, name, redirectUris, secretSealed }: ClientRow, secrets: Seal): ClientMetadata {

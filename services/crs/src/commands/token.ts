@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
-import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { details, instant, show, table } from '../output.ts';
+import { command, connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { details, instant, show, table, type OutputOptions } from '../output.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command, connect: Connect): void {
@@ -63,6 +63,17 @@ export function tokenCommands(program: Command, connect: Connect): void {
         show(options, toJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
       }),
     );
+
+  command(token, 'rotate-key', 'make a new key that access tokens are signed with').action((options: OutputOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { keyId } = await auth.rotateTokenKey({}, await operator());
+      show(
+        options,
+        { key_id: keyId },
+        () => `Key ${keyId} signs once auth has restarted, one replica after another. Tokens signed before stay good.`,
+      );
+    }),
+  );
 }
 
 function toJson(token: Token) {

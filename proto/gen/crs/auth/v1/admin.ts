@@ -326,6 +326,54 @@ export interface RevokeTokenResponse {
   token: Token | undefined;
 }
 
+export interface RotateTokenKeyRequest {
+}
+
+export interface RotateTokenKeyResponse {
+  keyId: string;
+}
+
+/** A client that an operator registered. */
+export interface RegisteredClient {
+  clientId: string;
+  name: string;
+  redirectUris: string[];
+  /** Whether it authenticates with a secret; else it is a public client. */
+  hasSecret: boolean;
+  createdAt: Date | undefined;
+}
+
+export interface CreateClientRequest {
+  /** For people, 1 to 100 characters. */
+  name: string;
+  /** 1 to 10, each https, loopback or of an app's own scheme. The port of a loopback address is free. */
+  redirectUris: string[];
+  withSecret: boolean;
+}
+
+export interface CreateClientResponse {
+  client:
+    | RegisteredClient
+    | undefined;
+  /** Shown this once; empty for a public client. */
+  clientSecret: string;
+}
+
+export interface ListClientsRequest {
+}
+
+export interface ListClientsResponse {
+  clients: RegisteredClient[];
+}
+
+export interface RemoveClientRequest {
+  clientId: string;
+}
+
+export interface RemoveClientResponse {
+  client: RegisteredClient | undefined;
+}
+
 /** What is to be deleted. */
 export interface ErasureTarget {
   target:
@@ -3922,6 +3970,745 @@ export const RevokeTokenResponse: MessageFns<RevokeTokenResponse> = {
   },
 };
 
+function createBaseRotateTokenKeyRequest(): RotateTokenKeyRequest {
+  return {};
+}
+
+export const RotateTokenKeyRequest: MessageFns<RotateTokenKeyRequest> = {
+  encode(_: RotateTokenKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateTokenKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateTokenKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RotateTokenKeyRequest {
+    return {};
+  },
+
+  toJSON(_: RotateTokenKeyRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateTokenKeyRequest>): RotateTokenKeyRequest {
+    return RotateTokenKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RotateTokenKeyRequest>): RotateTokenKeyRequest {
+    const message = createBaseRotateTokenKeyRequest();
+    return message;
+  },
+};
+
+function createBaseRotateTokenKeyResponse(): RotateTokenKeyResponse {
+  return { keyId: "" };
+}
+
+export const RotateTokenKeyResponse: MessageFns<RotateTokenKeyResponse> = {
+  encode(message: RotateTokenKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== "") {
+      writer.uint32(10).string(message.keyId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateTokenKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateTokenKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RotateTokenKeyResponse {
+    return {
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
+    };
+  },
+
+  toJSON(message: RotateTokenKeyResponse): unknown {
+    const obj: any = {};
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateTokenKeyResponse>): RotateTokenKeyResponse {
+    return RotateTokenKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RotateTokenKeyResponse>): RotateTokenKeyResponse {
+    const message = createBaseRotateTokenKeyResponse();
+    message.keyId = object.keyId ?? "";
+    return message;
+  },
+};
+
+function createBaseRegisteredClient(): RegisteredClient {
+  return { clientId: "", name: "", redirectUris: [], hasSecret: false, createdAt: undefined };
+}
+
+export const RegisteredClient: MessageFns<RegisteredClient> = {
+  encode(message: RegisteredClient, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    for (const v of message.redirectUris) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.hasSecret !== false) {
+      writer.uint32(32).bool(message.hasSecret);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RegisteredClient {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRegisteredClient();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.redirectUris.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.hasSecret = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RegisteredClient {
+    return {
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      redirectUris: globalThis.Array.isArray(object?.redirectUris)
+        ? object.redirectUris.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.redirect_uris)
+        ? object.redirect_uris.map((e: any) => globalThis.String(e))
+        : [],
+      hasSecret: isSet(object.hasSecret)
+        ? globalThis.Boolean(object.hasSecret)
+        : isSet(object.has_secret)
+        ? globalThis.Boolean(object.has_secret)
+        : false,
+      createdAt: isSet(object.createdAt)
+        ? fromJsonTimestamp(object.createdAt)
+        : isSet(object.created_at)
+        ? fromJsonTimestamp(object.created_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: RegisteredClient): unknown {
+    const obj: any = {};
+    if (message.clientId !== "") {
+      obj.clientId = message.clientId;
+    }
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.redirectUris?.length) {
+      obj.redirectUris = message.redirectUris;
+    }
+    if (message.hasSecret !== false) {
+      obj.hasSecret = message.hasSecret;
+    }
+    if (message.createdAt !== undefined) {
+      obj.createdAt = message.createdAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RegisteredClient>): RegisteredClient {
+    return RegisteredClient.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RegisteredClient>): RegisteredClient {
+    const message = createBaseRegisteredClient();
+    message.clientId = object.clientId ?? "";
+    message.name = object.name ?? "";
+    message.redirectUris = object.redirectUris?.map((e) => e) || [];
+    message.hasSecret = object.hasSecret ?? false;
+    message.createdAt = object.createdAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseCreateClientRequest(): CreateClientRequest {
+  return { name: "", redirectUris: [], withSecret: false };
+}
+
+export const CreateClientRequest: MessageFns<CreateClientRequest> = {
+  encode(message: CreateClientRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    for (const v of message.redirectUris) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.withSecret !== false) {
+      writer.uint32(24).bool(message.withSecret);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateClientRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateClientRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.redirectUris.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.withSecret = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): CreateClientRequest {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      redirectUris: globalThis.Array.isArray(object?.redirectUris)
+        ? object.redirectUris.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.redirect_uris)
+        ? object.redirect_uris.map((e: any) => globalThis.String(e))
+        : [],
+      withSecret: isSet(object.withSecret)
+        ? globalThis.Boolean(object.withSecret)
+        : isSet(object.with_secret)
+        ? globalThis.Boolean(object.with_secret)
+        : false,
+    };
+  },
+
+  toJSON(message: CreateClientRequest): unknown {
+    const obj: any = {};
+    if (message.name !== "") {
+      obj.name = message.name;
+    }
+    if (message.redirectUris?.length) {
+      obj.redirectUris = message.redirectUris;
+    }
+    if (message.withSecret !== false) {
+      obj.withSecret = message.withSecret;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<CreateClientRequest>): CreateClientRequest {
+    return CreateClientRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateClientRequest>): CreateClientRequest {
+    const message = createBaseCreateClientRequest();
+    message.name = object.name ?? "";
+    message.redirectUris = object.redirectUris?.map((e) => e) || [];
+    message.withSecret = object.withSecret ?? false;
+    return message;
+  },
+};
+
+function createBaseCreateClientResponse(): CreateClientResponse {
+  return { client: undefined, clientSecret: "" };
+}
+
+export const CreateClientResponse: MessageFns<CreateClientResponse> = {
+  encode(message: CreateClientResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      RegisteredClient.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(18).string(message.clientSecret);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateClientResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateClientResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.client = RegisteredClient.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clientSecret = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): CreateClientResponse {
+    return {
+      client: isSet(object.client) ? RegisteredClient.fromJSON(object.client) : undefined,
+      clientSecret: isSet(object.clientSecret)
+        ? globalThis.String(object.clientSecret)
+        : isSet(object.client_secret)
+        ? globalThis.String(object.client_secret)
+        : "",
+    };
+  },
+
+  toJSON(message: CreateClientResponse): unknown {
+    const obj: any = {};
+    if (message.client !== undefined) {
+      obj.client = RegisteredClient.toJSON(message.client);
+    }
+    if (message.clientSecret !== "") {
+      obj.clientSecret = message.clientSecret;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<CreateClientResponse>): CreateClientResponse {
+    return CreateClientResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateClientResponse>): CreateClientResponse {
+    const message = createBaseCreateClientResponse();
+    message.client = (object.client !== undefined && object.client !== null)
+      ? RegisteredClient.fromPartial(object.client)
+      : undefined;
+    message.clientSecret = object.clientSecret ?? "";
+    return message;
+  },
+};
+
+function createBaseListClientsRequest(): ListClientsRequest {
+  return {};
+}
+
+export const ListClientsRequest: MessageFns<ListClientsRequest> = {
+  encode(_: ListClientsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListClientsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListClientsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ListClientsRequest {
+    return {};
+  },
+
+  toJSON(_: ListClientsRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListClientsRequest>): ListClientsRequest {
+    return ListClientsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListClientsRequest>): ListClientsRequest {
+    const message = createBaseListClientsRequest();
+    return message;
+  },
+};
+
+function createBaseListClientsResponse(): ListClientsResponse {
+  return { clients: [] };
+}
+
+export const ListClientsResponse: MessageFns<ListClientsResponse> = {
+  encode(message: ListClientsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.clients) {
+      RegisteredClient.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListClientsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListClientsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.clients.push(RegisteredClient.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListClientsResponse {
+    return {
+      clients: globalThis.Array.isArray(object?.clients)
+        ? object.clients.map((e: any) => RegisteredClient.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ListClientsResponse): unknown {
+    const obj: any = {};
+    if (message.clients?.length) {
+      obj.clients = message.clients.map((e) => RegisteredClient.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListClientsResponse>): ListClientsResponse {
+    return ListClientsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListClientsResponse>): ListClientsResponse {
+    const message = createBaseListClientsResponse();
+    message.clients = object.clients?.map((e) => RegisteredClient.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRemoveClientRequest(): RemoveClientRequest {
+  return { clientId: "" };
+}
+
+export const RemoveClientRequest: MessageFns<RemoveClientRequest> = {
+  encode(message: RemoveClientRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RemoveClientRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRemoveClientRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RemoveClientRequest {
+    return {
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : "",
+    };
+  },
+
+  toJSON(message: RemoveClientRequest): unknown {
+    const obj: any = {};
+    if (message.clientId !== "") {
+      obj.clientId = message.clientId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RemoveClientRequest>): RemoveClientRequest {
+    return RemoveClientRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RemoveClientRequest>): RemoveClientRequest {
+    const message = createBaseRemoveClientRequest();
+    message.clientId = object.clientId ?? "";
+    return message;
+  },
+};
+
+function createBaseRemoveClientResponse(): RemoveClientResponse {
+  return { client: undefined };
+}
+
+export const RemoveClientResponse: MessageFns<RemoveClientResponse> = {
+  encode(message: RemoveClientResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      RegisteredClient.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RemoveClientResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRemoveClientResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.client = RegisteredClient.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RemoveClientResponse {
+    return { client: isSet(object.client) ? RegisteredClient.fromJSON(object.client) : undefined };
+  },
+
+  toJSON(message: RemoveClientResponse): unknown {
+    const obj: any = {};
+    if (message.client !== undefined) {
+      obj.client = RegisteredClient.toJSON(message.client);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RemoveClientResponse>): RemoveClientResponse {
+    return RemoveClientResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RemoveClientResponse>): RemoveClientResponse {
+    const message = createBaseRemoveClientResponse();
+    message.client = (object.client !== undefined && object.client !== null)
+      ? RegisteredClient.fromPartial(object.client)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseErasureTarget(): ErasureTarget {
   return { target: undefined };
 }
@@ -5303,6 +6090,53 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
+  /**
+   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
+   * token must be for no organization.
+   */
+  rotateTokenKey: {
+    path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RotateTokenKeyRequest): Buffer =>
+      Buffer.from(RotateTokenKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RotateTokenKeyRequest => RotateTokenKeyRequest.decode(value),
+    responseSerialize: (value: RotateTokenKeyResponse): Buffer =>
+      Buffer.from(RotateTokenKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RotateTokenKeyResponse => RotateTokenKeyResponse.decode(value),
+  },
+  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  createClient: {
+    path: "/crs.auth.v1.AuthAdminService/CreateClient" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CreateClientRequest): Buffer => Buffer.from(CreateClientRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CreateClientRequest => CreateClientRequest.decode(value),
+    responseSerialize: (value: CreateClientResponse): Buffer =>
+      Buffer.from(CreateClientResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CreateClientResponse => CreateClientResponse.decode(value),
+  },
+  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  listClients: {
+    path: "/crs.auth.v1.AuthAdminService/ListClients" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListClientsRequest): Buffer => Buffer.from(ListClientsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListClientsRequest => ListClientsRequest.decode(value),
+    responseSerialize: (value: ListClientsResponse): Buffer => Buffer.from(ListClientsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListClientsResponse => ListClientsResponse.decode(value),
+  },
+  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  removeClient: {
+    path: "/crs.auth.v1.AuthAdminService/RemoveClient" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RemoveClientRequest): Buffer => Buffer.from(RemoveClientRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RemoveClientRequest => RemoveClientRequest.decode(value),
+    responseSerialize: (value: RemoveClientResponse): Buffer =>
+      Buffer.from(RemoveClientResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RemoveClientResponse => RemoveClientResponse.decode(value),
+  },
   /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
   beginErasure: {
     path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
@@ -5414,6 +6248,17 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good; again changes nothing. Not found: no such token in this organization. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
+  /**
+   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
+   * token must be for no organization.
+   */
+  rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
+  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  createClient: handleUnaryCall<CreateClientRequest, CreateClientResponse>;
+  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  listClients: handleUnaryCall<ListClientsRequest, ListClientsResponse>;
+  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  removeClient: handleUnaryCall<RemoveClientRequest, RemoveClientResponse>;
   /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
   /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
@@ -5693,6 +6538,73 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
+   * token must be for no organization.
+   */
+  rotateTokenKey(
+    request: RotateTokenKeyRequest,
+    callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateTokenKey(
+    request: RotateTokenKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateTokenKey(
+    request: RotateTokenKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
+  ): ClientUnaryCall;
+  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  createClient(
+    request: CreateClientRequest,
+    callback: (error: ServiceError | null, response: CreateClientResponse) => void,
+  ): ClientUnaryCall;
+  createClient(
+    request: CreateClientRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CreateClientResponse) => void,
+  ): ClientUnaryCall;
+  createClient(
+    request: CreateClientRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CreateClientResponse) => void,
+  ): ClientUnaryCall;
+  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  listClients(
+    request: ListClientsRequest,
+    callback: (error: ServiceError | null, response: ListClientsResponse) => void,
+  ): ClientUnaryCall;
+  listClients(
+    request: ListClientsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListClientsResponse) => void,
+  ): ClientUnaryCall;
+  listClients(
+    request: ListClientsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListClientsResponse) => void,
+  ): ClientUnaryCall;
+  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  removeClient(
+    request: RemoveClientRequest,
+    callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
+  ): ClientUnaryCall;
+  removeClient(
+    request: RemoveClientRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
+  ): ClientUnaryCall;
+  removeClient(
+    request: RemoveClientRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
   ): ClientUnaryCall;
   /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
   beginErasure(

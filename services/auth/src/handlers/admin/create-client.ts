@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { invalid } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import type { CreateClientRequest, CreateClientResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toClient } from '../../domain/answers.ts';
+import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { requireText } from '../../domain/settings.ts';
+import { newClientId, redirectUriProblem } from '../../sign-in/clients.ts';
+import { audit } from '../../store/audit.ts';
+import { insertClient } from '../../store/clients.ts';
+
+const MAX_REDIRECT_URIS = 10;
+
+export function createClient({ db, clientSecrets }: Context) {
+  return rpc(['operator'], async (request: CreateClientRequest, call): Promise<CreateClientResponse> => {
+    const scope = aboveTenantsScope(call);
+    const name = requireText('name', request.name, 1, 100);
+    const { redirectUris } = request;
+    if (redirectUris.length === 0 || redirectUris.length > MAX_REDIRECT_URIS)
+      throw invalid('redirect_uris', `must be 1 to ${MAX_REDIRECT_URIS}`);
+    for (const uri of redirectUris) {
+      const problem = redirectUriProblem(requireText('redirect_uris', uri, 1, 2_000));
+      if (problem) throw invalid('redirect_uris', problem);
+    }
+    const clientId = newClientId();
+    const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
+    const secretSealed = request.withSecret ? clientSecrets.seal(Buffer.from(clientSecret), clientId) : null;
+    return db.transact(scope, async (query) => {
+      const client = await insertClient(query, { clientId, name, redirectUris, secretSealed });
+      await audit(query, call.identity, 'client.create', clientId);
+      return { client: toClient(client), clientSecret };
+    });
+  });
+}

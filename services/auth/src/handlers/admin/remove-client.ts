@@ -1,0 +1,21 @@
+import { notFound } from '@crs/kit/errors';
+import { rpc } from '@crs/kit/grpc-server';
+import type { RemoveClientRequest, RemoveClientResponse } from '@crs/proto/crs/auth/v1/admin';
+import type { Context } from '../../context.ts';
+import { toClient } from '../../domain/answers.ts';
+import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { requireText } from '../../domain/settings.ts';
+import { audit } from '../../store/audit.ts';
+import { deleteClient } from '../../store/clients.ts';
+
+export function removeClient({ db }: Context) {
+  return rpc(['operator'], async (request: RemoveClientRequest, call): Promise<RemoveClientResponse> => {
+    const clientId = requireText('client_id', request.clientId, 1, 100);
+    return db.transact(aboveTenantsScope(call), async (query) => {
+      const client = await deleteClient(query, clientId);
+      if (!client) throw notFound('There is no client with this id. "client list" shows those that exist.');
+      await audit(query, call.identity, 'client.remove', clientId);
+      return { client: toClient(client) };
+    });
+  });
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import type { RegisteredClient } from '@crs/proto/crs/auth/v1/admin';
+import { command, connected, type Connect } from '../command.ts';
+import { details, instant, show, table, type OutputOptions } from '../output.ts';
+
+/** `crs client`: assistants that can't register themselves. */
+export function clientCommands(program: Command, connect: Connect): void {
+  const client = program.command('client').description("assistants that can't register themselves, for all organizations");
+
+  command(client, 'create', 'register a client')
+    .requiredOption('--name <name>', 'what people read when it asks for their consent, 1 to 100 characters')
+    .requiredOption('--redirect-uri <uri...>', 'where people come back to it; the port of a loopback address is free')
+    .option('--secret', 'it authenticates with a secret, shown this once; without, it is a public client')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  crs client create --name "Our assistant" --redirect-uri https://assistant.example/callback --secret',
+    )
+    .action((options: OutputOptions & { name: string; redirectUri: string[]; secret?: boolean }) =>
+      connected(connect, async ({ auth, operator }) => {
+        const request = { name: options.name, redirectUris: options.redirectUri, withSecret: options.secret ?? false };
+        const { client: created, clientSecret } = await auth.createClient(request, await operator());
+        const value = { ...toJson(created!), ...(clientSecret && { client_secret: clientSecret }) };
+        show(options, value, () =>
+          [
+            details([
+              ['client id', created!.clientId],
+              ...(clientSecret ? [['client secret', clientSecret] as [string, string]] : []),
+            ]),
+            ...(clientSecret ? ['', 'This is the only time that the secret is shown: keep it in a safe place now.'] : []),
+          ].join('\n'),
+        );
+      }),
+    );
+
+  command(client, 'list', 'list registered clients by name').action((options: OutputOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { clients } = await auth.listClients({}, await operator());
+      show(options, { data: clients.map(toJson) }, () =>
+        table(
+          ['client id', 'name', 'redirect URIs', 'secret', 'created'],
+          clients.map((each) => [
+            each.clientId,
+            each.name,
+            each.redirectUris.join(' '),
+            each.hasSecret ? 'yes' : 'no',
+            instant(each.createdAt),
+          ]),
+        ),
+      );
+    }),
+  );
+
+  command(client, 'remove', "remove a client, which then can't renew what it was granted")
+    .argument('<client-id>', 'id of the client')
+    .action((clientId: string, options: OutputOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { client: removed } = await auth.removeClient({ clientId }, await operator());
+        show(options, toJson(removed!), () => `Client ${clientId} is removed.`);
+      }),
+    );
+}
+
+function toJson(client: RegisteredClient) {
+  return {
+    client_id: client.clientId,
+    name: client.name,
+    redirect_uris: client.redirectUris,
+    has_secret: client.hasSecret,
+    created_at: instant(client.createdAt),
+  };
+}

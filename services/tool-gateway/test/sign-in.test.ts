@@ -3,7 +3,7 @@ import { createServer, request as open, type IncomingHttpHeaders, type IncomingM
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
 import { sendRaw, type World } from '@crs/testing/world';
 import type { ToolGatewayConfig } from '../src/config.ts';
@@ -294,8 +294,11 @@ describe('an answer', () => {
     const sent = open({ host, port, path: '/connections', headers: { host: HOST }, agent: false });
     sent.on('error', () => {}).end();
     await asked.promise;
+    log.length = 0;
     sent.destroy();
     await gone.promise;
+    await vi.waitFor(() => expect(log.join('')).toContain('"/connections"'));
+    expect(log.join('')).not.toContain('not served');
   });
 });
 
@@ -303,7 +306,8 @@ describe('a body', () => {
   it('of 64 KiB is passed on, of a byte more it is not', async () => {
     expect((await post('/register', 'x'.repeat(65_536))).status).toBe(200);
     expect(passed.pop()!.body).toHaveLength(65_536);
-    for (const headers of [{ 'content-length': '65537' }, { 'transfer-encoding': 'chunked' }])
+    const framings: Record<string, string>[] = [{ 'content-length': '65537' }, { 'transfer-encoding': 'chunked' }];
+    for (const headers of framings)
       expect(await post('/register', 'x'.repeat(65_537), headers)).toMatchObject({
         status: 413,
         json: { error: { code: 'bad_request' } },
@@ -403,11 +407,11 @@ describe('an address', () => {
   afterEach(() => own?.stop());
 
   it('has an account for sign-in, apart from that of strangers', async () => {
-    own = await start({ signInLimit: { requests: 3, periodSeconds: 60 }, addressLimit: { requests: 1, periodSeconds: 60 } });
+    own = await start({ signInLimit: { requests: 3, periodSeconds: 60 }, addressLimit: { requests: 3, periodSeconds: 60 } });
     const statuses = [];
-    for (const path of ['/jwks', '/connections', '/authorize', '/authorize', '/jwks', '/nothing', '/nothing'])
+    for (const path of ['/jwks', '/connections', '/authorize', '/authorize', '/jwks', ...Array<string>(4).fill('/nothing')])
       statuses.push((await ask({ path }, own.address)).status);
-    expect(statuses).toEqual([200, 200, 200, 429, 429, 404, 429]);
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 404, 404, 404, 429]);
     const person = await ask({ path: '/authorize' }, own.address);
     expect(person.text).toContain(`Try again in ${person.headers['retry-after']} s.`);
     const program = await ask({ method: 'POST', path: '/token' }, own.address);

@@ -98,6 +98,7 @@ try {
       allowedFields: undefined,
       rateLimit: { requests: 1_000_000_000, periodSeconds: 60 },
       toolRateLimit: undefined,
+      oidcProvider: undefined,
     };
     await operator.auth.createOrganization({ settings }, await operator.operator(organization));
     const key = await operator.auth.createKey(

@@ -3,5 +3,6 @@ import { createTenants } from './20261120T233000-create-tenants.ts';
 import { markErasures } from './20261121T002000-mark-erasures.ts';
 import { addGrants } from './20261121T010000-add-grants.ts';
 import { addSignIn } from './20261121T034000-add-sign-in.ts';
+import { addOidcProviders } from './20261121T035000-add-oidc-providers.ts';
 
-export const migrations: Migration[] = [createTenants, markErasures, addGrants, addSignIn];
+export const migrations: Migration[] = [createTenants, markErasures, addGrants, addSignIn, addOidcProviders];

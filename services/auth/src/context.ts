@@ -12,4 +12,6 @@ export interface Context {
   accessTokens: AccessTokens;
   /** Seals the secrets of clients that an operator has registered. */
   clientSecrets: Seal;
+  /** Seals our secrets at organizations' OpenID providers. */
+  providerSecrets: Seal;
 }

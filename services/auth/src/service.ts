@@ -8,6 +8,7 @@ import type { Logger } from '@crs/kit/log';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
+import { oidcClientSecrets } from './domain/oidc-provider.ts';
 import { Signer } from './domain/signer.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 import { createSignInApp } from './sign-in/app.ts';
@@ -37,7 +38,14 @@ export function createAuthService(
       await signer.start();
       closer.defer('signer', () => signer.stop());
       const accessTokens = new AccessTokens(db, config.secret, config.toolsUrl);
-      const context: Context = { db, log, signer, accessTokens, clientSecrets: clientSecrets(config.secret) };
+      const context: Context = {
+        db,
+        log,
+        signer,
+        accessTokens,
+        clientSecrets: clientSecrets(config.secret),
+        providerSecrets: oidcClientSecrets(config.secret),
+      };
       const verify = createVerifier(() => signer.publicKeys());
       const shared = { name: 'auth', verify, log };
       const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });

@@ -22,6 +22,7 @@ const settings = (name?: string) => ({
     allowedFields: undefined,
     rateLimit: undefined,
     toolRateLimit: undefined,
+    oidcProvider: undefined,
   },
 });
 const trail = async (tenant?: string, limit = 0) =>

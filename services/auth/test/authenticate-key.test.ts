@@ -77,6 +77,7 @@ describe('a good key', () => {
       allowedFields: { default: false, fields: ['summary'] },
       rateLimit: { requests: 7, periodSeconds: 11 },
       toolRateLimit: undefined,
+      oidcProvider: undefined,
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate('acme'));
     const changed = await authenticate(acme);

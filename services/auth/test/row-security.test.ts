@@ -4,7 +4,7 @@ import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { ALPHA, ANN, PEOPLE_AND_PROJECTS, serviceUrl, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 /** Every table of auth that is behind the second wall; `catalog.test.ts` finds those that should be and are not. */
-const TABLES = ['api_keys', 'audit', 'grants', 'organizations', 'project_roles', 'projects', 'users'] as const;
+const TABLES = ['api_keys', 'audit', 'grants', 'organizations', 'project_roles', 'projects', 'user_identities', 'users'] as const;
 /** What the service's role may do nothing to but add, in whatever organization. */
 const APPEND_ONLY = 'audit';
 const DENIED = { code: '42501' };
@@ -29,6 +29,11 @@ beforeAll(async () => {
   await world.rows(
     `insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at)
       select organization, 'grant_same', user_id, 'a test', '{calls:read}', now() + interval '1 hour' from auth.users where email = $1`,
+    [ANN],
+  );
+  await world.rows(
+    `insert into auth.user_identities (organization, issuer, subject, user_id)
+      select organization, 'https://idp.example', 'same', user_id from auth.users where email = $1`,
     [ANN],
   );
   before = await snapshot();
@@ -153,6 +158,7 @@ describe('above tenants', () => {
       organizations: TENANTS,
       project_roles: [],
       projects: [],
+      user_identities: [],
       users: [],
     });
   });

@@ -30,6 +30,19 @@ export function allowedFields(text: string): { default: boolean; fields: string[
   );
 }
 
+/** An issuer, or nothing for `none`. */
+export function oidcIssuer(text: string): string {
+  if (text === 'none') return '';
+  if (URL.parse(text)?.protocol === 'https:') return text;
+  throw new InvalidArgumentError('It must be an https URL, like https://login.acme.example, or none.');
+}
+
+export function domains(text: string): string[] {
+  const named = text.split(',').map((domain) => domain.trim());
+  if (named.every((domain) => /^[^\s@]+\.[^\s@]+$/.test(domain))) return named;
+  throw new InvalidArgumentError('It must be domains with commas between them, like acme.example,acme.test.');
+}
+
 /** `600/60`: 600 requests in each 60 seconds. */
 export function rateLimit(text: string): { requests: number; periodSeconds: number } {
   const [requests, periodSeconds, ...rest] = text.split('/').map(count);

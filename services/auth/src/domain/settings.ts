@@ -58,5 +58,14 @@ export function toOrganization(row: OrganizationRow): Organization {
     rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
     toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
     createdAt: row.createdAt,
+    oidcProvider:
+      row.oidcIssuer === null
+        ? undefined
+        : {
+            issuer: row.oidcIssuer,
+            clientId: row.oidcClientId!,
+            hasClientSecret: row.oidcHasClientSecret,
+            domains: row.oidcDomains!,
+          },
   };
 }

@@ -28,6 +28,7 @@ import { revokeOperator } from './admin/revoke-operator.ts';
 import { revokeToken } from './admin/revoke-token.ts';
 import { rotateTokenKey } from './admin/rotate-token-key.ts';
 import { setUserDisabled } from './admin/set-user-disabled.ts';
+import { unlinkUser } from './admin/unlink-user.ts';
 import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
 import { authenticateToken } from './authenticate-token.ts';
@@ -71,6 +72,7 @@ export function adminServices(context: Context) {
       createUser: createUser(context),
       listUsers: listUsers(context),
       setUserDisabled: setUserDisabled(context),
+      unlinkUser: unlinkUser(context),
       addMember: addMember(context),
       removeMember: removeMember(context),
       createKey: createKey(context),

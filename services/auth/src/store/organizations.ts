@@ -12,16 +12,24 @@ export interface OrganizationRow {
   rateLimitPeriodSeconds: number;
   toolRateLimitRequests: number;
   toolRateLimitPeriodSeconds: number;
+  /** Null: users sign in with passwords. */
+  oidcIssuer: string | null;
+  oidcClientId: string | null;
+  oidcHasClientSecret: boolean;
+  oidcDomains: string[] | null;
   createdAt: Date;
 }
 
 /** Settings to write; what is undefined stays. */
-export type OrganizationChange = Partial<Omit<OrganizationRow, 'organization' | 'createdAt'>>;
+export type OrganizationChange = Partial<
+  Omit<OrganizationRow, 'organization' | 'createdAt' | 'oidcHasClientSecret'> & { oidcClientSecretSealed: Buffer | null }
+>;
 
 export const ORGANIZATION_COLUMNS = `organization, name, write_surface as "writeSurface", anonymize_interviewees as "anonymizeInterviewees",
   allowed_fields as "allowedFields", rate_limit_requests as "rateLimitRequests", rate_limit_period_seconds as "rateLimitPeriodSeconds",
   tool_rate_limit_requests as "toolRateLimitRequests", tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds",
-  created_at as "createdAt"`;
+  oidc_issuer as "oidcIssuer", oidc_client_id as "oidcClientId", oidc_client_secret_sealed is not null as "oidcHasClientSecret",
+  oidc_domains as "oidcDomains", created_at as "createdAt"`;
 
 export async function findOrganization(query: Query, organization: string): Promise<OrganizationRow | undefined> {
   const [row] = await query<OrganizationRow>({
@@ -75,6 +83,10 @@ function columnsOf(change: OrganizationChange): Record<string, unknown> {
     rate_limit_period_seconds: change.rateLimitPeriodSeconds,
     tool_rate_limit_requests: change.toolRateLimitRequests,
     tool_rate_limit_period_seconds: change.toolRateLimitPeriodSeconds,
+    oidc_issuer: change.oidcIssuer,
+    oidc_client_id: change.oidcClientId,
+    oidc_client_secret_sealed: change.oidcClientSecretSealed,
+    oidc_domains: change.oidcDomains,
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }

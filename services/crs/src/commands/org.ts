@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
-import type { Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
-import { allowedFields, onOff, organizationId, rateLimit } from '../arguments.ts';
+import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { readSecret } from '../stdin.ts';
 
 /** `crs org`: organizations and their settings. */
 export function orgCommands(program: Command, connect: Connect): void {
@@ -13,18 +14,19 @@ export function orgCommands(program: Command, connect: Connect): void {
   withSettings(command(org, 'create', 'create an organization'))
     .argument('<id>', 'id of the new organization, never changed later', organizationId)
     .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
-    .action((id: string, options: SettingOptions & OutputOptions) =>
-      connected(connect, async ({ auth, operator }) => {
-        const { organization } = await auth.createOrganization({ settings: settingsOf(options) }, await operator(id));
+    .action(async (id: string, options: SettingOptions & OutputOptions) => {
+      const settings = await settingsOf(options);
+      return connected(connect, async ({ auth, operator }) => {
+        const { organization } = await auth.createOrganization({ settings }, await operator(id));
         showOrganization(options, organization!);
-      }),
-    );
+      });
+    });
 
   const update = withSettings(command(org, 'update', 'change settings of an organization; what is not named stays'))
     .argument('<id>', 'id of the organization', organizationId)
     .option('--name <name>', 'name to show, 1 to 200 characters')
-    .action((id: string, options: SettingOptions & OutputOptions) => {
-      const settings = settingsOf(options);
+    .action(async (id: string, options: SettingOptions & OutputOptions) => {
+      const settings = await settingsOf(options);
       if (Object.values(settings).every((value) => value === undefined))
         update.error('error: name at least one setting to change');
       return connected(connect, async ({ auth, operator }) => {
@@ -53,7 +55,7 @@ export function orgCommands(program: Command, connect: Connect): void {
       const { organizations } = await auth.listOrganizations({}, await operator());
       show(options, { data: organizations.map(toJson) }, () =>
         table(
-          ['organization', 'name', 'write surface', 'anonymize', 'allowed fields', 'rate limit', 'tool rate limit'],
+          ['organization', 'name', 'write surface', 'anonymize', 'allowed fields', 'rate limit', 'tool rate limit', 'sign-in'],
           organizations.map((each) => [
             each.organizationId,
             each.name,
@@ -62,6 +64,7 @@ export function orgCommands(program: Command, connect: Connect): void {
             fieldsSummary(each),
             limitText(each.rateLimit),
             limitText(each.toolRateLimit),
+            signInText(each),
           ]),
         ),
       );
@@ -76,6 +79,10 @@ interface SettingOptions {
   allowedFields?: OrganizationSettings['allowedFields'];
   rateLimit?: RateLimit;
   toolRateLimit?: RateLimit;
+  oidcIssuer?: string;
+  oidcClientId?: string;
+  oidcClientSecretStdin?: true;
+  oidcDomains?: string[];
 }
 
 function withSettings(target: Command): Command {
@@ -88,10 +95,23 @@ function withSettings(target: Command): Command {
     .addOption(new Option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60').argParser(rateLimit))
     .addOption(
       new Option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60").argParser(rateLimit),
+    )
+    .addOption(
+      new Option(
+        '--oidc-issuer <url|none>',
+        "the organization's own OpenID provider, which then signs its users in; passwords are off meanwhile",
+      ).argParser(oidcIssuer),
+    )
+    .option('--oidc-client-id <id>', 'client id that the provider has given for this service')
+    .option('--oidc-client-secret-stdin', 'read the client secret (one line) from standard input; it is never shown')
+    .addOption(
+      new Option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example").argParser(
+        domains,
+      ),
     );
 }
 
-function settingsOf(options: SettingOptions): OrganizationSettings {
+async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
   return {
     name: options.name,
     writeSurface: options.writeSurface,
@@ -99,10 +119,19 @@ function settingsOf(options: SettingOptions): OrganizationSettings {
     allowedFields: options.allowedFields,
     rateLimit: options.rateLimit,
     toolRateLimit: options.toolRateLimit,
+    oidcProvider: await oidcProviderOf(options),
   };
 }
 
+async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretStdin, oidcDomains } = options;
+  if (issuer === undefined && clientId === undefined && !oidcClientSecretStdin && !oidcDomains) return undefined;
+  const clientSecret = oidcClientSecretStdin ? await readSecret('client secret', '--oidc-client-secret-stdin') : undefined;
+  return { issuer, clientId, clientSecret, domains: oidcDomains ?? [] };
+}
+
 function showOrganization(options: OutputOptions, organization: Organization): void {
+  const { oidcProvider: provider } = organization;
   show(options, toJson(organization), () =>
     details([
       ['organization', organization.organizationId],
@@ -112,6 +141,10 @@ function showOrganization(options: OutputOptions, organization: Organization): v
       ['allowed fields', fieldsText(organization)],
       ['rate limit', limitText(organization.rateLimit)],
       ['tool rate limit', limitText(organization.toolRateLimit)],
+      ['sign-in', signInText(organization)],
+      ['client id', provider?.clientId ?? null],
+      ['client secret', provider ? (provider.hasClientSecret ? 'set' : 'none') : null],
+      ['e-mail domains', provider?.domains.join(',') ?? null],
       ['created', instant(organization.createdAt)],
     ]),
   );
@@ -127,8 +160,20 @@ function toJson(organization: Organization) {
     allowed_fields_default: organization.allowedFields?.default ?? true,
     rate_limit: limitJson(organization.rateLimit),
     tool_rate_limit: limitJson(organization.toolRateLimit),
+    oidc_provider: organization.oidcProvider
+      ? {
+          issuer: organization.oidcProvider.issuer,
+          client_id: organization.oidcProvider.clientId,
+          has_client_secret: organization.oidcProvider.hasClientSecret,
+          domains: organization.oidcProvider.domains,
+        }
+      : null,
     created_at: instant(organization.createdAt),
   };
+}
+
+function signInText({ oidcProvider }: Organization): string {
+  return oidcProvider?.issuer ?? 'passwords';
 }
 
 function limitJson(limit: RateLimit | undefined) {

@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import type { User } from '@crs/proto/crs/auth/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { Failure } from '../failure.ts';
 import { details, instant, show, table } from '../output.ts';
+import { readSecret } from '../stdin.ts';
 
 /** `crs user`: people of an organization. */
 export function userCommands(program: Command, connect: Connect): void {
@@ -14,7 +13,7 @@ export function userCommands(program: Command, connect: Connect): void {
     .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
     .option('--password-stdin', 'read a password (one line, 8 to 200 characters) from standard input; without, there is none')
     .action(async (options: TenantOptions & { email: string; name: string; passwordStdin?: true }) => {
-      const password = options.passwordStdin ? await readPassword() : '';
+      const password = options.passwordStdin ? await readSecret('password', '--password-stdin') : '';
       return connected(connect, async ({ auth, operator }) => {
         const { email, name } = options;
         const { user: created } = await auth.createUser({ email, name, password }, await operator(options.org));
@@ -47,19 +46,15 @@ export function userCommands(program: Command, connect: Connect): void {
         }),
       );
   }
-}
 
-async function readPassword(): Promise<string> {
-  for await (const line of createInterface({ input: process.stdin })) {
-    // Else the program would wait until the other end of a pipe is closed.
-    process.stdin.destroy();
-    if (line !== '') return line;
-    break;
-  }
-  throw new Failure(
-    'invalid_argument',
-    'There is no password on standard input: send it as one line, or leave --password-stdin out.',
-  );
+  tenantCommand(user, 'unlink', "forget the user's accounts at OpenID providers; the next sign-in links by e-mail again")
+    .requiredOption('--user <email>', 'e-mail of the user')
+    .action((options: TenantOptions & { user: string }) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { user: changed } = await auth.unlinkUser({ email: options.user }, await operator(options.org));
+        showUser(options, changed!);
+      }),
+    );
 }
 
 function showUser(options: TenantOptions, user: User): void {

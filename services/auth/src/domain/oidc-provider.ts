@@ -1,0 +1,62 @@
+import { invalid } from '@crs/kit/errors';
+import { Seal } from '@crs/kit/seal';
+import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { OrganizationChange, OrganizationRow } from '../store/organizations.ts';
+import { requireText } from './settings.ts';
+
+const MAX_DOMAINS = 100;
+const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+type Change = Pick<OrganizationChange, 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretSealed' | 'oidcDomains'>;
+const NO_PROVIDER: Change = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSealed: null, oidcDomains: null };
+
+/**
+ * @param before the organization as it is; absent: it is being created
+ * @throws ServiceError naming the setting that can't be or is missing
+ */
+export function changeOidcProvider(
+  before: OrganizationRow | undefined,
+  settings: OidcProviderSettings | undefined,
+  seal: (clientSecret: string) => Buffer,
+): Change {
+  if (!settings) return {};
+  if (settings.issuer === '') return NO_PROVIDER;
+  const oidcIssuer = settings.issuer === undefined ? before?.oidcIssuer : parseIssuer(settings.issuer);
+  if (!oidcIssuer) throw invalid('oidc_issuer', 'is required, as there is no OpenID provider yet');
+  const isAnother = oidcIssuer !== before?.oidcIssuer;
+
+  const given = settings.clientId === undefined ? undefined : requireText('oidc_client_id', settings.clientId, 1, 500);
+  const oidcClientId = given ?? (isAnother ? undefined : before.oidcClientId);
+  if (!oidcClientId) throw invalid('oidc_client_id', 'is required with another issuer');
+
+  const oidcDomains = settings.domains.length > 0 ? parseDomains(settings.domains) : before?.oidcDomains;
+  if (!oidcDomains) throw invalid('oidc_domains', 'must name at least one domain');
+  const change = { oidcIssuer, oidcClientId, oidcDomains };
+
+  if (settings.clientSecret !== undefined) {
+    const secret = requireText('oidc_client_secret', settings.clientSecret, 0, 1_000);
+    return { ...change, oidcClientSecretSealed: secret === '' ? null : seal(secret) };
+  }
+  // A secret is told to nobody but the provider that gave it.
+  return isAnother || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
+}
+
+/** Seals client secrets at providers, each bound to its organization. */
+export function oidcClientSecrets(secret: string): Seal {
+  return new Seal(secret, 'oidc-client-secrets');
+}
+
+/** In one spelling, as accounts of the provider are known by it. */
+function parseIssuer(text: string): string {
+  const url = URL.parse(requireText('oidc_issuer', text, 1, 500));
+  if (!url || url.protocol !== 'https:' || url.username || url.password || url.search || url.hash)
+    throw invalid('oidc_issuer', 'must be an https URL without credentials, query and fragment');
+  return url.pathname === '/' ? url.origin : url.href;
+}
+
+function parseDomains(domains: string[]): string[] {
+  const parsed = [...new Set(domains.map((domain) => domain.toLowerCase()))];
+  if (parsed.length > MAX_DOMAINS || !parsed.every((domain) => DOMAIN.test(domain)))
+    throw invalid('oidc_domains', `must be at most ${MAX_DOMAINS} domains of e-mail addresses, like acme.example`);
+  return parsed.sort();
+}

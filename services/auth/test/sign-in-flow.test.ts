@@ -1,8 +1,11 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
-import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
-import { Browser, connectAssistant, RESOURCE, refresh } from './_sign-in.ts';
+import { createLogger } from '@crs/kit/log';
+import { createAuthService } from '../src/service.ts';
+import { ANN, BOB, failureOf, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { allow, authorizePath, Browser, connectAssistant, pkce, RESOURCE, redeem, refresh, register } from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
 const PERSON = { organization: 'acme', email: ANN, password: PASSWORD };
@@ -10,14 +13,27 @@ const ALL = 'calls:read projects:read entities:read';
 
 let world: AuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld([organization('acme'), user('acme', ANN, { password: PASSWORD })]);
+  world = await startAuthWorld([
+    organization('acme'),
+    user('acme', ANN, { password: PASSWORD }),
+    user('acme', BOB, { password: PASSWORD }),
+  ]);
 });
 afterAll(() => world?.close());
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
+const isGood = async (accessToken: string) => (await failureOf(world.auth.authenticateToken({ accessToken }))) === undefined;
+const auditSince = (id: number) =>
+  world.rows<{ entry: string }>(
+    `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
+    [id],
+  );
+const lastAudit = async () =>
+  Number((await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit'))[0]!.id);
 
 describe('a person who connects an assistant', () => {
   it('signs in, allows it, and the assistant has tokens for the tools that auth itself takes', async () => {
+    const before = await lastAudit();
     const b = browser();
     const { clientId, callback, tokens } = await connectAssistant(b, PERSON);
     expect(Object.fromEntries(callback.searchParams)).toEqual({
@@ -37,10 +53,200 @@ describe('a person who connects an assistant', () => {
     expect(claims).toMatchObject({ iss: TOOLS_URL, aud: RESOURCE, organization: 'acme', scope: ALL, client_id: clientId });
     const known = await world.auth.authenticateToken({ accessToken: tokens.access_token });
     expect(known).toMatchObject({ organizationId: 'acme', userId: claims.sub, scopes: ALL.split(' ') });
+    expect((await auditSince(before)).map(({ entry }) => entry)).toEqual([
+      `acme ${ANN} sign-in.accept ${ANN} from 127.0.0.1`,
+      `acme ${ANN} connection.create ${String(claims['grant_id'])} Claude`,
+    ]);
 
     const renewed = await refresh(b, clientId, tokens.refresh_token);
     expect(renewed.status).toBe(200);
     expect(renewed.body.refresh_token).not.toBe(tokens.refresh_token);
-    await world.auth.authenticateToken({ accessToken: renewed.body.access_token });
+    expect(await isGood(renewed.body.access_token)).toBe(true);
+  });
+
+  it('is asked for less where the assistant wants less, and for all where it names no scope of ours', async () => {
+    expect((await connectAssistant(browser(), PERSON, { scope: 'calls:read openid offline_access' })).tokens.scope).toBe(
+      'calls:read',
+    );
+    for (const scope of [undefined, '', 'openid profile offline_access'])
+      expect((await connectAssistant(browser(), PERSON, { scope })).tokens.scope).toBe(ALL);
+    expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
+  });
+
+  it('signs in once for several assistants, but is asked about each, each time', async () => {
+    const b = browser();
+    const { clientId } = await connectAssistant(b, PERSON);
+    const again = await b.open(authorizePath(clientId, pkce().challenge));
+    expect(again.page.text).toContain('value="allow"');
+    expect(again.page.text).not.toContain('name="password"');
+  });
+
+  it('may deny, which the assistant hears', async () => {
+    const b = browser();
+    const { body } = await register(b);
+    const start = await b.open(authorizePath(body.client_id, pkce().challenge));
+    const consent = await b.submit(start.page, { ...PERSON });
+    const { away } = await b.submit(consent.page, { decision: 'deny' });
+    expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
+  });
+
+  it('may go on as somebody else', async () => {
+    const b = browser();
+    const { clientId } = await connectAssistant(b, PERSON);
+    const { verifier, challenge } = pkce();
+    const consent = await b.open(authorizePath(clientId, challenge));
+    expect(consent.page.text).toContain(ANN);
+    const signIn = await b.submit(consent.page, { decision: 'switch' });
+    const other = await b.submit(signIn.page, { ...PERSON, email: BOB });
+    expect(other.page.text).toContain(BOB);
+    const { away } = await b.submit(other.page, { decision: 'allow' });
+    const { body } = await redeem(b, clientId, away!.searchParams.get('code')!, verifier);
+    const bob = await world.rows<{ id: string }>('select user_id as id from auth.users where email = $1', [BOB]);
+    expect(decodeJwt(body.access_token).sub).toBe(bob[0]!.id);
+  });
+
+  it('signs in anew where the assistant says so, also as somebody else', async () => {
+    const b = browser();
+    const { clientId } = await connectAssistant(b, PERSON);
+    const { page } = await b.open(authorizePath(clientId, pkce().challenge, { prompt: 'login' }));
+    const consent = await b.submit(page, { ...PERSON, email: BOB });
+    expect(consent.page.text).toContain(BOB);
+    const { away } = await b.submit(consent.page, { decision: 'allow' });
+    expect(away!.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('finds their organization by the link, the cookie or the installation', async () => {
+    const b = browser();
+    const { body } = await register(b);
+    const path = (more: Record<string, string>) => authorizePath(body.client_id, pkce().challenge, more);
+    expect((await b.open(path({}))).page.text).toContain('name="organization"\n');
+    const linked = (await b.open(path({ organization: 'acme' }))).page.text;
+    expect(linked).toContain('<bdi>acme</bdi>');
+    expect(linked).toContain('<input type="hidden" name="organization" value="acme" />');
+    await allow(b, path({}), PERSON);
+    b.cookies.delete('crs_session');
+    expect((await b.open(path({}))).page.text).toContain('<bdi>acme</bdi>');
+  });
+});
+
+describe('what was granted', () => {
+  it('is a token that operators see and revoke: gone at once, and not renewed', async () => {
+    const b = browser();
+    const { clientId, tokens } = await connectAssistant(b, PERSON);
+    const grantId = String(decodeJwt(tokens.access_token)['grant_id']);
+    const operator = await world.operate('acme');
+    const listed = (await world.operator.auth.listTokens({}, operator)).tokens.find(({ tokenId }) => tokenId === grantId);
+    expect(listed).toMatchObject({ email: ANN, client: 'Claude', scopes: ALL.split(' '), revokedAt: undefined });
+    await world.operator.auth.revokeToken({ tokenId: grantId }, operator);
+    expect(await isGood(tokens.access_token)).toBe(false);
+    expect(await refresh(b, clientId, tokens.refresh_token)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  it('ends when the assistant revokes its refresh token', async () => {
+    const b = browser();
+    const { clientId, tokens } = await connectAssistant(b, PERSON);
+    const answer = await b.send('/revoke', { form: { client_id: clientId, token: tokens.refresh_token } });
+    expect(answer.status).toBe(200);
+    expect(await isGood(tokens.access_token)).toBe(false);
+  });
+
+  it('ends with its user', async () => {
+    const b = browser();
+    const { clientId, tokens } = await connectAssistant(b, { ...PERSON, email: BOB });
+    const operator = await world.operate('acme');
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
+    expect(await isGood(tokens.access_token)).toBe(false);
+    expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    // Who is signed in and disabled is asked to sign in, and can't.
+    const { page } = await b.open(authorizePath(clientId, pkce().challenge));
+    expect(page.text).toContain('name="password"');
+    await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
+  });
+
+  it('is shown to its user, who may revoke it', async () => {
+    const b = browser();
+    const { tokens } = await connectAssistant(b, PERSON);
+    const grantId = String(decodeJwt(tokens.access_token)['grant_id']);
+    const { page } = await b.open('/connections');
+    expect(page.text).toContain(`value="${grantId}"`);
+    expect(page.text).toContain('Claude');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)![1]!;
+    const forged = await b.send('/connections/revoke', { form: { id: grantId } });
+    expect(forged.status).toBe(403);
+    const after = await b.send('/connections/revoke', { form: { csrf, id: grantId } });
+    expect(after.text).toContain('Claude is disconnected.');
+    expect(after.text).not.toContain(`value="${grantId}"`);
+    expect(await isGood(tokens.access_token)).toBe(false);
+    const out = await b.send('/connections/sign-out', { form: { csrf } });
+    expect(out.text).toContain('You are signed out');
+    expect((await b.open('/connections')).page.text).toContain('name="password"');
+  });
+
+  it("is not somebody else's to revoke; the page itself signs people in", async () => {
+    const { tokens } = await connectAssistant(browser(), PERSON);
+    const b = browser();
+    const start = await b.open('/connections?organization=acme');
+    const list = await b.submit(start.page, { ...PERSON, email: BOB });
+    expect(list.path).toBe('/connections');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(list.page.text)![1]!;
+    await b.send('/connections/revoke', { form: { csrf, id: String(decodeJwt(tokens.access_token)['grant_id']) } });
+    expect(await isGood(tokens.access_token)).toBe(true);
+  });
+});
+
+describe('two replicas', () => {
+  it('serve one flow by turns, also after a key was rotated and one restarted', async () => {
+    const log = createLogger('auth', { level: 'silent' });
+    const start = () =>
+      createAuthService(
+        {
+          listen: '127.0.0.1:0',
+          adminListen: '127.0.0.1:0',
+          httpListen: '127.0.0.1:0',
+          databaseUrl: serviceUrl(world.databaseUrl),
+          maxConnections: 2,
+          secret: SECRET,
+          toolsUrl: TOOLS_URL,
+        },
+        { log },
+      );
+    const other = start();
+    const { http } = await other.start();
+    const b = new Browser(world.stack.addresses.authHttp, http);
+    const { clientId, tokens } = await connectAssistant(b, PERSON);
+    const renewed = await refresh(b, clientId, tokens.refresh_token);
+    expect(renewed.status).toBe(200);
+    await world.operator.auth.rotateTokenKey({}, await world.operate());
+    await other.stop();
+    const restarted = start();
+    const address = await restarted.start();
+    try {
+      const after = await refresh(new Browser(address.http), clientId, renewed.body.refresh_token);
+      const kid = (token: string) => decodeProtectedHeader(token).kid;
+      expect(kid(after.body.access_token)).not.toBe(kid(tokens.access_token));
+      for (const token of [tokens, renewed.body, after.body]) expect(await isGood(token.access_token)).toBe(true);
+      const jwks = JSON.parse((await new Browser(address.http).send('/jwks')).text);
+      expect(jwks.keys.map((key: { kid: string }) => key.kid)).toEqual([kid(after.body.access_token), kid(tokens.access_token)]);
+      expect(JSON.stringify(jwks)).not.toContain('"d"');
+    } finally {
+      await restarted.stop();
+    }
+  });
+});
+
+describe('secrets', () => {
+  it('are neither in the log nor readable in the database', async () => {
+    const { code, verifier, tokens } = await connectAssistant(browser(), PERSON);
+    const rows = await world.rows<{ row: string }>(
+      `select t::text as row from auth.oidc_payloads t union all select t::text from auth.grants t
+        union all select t::text from auth.audit t union all select t::text from auth.throttles t`,
+    );
+    const stored = rows.map(({ row }) => row).join('\n');
+    const logged = world.log.join('');
+    for (const secret of [PASSWORD, code, verifier, tokens.refresh_token, tokens.access_token.split('.')[2]!]) {
+      expect(stored).not.toContain(secret);
+      expect(stored).not.toContain(Buffer.from(secret).toString('hex'));
+      expect(logged).not.toContain(secret);
+    }
   });
 });

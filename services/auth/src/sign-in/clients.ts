@@ -42,14 +42,30 @@ export function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
 }
 
+/** Schemes that make a browser run or show something instead of opening an app. */
+const NO_APP = new Set([
+  'about:',
+  'blob:',
+  'data:',
+  'file:',
+  'filesystem:',
+  'ftp:',
+  'javascript:',
+  'vbscript:',
+  'view-source:',
+  'ws:',
+  'wss:',
+]);
+
 /**
  * Why a redirect URI can't be, or undefined. Apps have schemes of their own, programs on the user's machine listen on loopback; all else
  * is https.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
-  if (!url) return 'must be absolute URIs';
-  if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) return 'must be https, a loopback address or an app of the user';
+  if (!url || uri.includes('#')) return 'must be absolute URIs without a fragment';
+  const isElsewhere = url.protocol === 'http:' && !LOOPBACK.has(url.hostname);
+  if (isElsewhere || NO_APP.has(url.protocol)) return 'must be https, a loopback address or an app of the user';
   return undefined;
 }
 

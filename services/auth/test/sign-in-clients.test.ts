@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ANN, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register } from './_sign-in.ts';
+
+const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
+
+let world: AuthWorld;
+beforeAll(async () => {
+  world = await startAuthWorld([organization('acme'), user('acme', ANN, { password: PERSON.password })]);
+});
+afterAll(() => world?.close());
+beforeEach(() => world.rows('delete from auth.throttles'));
+
+const browser = () => new Browser(world.stack.addresses.authHttp);
+
+/** Goes through a whole flow to that redirect. */
+async function flow(clientId: string, redirectUri: string, secret?: string) {
+  const b = browser();
+  const { verifier, challenge } = pkce();
+  const callback = await allow(b, authorizePath(clientId, challenge, { redirect_uri: redirectUri }), PERSON);
+  expect(callback.href.startsWith(redirectUri), callback.href).toBe(true);
+  const more = { redirect_uri: redirectUri, ...(secret !== undefined && { client_secret: secret }) };
+  return { b, answer: await redeem(b, clientId, callback.searchParams.get('code')!, verifier, more) };
+}
+
+/** As the assistants send them. */
+const BODIES = {
+  Claude: {
+    client_name: 'Claude',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    scope: 'calls:read projects:read entities:read offline_access',
+    redirect_uris: [CALLBACK],
+  },
+  'Claude Code': {
+    client_name: 'Claude Code (call-research)',
+    redirect_uris: ['http://localhost:52811/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    scope: 'calls:read projects:read entities:read',
+  },
+  ChatGPT: {
+    client_name: 'ChatGPT',
+    redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+    token_endpoint_auth_method: 'client_secret_post',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    scope: 'openid profile email',
+    application_type: 'web',
+  },
+  'VS Code': {
+    client_name: 'Visual Studio Code',
+    client_uri: 'https://code.visualstudio.com',
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    response_types: ['code'],
+    redirect_uris: [
+      'https://insiders.vscode.dev/redirect',
+      'https://vscode.dev/redirect',
+      'http://localhost/',
+      'http://127.0.0.1/',
+      'http://localhost:33418/',
+      'http://127.0.0.1:33418/',
+    ],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+  },
+  Cursor: {
+    client_name: 'Cursor',
+    redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    client_uri: 'https://cursor.com',
+  },
+  Inspector: {
+    client_name: 'MCP Inspector',
+    redirect_uris: ['http://127.0.0.1:6274/oauth/callback'],
+    client_uri: 'https://github.com/modelcontextprotocol/inspector',
+    contacts: ['not an e-mail'],
+    software_id: 'x',
+  },
+};
+
+describe('a client that registers itself', () => {
+  it.each(Object.entries(BODIES))('as %s does is taken, and its people come back to it', async (_name, sent) => {
+    const b = browser();
+    const answer = await b.send('/register', { json: sent });
+    expect(answer.status).toBe(201);
+    const client = JSON.parse(answer.text);
+    expect(client).toMatchObject({
+      client_id: expect.stringMatching(/^dcr_\w{22}$/),
+      client_name: sent.client_name,
+      redirect_uris: sent.redirect_uris,
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    });
+    const { answer: tokens } = await flow(client.client_id, sent.redirect_uris.at(-1)!, client.client_secret);
+    expect(tokens.status).toBe(200);
+    expect(tokens.body.refresh_token).toBeTruthy();
+  });
+
+  it('on loopback comes back to any port of that address, and nowhere else', async () => {
+    const { body } = await register(browser(), BODIES['VS Code']);
+    expect((await flow(body.client_id, 'http://127.0.0.1:41234/')).answer.status).toBe(200);
+    for (const uri of [
+      'http://127.0.0.1:41234/other',
+      'http://127.0.0.2:33418/',
+      'https://127.0.0.1:33418/',
+      'http://[::1]:33418/',
+    ]) {
+      const { page, away } = await browser().open(authorizePath(body.client_id, pkce().challenge, { redirect_uri: uri }));
+      expect(away).toBeUndefined();
+      expect(page.status).toBe(400);
+    }
+  });
+
+  it('is shown with the host that it sends people to, and a warning where that is only their own machine', async () => {
+    const consentOf = async (sent: object, uri: string) => {
+      const b = browser();
+      const { body } = await register(b, sent);
+      const { page } = await b.open(authorizePath(body.client_id, pkce().challenge, { redirect_uri: uri }));
+      return (await b.submit(page, { ...PERSON })).page;
+    };
+    const local = (await consentOf(BODIES['Claude Code'], 'http://localhost:40000/callback')).text;
+    expect(local).toContain('localhost:40000');
+    const hosted = (await consentOf({ ...BODIES.Claude, client_name: '<b>Evil</b>' }, CALLBACK)).text;
+    expect(hosted).toContain('claude.ai');
+    expect(hosted).not.toContain('<b>Evil');
+    expect(local).toContain('class="note warning"');
+    expect(hosted).not.toContain('class="note warning"');
+  });
+
+  it.each([
+    ['http elsewhere', ['http://evil.example/callback']],
+    ['a script', ['javascript:alert(1)']],
+    ['data', ['data:text/html,x']],
+    ['a fragment', ['https://claude.ai/cb#x']],
+    ['no URI', ['nonsense']],
+    ['none', []],
+    ['a number', [7]],
+    ['a text', 'https://claude.ai/cb'],
+  ])('with %s as redirect is refused', async (_name, uris) => {
+    const answer = await register(browser(), { redirect_uris: uris });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatch(/^invalid_(redirect_uri|client_metadata)$/);
+  });
+
+  it('may do so 20 times an hour from one address', async () => {
+    const from = (address: string) =>
+      browser().send('/register', { json: BODIES.Claude, headers: { 'x-forwarded-for': address } });
+    for (let i = 0; i < 20; i++) expect((await from('203.0.113.9')).status).toBe(201);
+    const refused = await from('203.0.113.9');
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
+    expect((await from('203.0.113.10')).status).toBe(201);
+  });
+
+  it('goes after a day unless somebody has consented', async () => {
+    const { body: idle } = await register(browser());
+    const { body: used } = await register(browser());
+    await flow(used.client_id, CALLBACK);
+    const rows = await world.rows<{ hours: number }>(
+      `select round(extract(epoch from expires_at - now()) / 3600)::int as hours from auth.oidc_payloads
+        where model = 'Client' order by expires_at desc`,
+    );
+    expect(rows[0]!.hours).toBe(365 * 24);
+    expect(rows.at(-1)!.hours).toBe(24);
+    await world.rows(
+      `update auth.oidc_payloads set expires_at = now() where model = 'Client' and expires_at < now() + interval '2 days'`,
+    );
+    const open = (id: string) => browser().open(authorizePath(id, pkce().challenge));
+    expect((await open(idle.client_id)).page.status).toBe(400);
+    expect((await open(used.client_id)).page.status).toBe(200);
+  });
+});
+
+describe('a client that an operator registers', () => {
+  const create = async (redirectUris: string[], withSecret = false) =>
+    world.operator.auth.createClient({ name: 'Our assistant', redirectUris, withSecret }, await world.operate());
+
+  it('has its id, and its secret, for good', async () => {
+    const { client, clientSecret } = await create(['https://assistant.example/callback'], true);
+    expect(client!.clientId).toMatch(/^client_\w{22}$/);
+    const { b, answer } = await flow(client!.clientId, 'https://assistant.example/callback', clientSecret);
+    expect(answer.status).toBe(200);
+    const wrong = await refresh(b, client!.clientId, answer.body.refresh_token, { client_secret: 'wrong' });
+    expect(wrong).toMatchObject({ status: 401, body: { error: 'invalid_client' } });
+    const right = await refresh(b, client!.clientId, answer.body.refresh_token, { client_secret: clientSecret });
+    expect(right.status).toBe(200);
+    const listed = await world.operator.auth.listClients({}, await world.operate());
+    expect(listed.clients).toContainEqual(client);
+    const stored = await world.rows<{ row: string }>('select t::text as row from auth.clients t');
+    expect(JSON.stringify(stored)).not.toContain(Buffer.from(clientSecret).toString('hex'));
+    await world.operator.auth.removeClient({ clientId: client!.clientId }, await world.operate());
+    const gone = await refresh(b, client!.clientId, right.body.refresh_token, { client_secret: clientSecret });
+    expect(gone.body.error).toBe('invalid_client');
+  });
+
+  it('may be public, on any port of loopback', async () => {
+    const { client, clientSecret } = await create(['http://127.0.0.1/callback']);
+    expect(clientSecret).toBe('');
+    expect((await flow(client!.clientId, 'http://127.0.0.1:40404/callback')).answer.status).toBe(200);
+  });
+
+  it('is refused where it can never work, and is for all organizations', async () => {
+    for (const uris of [[], ['nonsense'], ['http://elsewhere.example/'], ['javascript:alert(1)'], ['https://a.example/#x']])
+      expect(await failureOf(create(uris)), uris[0]).toMatchObject({ kind: 'invalid_argument', field: 'redirect_uris' });
+    const tenant = await world.operate('acme');
+    for (const call of [
+      world.operator.auth.listClients({}, tenant),
+      world.operator.auth.removeClient({ clientId: 'client_x' }, tenant),
+      world.operator.auth.createClient({ name: 'x', redirectUris: [CALLBACK], withSecret: false }, tenant),
+      world.operator.auth.rotateTokenKey({}, tenant),
+    ])
+      expect((await failureOf(call))?.kind).toBe('permission_denied');
+    expect((await failureOf(world.operator.auth.removeClient({ clientId: 'client_x' }, await world.operate())))?.kind).toBe(
+      'not_found',
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSigned } from '@crs/testing/certificate';
+import { startWorld, type World } from '@crs/testing/world';
+import { ANN, organization, user } from './_fixtures.ts';
+import { allow, authorizePath, Browser, pkce, redeem } from './_sign-in.ts';
+
+const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
+
+let world: World;
+let server: Server;
+let origin: string;
+/** What is served, by path. */
+const documents = new Map<string, (self: string) => { status?: number; headers?: Record<string, string>; body: unknown }>();
+
+beforeAll(async () => {
+  const certificate = selfSigned('localhost');
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate.cert]);
+  server = createServer(certificate, (request, response) => {
+    const found = documents.get(request.url!)?.(`${origin}${request.url}`) ?? { status: 404, body: {} };
+    response.writeHead(found.status ?? 200, { 'Content-Type': 'application/json', ...found.headers });
+    response.end(typeof found.body === 'string' ? found.body : JSON.stringify(found.body));
+  });
+  await once(server.listen(0, 'localhost'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  origin = `https://localhost:${port}`;
+  world = await startWorld({ cimdAllowHosts: [`localhost:${port}`] });
+  await world.load([organization('acme'), user('acme', ANN, { password: PERSON.password })]);
+});
+afterAll(async () => {
+  server?.closeAllConnections();
+  server?.close();
+  await world?.close();
+});
+
+const browser = () => new Browser(world.stack.addresses.authHttp);
+
+describe('a client whose id is the address of its metadata', () => {
+  it('connects without registering, on any port of loopback', async () => {
+    documents.set('/client.json', (self) => ({
+      body: {
+        client_id: self,
+        client_name: 'Visual Studio Code',
+        redirect_uris: ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/'],
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        token_endpoint_auth_method: 'none',
+        scope: 'openid everything',
+      },
+    }));
+    const clientId = `${origin}/client.json`;
+    const b = browser();
+    for (const redirectUri of ['https://vscode.dev/redirect', 'http://127.0.0.1:50123/']) {
+      const { verifier, challenge } = pkce();
+      const callback = await allow(b, authorizePath(clientId, challenge, { redirect_uri: redirectUri }), PERSON);
+      const more = { redirect_uri: redirectUri };
+      const { status, body } = await redeem(b, clientId, callback.searchParams.get('code')!, verifier, more);
+      expect(status).toBe(200);
+      expect(body.refresh_token).toBeTruthy();
+    }
+    const operator = await world.operator.operator('acme');
+    const { tokens } = await world.operator.auth.listTokens({}, operator);
+    expect(tokens.map(({ client }) => client)).toEqual(['Visual Studio Code', 'Visual Studio Code']);
+  });
+
+  const VALID = (self: string) => ({ client_id: self, redirect_uris: ['https://claude.ai/api/mcp/auth_callback'] });
+  it.each([
+    ['/other-id.json', (self: string) => ({ body: { ...VALID(self), client_id: `${self}x` } })],
+    ['/secret.json', (self: string) => ({ body: { ...VALID(self), token_endpoint_auth_method: 'client_secret_post' } })],
+    ['/redirects.json', () => ({ status: 302, headers: { Location: '/client.json' }, body: {} })],
+    ['/too-large.json', (self: string) => ({ body: { ...VALID(self), client_name: 'x'.repeat(20_000) } })],
+    ['/no-json', () => ({ body: 'nonsense' })],
+    ['/missing', () => ({ status: 404, body: {} })],
+    ['/script.json', (self: string) => ({ body: { ...VALID(self), redirect_uris: ['javascript:alert(1)'] } })],
+  ])('at %s is refused', async (path, document) => {
+    documents.set(path, document);
+    const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+    expect(away).toBeUndefined();
+    expect(page.status).toBe(400);
+  });
+
+  it.each([
+    'https://127.0.0.1/client.json',
+    'https://[::ffff:10.0.0.1]/client.json',
+    'https://localhost:1/client.json',
+    'https://0x7f.1/x',
+  ])('inside, at %s, is not fetched', async (clientId) => {
+    const { page, away } = await browser().open(authorizePath(clientId, pkce().challenge));
+    expect(away).toBeUndefined();
+    expect(page.status).toBe(400);
+    expect(page.text).not.toMatch(/ECONN|refused|private/);
+  });
+});

@@ -12,7 +12,7 @@ const inBothLocales = [
 /** About processes, connections and keys: the locale has no part in them. */
 const withoutText = [
   '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,signer,tokens,twins}.test.ts',
-  'services/tool-gateway/test/{arguments,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,tool-contract}.test.ts',
+  'services/tool-gateway/test/{arguments,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
 /** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */

@@ -228,7 +228,9 @@ describe('a public address', () => {
   });
 
   it('whose certificate nobody vouches for, or that is for another name, is refused', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     await refusal(`https://${NAME}/`, { resolve: async () => [PUBLIC] });
+    vi.unstubAllEnvs();
     await refusal('https://another.example/', at(PUBLIC));
     await refusal(`https://${PUBLIC}/`, at());
     expect(seen).toEqual([]);

@@ -44,8 +44,14 @@ export function traceHeaders(response: Response): Record<string, string> {
 /**
  * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
  * must not choose our ids or our sampling. Measures and logs the request when it ends.
+ * @param options.isInner only a gateway of ours asks: its trace goes on, and its request id with it
  */
-export function traceRequests(name: string, log: Logger, timeoutOf: (request: Request) => number) {
+export function traceRequests(
+  name: string,
+  log: Logger,
+  timeoutOf: (request: Request) => number,
+  { isInner = false }: { isInner?: boolean } = {},
+) {
   const spans = tracer(name);
   const duration = meter(name).createHistogram('http.server.request.duration', {
     unit: 's',
@@ -53,9 +59,10 @@ export function traceRequests(name: string, log: Logger, timeoutOf: (request: Re
   });
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
-    const outside = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, request.headers));
+    const sent = propagation.extract(ROOT_CONTEXT, request.headers);
+    const outside = isInner ? undefined : trace.getSpanContext(sent);
     const links = outside ? [{ context: outside }] : [];
-    const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: true, links }, ROOT_CONTEXT);
+    const span = spans.startSpan(request.method, { kind: SpanKind.SERVER, root: !isInner, links }, isInner ? sent : ROOT_CONTEXT);
     const gone = new AbortController();
     const state: RequestState = {
       id: span.spanContext().traceId,

@@ -35,7 +35,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(traceRequests('auth', context.log, () => TIMEOUT_MS));
+  app.use(traceRequests('auth', context.log, () => TIMEOUT_MS, { isInner: true }));
   app.use(pinOrigin(context.issuer));
 
   type Handler = (provider: Provider, request: Request, response: Response) => Promise<void> | void;

@@ -16,7 +16,7 @@ export interface Demo {
 
 const FILE = fileURLToPath(new URL('../demo/demo.ndjson', import.meta.url));
 const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.meta.url));
-const ORGANIZATION = 'northwind-research';
+export const DEMO_ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
 
 /** Loads the demo organization by `crs`, as an operator would, unless that was done before. */
@@ -26,10 +26,10 @@ export async function loadDemo(dataDir: DataDir): Promise<Demo> {
   const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, input);
   const password = randomSecret().slice(0, 16);
   await crs(['import', '-'], records(password));
-  const { key } = (await crs(['key', 'create', '--org', ORGANIZATION, '--label', 'demo'])) as { key: string };
-  const token = ['token', 'create', '--org', ORGANIZATION, '--user', USER, '--expires-in', '365d'];
+  const { key } = (await crs(['key', 'create', '--org', DEMO_ORGANIZATION, '--label', 'demo'])) as { key: string };
+  const token = ['token', 'create', '--org', DEMO_ORGANIZATION, '--user', USER, '--expires-in', '365d'];
   const { access_token } = (await crs(token)) as { access_token: string };
-  const demo: Demo = { api_key: key, organization: ORGANIZATION, user: { email: USER, password }, access_token };
+  const demo: Demo = { api_key: key, organization: DEMO_ORGANIZATION, user: { email: USER, password }, access_token };
   await dataDir.write('demo.json', demo);
   return demo;
 }

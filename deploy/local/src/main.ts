@@ -10,7 +10,7 @@ import { createLogger, type Logger } from '@crs/kit/log';
 import { startOps } from '@crs/kit/ops';
 import { startTelemetry } from '@crs/kit/telemetry-sdk';
 import { DataDir, randomSecret } from './data-dir.ts';
-import { loadDemo, type Demo } from './demo.ts';
+import { DEMO_ORGANIZATION, loadDemo, type Demo } from './demo.ts';
 import { startPostgres } from './postgres.ts';
 import { prepareDatabase, startStack } from './stack.ts';
 
@@ -28,6 +28,8 @@ const settings = z.object({
   CRS_API_PORT: port.default(8080),
   CRS_TOOLS_PORT: port.default(8081),
   CRS_API_URL: origin.optional(),
+  CRS_CIMD_ALLOW_HOSTS: z.string().default(''),
+  CRS_DEFAULT_ORGANIZATION: z.string().optional(),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   CRS_TOOLS_URL: origin.optional(),
   DATABASE_URL: postgresUrl.optional(),
@@ -80,6 +82,8 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         toolsListen: `127.0.0.1:${env.CRS_TOOLS_PORT}`,
         toolsUrl: env.CRS_TOOLS_URL ?? `http://127.0.0.1:${env.CRS_TOOLS_PORT}`,
         apiUrl: env.CRS_API_URL,
+        defaultOrganization: env.CRS_DEFAULT_ORGANIZATION ?? (options.empty ? undefined : DEMO_ORGANIZATION),
+        cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
       };
       say('Preparing the database ...');
       await prepareDatabase(config);

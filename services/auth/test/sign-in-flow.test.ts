@@ -73,6 +73,15 @@ describe('a person who connects an assistant', () => {
     expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
   });
 
+  it('gives an assistant that refreshes for less a token that is good for no more', async () => {
+    const b = browser();
+    const { clientId, tokens } = await connectAssistant(b, PERSON);
+    const { body } = await refresh(b, clientId, tokens.refresh_token, { scope: 'calls:read' });
+    expect(body.scope).toBe('calls:read');
+    expect((await world.auth.authenticateToken({ accessToken: body.access_token })).scopes).toEqual(['calls:read']);
+    expect((await refresh(b, clientId, body.refresh_token)).body.scope).toBe(ALL);
+  });
+
   it('signs in once for several assistants, but is asked about each, each time', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);

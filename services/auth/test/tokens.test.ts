@@ -235,10 +235,10 @@ describe('the keys of tokens', () => {
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
     try {
       const replica = (secret = SECRET, url = TOOLS_URL) => new AccessTokens(db, secret, url);
-      const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID() };
+      const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID(), scopes: ALL };
       const soon = new Date(Date.now() + 60_000);
       const signers = [replica(), replica(), replica()];
-      const tokens = await Promise.all(signers.map((each) => each.sign(who, ALL, soon)));
+      const tokens = await Promise.all(signers.map((each) => each.sign(who, soon)));
       expect(new Set(tokens.map((each) => decodeProtectedHeader(each).kid)).size).toBe(1);
       expect(await replica().verify(tokens[0]!)).toEqual(who);
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);

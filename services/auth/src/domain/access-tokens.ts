@@ -14,6 +14,8 @@ export interface AccessToken {
   organization: string;
   grantId: string;
   userId: string;
+  /** What it was issued for; its grant may be for more. */
+  scopes: string[];
 }
 
 export const ALGORITHM = 'EdDSA';
@@ -36,7 +38,7 @@ export class AccessTokens {
     return `${this.#publicUrl}/mcp`;
   }
 
-  async sign({ organization, grantId, userId }: AccessToken, scopes: string[], expiresAt: Date): Promise<string> {
+  async sign({ organization, grantId, userId, scopes }: AccessToken, expiresAt: Date): Promise<string> {
     if (this.#keys.length === 0) await this.#load();
     const { keyId, privateKey } = this.#keys[0]!;
     return new SignJWT({ organization, grant_id: grantId, scope: scopes.join(' ') })
@@ -77,10 +79,10 @@ export class AccessTokens {
         algorithms: [ALGORITHM],
         typ: 'at+jwt',
       });
-      const { organization, grant_id: grantId, sub: userId } = payload;
+      const { organization, grant_id: grantId, sub: userId, scope } = payload;
       if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) throw invalidToken();
-      if (typeof grantId !== 'string' || userId === undefined) throw invalidToken();
-      return { organization, grantId, userId };
+      if (typeof grantId !== 'string' || typeof scope !== 'string' || userId === undefined) throw invalidToken();
+      return { organization, grantId, userId, scopes: scope.split(' ') };
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       // The database may be away; a token that can't be read is the client's.

@@ -9,7 +9,7 @@ const TOKEN_SECONDS = 30;
 
 export function authenticateToken({ db, signer, accessTokens, log }: Context) {
   return rpc(['anyone'], async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
-    const { organization, grantId, userId } = await accessTokens.verify(request.accessToken);
+    const { organization, grantId, userId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
     const [grant] = await db.read<LiveGrantRow>({ ...call, organization }, findLiveGrant(organization, grantId));
     if (!grant || grant.userId !== userId) throw invalidToken();
     if (grant.useIsNews) {
@@ -18,7 +18,8 @@ export function authenticateToken({ db, signer, accessTokens, log }: Context) {
         log.warn({ err: error }, 'use of a grant could not be noted'),
       );
     }
-    const { scopes, toolRateLimitRequests: requests, toolRateLimitPeriodSeconds: periodSeconds } = grant;
+    const scopes = grant.scopes.filter((scope) => issuedFor.includes(scope));
+    const { toolRateLimitRequests: requests, toolRateLimitPeriodSeconds: periodSeconds } = grant;
     return {
       callerToken: await signer.sign({ kind: 'user', organization, userId, scopes }, TOKEN_SECONDS),
       organizationId: organization,

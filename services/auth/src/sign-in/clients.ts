@@ -85,4 +85,13 @@ export function adaptMetadata(metadata: AllClientMetadata): void {
   for (const name of IGNORED) delete metadata[name];
 }
 
-const IGNORED = ['scope', 'id_token_signed_response_alg', 'contacts', 'default_max_age', 'require_auth_time', 'response_modes'];
+const IGNORED = [
+  'scope',
+  'id_token_signed_response_alg',
+  'contacts',
+  'default_max_age',
+  'require_auth_time',
+  'response_modes',
+  'sector_identifier_uri',
+  'subject_type',
+];

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
 import { ABOVE_TENANTS, auditEntry } from '../store/audit.ts';
@@ -10,6 +11,8 @@ import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } fro
 
 /** A hash takes 19 MiB and a core for a while. */
 const atMostTwo = pLimit(2);
+/** Some three seconds' worth. */
+const MAX_WAITING = 200;
 const MAX_PASSWORD_LENGTH = 1_024;
 
 /** What the password of nobody is compared with, so that an unknown user takes as long as a known one. */
@@ -47,6 +50,7 @@ export async function checkPassword(context: SignInContext, credentials: Credent
     Promise.all([isPossible ? findUser(query, tenant, email) : undefined, organizationExists(query, tenant)]),
   );
   const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
+  if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
   const accepted = matches && isPossible && exists && user?.passwordHash && !user.disabledAt;
 

@@ -71,6 +71,12 @@ export function answerProblems(log: Logger) {
   };
 }
 
+/** Whether it is worth trying again soon. */
+export function isAway(thrown: unknown): boolean {
+  const { kind } = toServiceError(thrown);
+  return kind === 'unavailable' || kind === 'deadline_exceeded';
+}
+
 function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof errors.SessionNotFound) return expired(thrown);
@@ -81,7 +87,5 @@ function toProblem(thrown: unknown): Problem {
       'Go back, load the page again and repeat what you did.',
       thrown,
     );
-  const { kind } = toServiceError(thrown);
-  const isAway = kind === 'unavailable' || kind === 'deadline_exceeded';
-  return new Problem(isAway ? 503 : 500, 'Something went wrong on our side', 'Try again in a moment.', thrown);
+  return new Problem(isAway(thrown) ? 503 : 500, 'Something went wrong on our side', 'Try again in a moment.', thrown);
 }

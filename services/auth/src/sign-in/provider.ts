@@ -10,7 +10,7 @@ import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import { createPolicy } from './interaction-policy.ts';
 import { cookieKey } from './keys.ts';
-import { renderError } from './problem.ts';
+import { isAway, renderError } from './problem.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
 /** From its last use. */
@@ -120,7 +120,9 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
   });
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
-    if (ctx.status === 503) ctx.set('Retry-After', '1');
+    if (!isAway(error)) return;
+    ctx.status = 503;
+    ctx.set('Retry-After', '1');
   });
   return provider;
 }

@@ -36,8 +36,8 @@ export function createToken({ db, accessTokens }: Context) {
         expiresInSeconds: request.expiresInSeconds || DEFAULT_SECONDS,
       });
       await audit(query, call.identity, 'token.create', `${grant.grantId} ${user.email}`);
-      const token = { organization: scope.organization, grantId: grant.grantId, userId: user.userId };
-      return { token: toToken(grant), accessToken: await accessTokens.sign(token, scopes, grant.expiresAt) };
+      const token = { organization: scope.organization, grantId: grant.grantId, userId: user.userId, scopes };
+      return { token: toToken(grant), accessToken: await accessTokens.sign(token, grant.expiresAt) };
     });
   });
 }

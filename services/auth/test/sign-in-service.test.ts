@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Database } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { startRelay, type Relay } from '@crs/testing/relay';
+import { SECRET } from '@crs/testing/setup';
+import { createAuthService } from '../src/service.ts';
+import { deleteExpired } from '../src/store/oidc-payloads.ts';
+import { ANN, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { Browser, CALLBACK, authorizePath, connectAssistant, pkce, register } from './_sign-in.ts';
+
+const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
+const log = createLogger('auth', { level: 'silent' });
+
+let world: AuthWorld;
+let relay: Relay;
+beforeAll(async () => {
+  world = await startAuthWorld([organization('acme'), user('acme', ANN, { password: PERSON.password })]);
+  relay = await startRelay(new URL(world.databaseUrl).host);
+});
+afterAll(async () => {
+  await relay?.close();
+  await world?.close();
+});
+
+/** Another replica, as it may be configured. */
+async function replica(options: { toolsUrl?: string; databaseUrl?: string; defaultOrganization?: string } = {}) {
+  const service = createAuthService(
+    {
+      listen: '127.0.0.1:0',
+      adminListen: '127.0.0.1:0',
+      httpListen: '127.0.0.1:0',
+      databaseUrl: serviceUrl(world.databaseUrl),
+      maxConnections: 2,
+      secret: SECRET,
+      toolsUrl: 'https://tools.example',
+      ...options,
+    },
+    { log },
+  );
+  const { http } = await service.start();
+  return { browser: new Browser(http), stop: () => service.stop() };
+}
+
+describe('over https', () => {
+  it('cookies are this host’s alone, out of reach of scripts and of other sites', async () => {
+    const { browser, stop } = await replica({ defaultOrganization: 'acme' });
+    try {
+      const { body } = await register(browser);
+      const resource = 'https://tools.example/mcp';
+      const start = await browser.send(authorizePath(body.client_id, pkce().challenge, { resource }));
+      expect(start.headers.get('location')).toMatch('https://tools.example/sign-in/');
+      const page = await browser.send('/connections');
+      expect(page.text).toContain('<bdi>acme</bdi>');
+      const cookies = [...start.headers.getSetCookie(), ...page.headers.getSetCookie()];
+      expect(cookies.length).toBeGreaterThanOrEqual(4);
+      for (const cookie of cookies) {
+        expect(cookie).toMatch(/^__(Host|Secure)-crs_/);
+        expect(cookie).toMatch(/; secure/i);
+        expect(cookie).toMatch(/; httponly/i);
+        expect(cookie).toMatch(/; samesite=lax/i);
+        expect(cookie).not.toMatch(/; domain/i);
+        if (cookie.startsWith('__Host-')) expect(cookie).toMatch(/; path=\/(;|$)/i);
+      }
+      for (const { headers } of [page])
+        expect(Object.fromEntries(headers)).toMatchObject({
+          'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
+          'x-frame-options': 'DENY',
+          'cache-control': 'no-store',
+        });
+    } finally {
+      await stop();
+    }
+  });
+});
+
+describe('while the database is away', () => {
+  const through = () => {
+    const url = new URL(serviceUrl(world.databaseUrl));
+    url.host = relay.address;
+    return url.href;
+  };
+
+  it('programs and people hear that it is worth trying again, and it comes back by itself', async () => {
+    const { browser, stop } = await replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
+    try {
+      const { clientId, tokens } = await connectAssistant(browser, PERSON);
+      await relay.close();
+      const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: tokens.refresh_token };
+      for (const answer of [
+        await browser.send('/token', { form }),
+        await browser.send('/connections'),
+        await browser.send(authorizePath(clientId, pkce().challenge)),
+      ]) {
+        expect(answer.status, answer.text).toBe(503);
+        expect(answer.headers.get('retry-after')).toBe('1');
+        expect(answer.text).not.toMatch(/ECONN|terminated|postgres/i);
+      }
+      await relay.open();
+      expect((await browser.send('/token', { form })).status).toBe(200);
+    } finally {
+      await stop();
+    }
+  });
+
+  it('a replica that never saw it serves once it is there', async () => {
+    await relay.close();
+    const { browser, stop } = await replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
+    try {
+      expect((await browser.send('/.well-known/oauth-authorization-server')).status).toBe(503);
+      await relay.open();
+      expect((await browser.send('/.well-known/oauth-authorization-server')).status).toBe(200);
+    } finally {
+      await stop();
+    }
+  });
+});
+
+describe('what has expired', () => {
+  it('is deleted in batches, and nothing else', async () => {
+    await world.rows('delete from auth.oidc_payloads');
+    await world.rows(
+      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at)
+        select 'Session', sha256(n::text::bytea), '', now() + (n - 7) * interval '1 minute' from generate_series(1, 10) n`,
+    );
+    await world.rows(`update auth.throttles set resets_at = now() - interval '1 minute'`);
+    const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
+    try {
+      const clean = () => db.transact({ organization: '', deadline: Date.now() + 5_000 }, (query) => deleteExpired(query, 4));
+      expect(await clean()).toBe(4);
+      expect(await clean()).toBeLessThan(4);
+    } finally {
+      await db.close();
+    }
+    const [{ left } = { left: 0 }] = await world.rows<{ left: number }>('select count(*)::int as left from auth.oidc_payloads');
+    expect(left).toBe(3);
+    expect(await world.rows('select 1 from auth.throttles')).toEqual([]);
+  });
+});
+
+describe('a client id', () => {
+  it('says nothing of others: what is registered is found by its whole id alone', async () => {
+    const browser = new Browser(world.stack.addresses.authHttp);
+    const { body } = await register(browser);
+    for (const id of [
+      body.client_id.slice(0, -1),
+      `${body.client_id}x`,
+      body.client_id.toUpperCase(),
+      'client_',
+      '%',
+      'https://',
+    ])
+      expect((await browser.send(authorizePath(id, pkce().challenge, { redirect_uri: CALLBACK }))).status).toBe(400);
+  });
+});

@@ -81,16 +81,24 @@ function* lines(): Generator<string> {
   }
 }
 
-/** Largest resident memory so far, in MiB. */
-async function peakMemory(pid: number): Promise<number> {
+/** Resident memory in MiB: the largest so far, and now. */
+async function memory(pid: number): Promise<{ peak: number; now: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  const kibibytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
+  return { peak: kibibytes('VmHWM') / 1024, now: kibibytes('VmRSS') / 1024 };
+}
+
+/** Of each fifth of the import, the median. */
+function byFifths(samples: number[]): string {
+  const fifth = Math.ceil(samples.length / 5);
+  const medians = [0, 1, 2, 3, 4].map((n) => median(samples.slice(n * fifth, (n + 1) * fifth)));
+  return medians.map((each) => (each ?? 0).toFixed(0)).join(', ');
 }
 
 async function importFile(
   system: System,
   file: string,
-): Promise<{ seconds: number; cpuSeconds: number; summary: Record<string, unknown>; megabytes: number }> {
+): Promise<{ seconds: number; cpuSeconds: number; summary: Record<string, unknown>; megabytes: number; calls: number[] }> {
   const started = performance.now();
   const addresses = Object.entries(system.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
@@ -103,14 +111,16 @@ async function importFile(
   });
   let megabytes = 0;
   let cpu = 0;
+  const calls: number[] = [];
   const watch = setInterval(() => {
-    void peakMemory(child.pid!).then((peak) => (megabytes = Math.max(megabytes, peak)));
+    void memory(child.pid!).then(({ peak }) => (megabytes = Math.max(megabytes, peak)));
+    void memory(system.pids.get('calls')!).then(({ now }) => calls.push(now));
     void cpuSeconds(new Map([['crs', child.pid!]])).then((used) => (cpu = Math.max(cpu, used.get('crs')!)));
   }, 200);
   let output = '';
   for await (const chunk of child.stdout) output += String(chunk);
   clearInterval(watch);
-  return { seconds: (performance.now() - started) / 1000, cpuSeconds: cpu, summary: JSON.parse(output), megabytes };
+  return { seconds: (performance.now() - started) / 1000, cpuSeconds: cpu, summary: JSON.parse(output), megabytes, calls };
 }
 
 /**
@@ -179,7 +189,8 @@ try {
     first.push(fresh.seconds);
     again.push(repeat.seconds);
     for (const service of ['auth', 'projects', 'calls'])
-      console.log(`  ${service}: at most ${(await peakMemory(system.pids.get(service)!)).toFixed(0)} MiB`);
+      console.log(`  ${service}: at most ${(await memory(system.pids.get(service)!)).peak.toFixed(0)} MiB`);
+    console.log(`  calls, median of each fifth of the import: ${byFifths(fresh.calls)} MiB`);
   }
   const dumps = new Map<string, string>();
   for (const table of TABLES) {

@@ -134,3 +134,23 @@ describe('the plan of', () => {
     ).toBeLessThanOrEqual(needed);
   });
 });
+
+describe('a plan that is made while nothing is stored', () => {
+  // It is kept when millions of rows have come.
+  it.each([
+    ['for checking that a call is there', 'select 1 from calls.calls where organization = $1 and call_id = $2 for key share'],
+    ['for finding what an import says again', `select 1 from calls.calls where organization = $1 and call_id = $2 limit 1`],
+  ])('%s uses the key', async (_, text) => {
+    const fresh = await createDatabase(inject('postgresUrl'), inject('template'));
+    const empty = await openSession(fresh.url);
+    try {
+      await empty.query('set plan_cache_mode = force_generic_plan');
+      await empty.query(`prepare key (text, text) as ${text}`);
+      const plan = await empty.query<{ 'QUERY PLAN': string }>(`explain execute key ('a', 'b')`);
+      expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain('calls_pkey');
+    } finally {
+      await empty.close();
+      await fresh.drop();
+    }
+  });
+});

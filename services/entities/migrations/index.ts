@@ -1,4 +1,5 @@
 import type { Migration } from '@crs/kit/migrate';
 import { createEntities } from './20261121T001500-create-entities.ts';
+import { makeKeyNewest } from './20261121T040000-make-key-newest.ts';
 
-export const migrations: Migration[] = [createEntities];
+export const migrations: Migration[] = [createEntities, makeKeyNewest];

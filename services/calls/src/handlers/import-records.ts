@@ -14,6 +14,7 @@ import {
   lineHashOf,
   lockImports,
   moveDays,
+  preferIndexes,
   prepare,
   writeCalls,
   type CallWrite,
@@ -38,13 +39,17 @@ export function importRecords({ importDb, auth }: Context) {
     const scope = operatorScope(call);
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
-    const fresh = await importDb.transact(scope, (query) => withoutRepeats(query, scope.organization, request.lines, hashes));
+    const fresh = await importDb.transact(scope, async (query) => {
+      await preferIndexes(query);
+      return withoutRepeats(query, scope.organization, request.lines, hashes);
+    });
     const repeated = request.lines.length - fresh.length;
     // Before the lock, so that the next batch is made ready while this one is written.
     const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, copy) => {
+      await preferIndexes(query);
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));

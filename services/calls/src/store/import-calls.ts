@@ -42,6 +42,11 @@ export interface CallWrite extends ResolvedCall {
   shownHash: string;
 }
 
+/** For the transaction. A table that was tiny when it was last analyzed is read whole, also when it has grown since, as an import makes it. */
+export async function preferIndexes(query: Query): Promise<void> {
+  await query({ name: 'prefer_indexes', text: `select set_config('enable_seqscan', 'off', true)` });
+}
+
 /**
  * One import of an organization writes at a time: what is read before writing then holds, and the rollup's rows can't deadlock.
  * Held until the transaction ends. @returns the time from when it is held, so that later writes bear later times

@@ -56,8 +56,11 @@ export interface AuthWorld extends World {
   asUser(organization: string, email: string): Promise<CallOptions>;
 }
 
-export async function startAuthWorld(records: object[] = []): Promise<AuthWorld> {
-  const world = await startWorld();
+export async function startAuthWorld(
+  records: object[] = [],
+  settings: Parameters<typeof startWorld>[0] = {},
+): Promise<AuthWorld> {
+  const world = await startWorld(settings);
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   const { signer, close: closeSigner } = await startSigner(world.databaseUrl);
   const rows = async <Row>(text: string, values?: unknown[]) => (await world.query(text, values)).rows as Row[];

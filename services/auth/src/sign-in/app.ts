@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
 import { Connections } from './connections.ts';
 import type { SignInContext } from './context.ts';
+import { CALLBACK_PATH, Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
 import { pinOrigin } from './origin.ts';
 import { answerProblems, notFound } from './problem.ts';
@@ -26,8 +27,9 @@ const PROTOCOL_PATHS = [
 
 /** The HTTP side of auth: the authorization server, its pages, and the user's connections. */
 export function createSignInApp(context: SignInContext): RequestListener {
-  const interactions = new Interactions(context);
-  const connections = new Connections(context);
+  const federation = new Federation(context);
+  const interactions = new Interactions(context, federation);
+  const connections = new Connections(context, federation);
   const provider = lazyProvider(context);
   const app = express();
   app.disable('x-powered-by');
@@ -46,6 +48,10 @@ export function createSignInApp(context: SignInContext): RequestListener {
       await handle(await provider(), request, response);
     });
   };
+  page('get', CALLBACK_PATH, async (oidc, request, response) => {
+    const finished = await federation.finish(oidc, request, response);
+    await (finished.uid === undefined ? connections : interactions).resume(oidc, request, response, finished);
+  });
   page('get', '/sign-in/:uid', interactions.show.bind(interactions));
   page('post', '/sign-in/:uid', interactions.submit.bind(interactions));
   page('get', '/connections', connections.show.bind(connections));

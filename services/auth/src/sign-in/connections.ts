@@ -9,11 +9,13 @@ import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { within, type SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
+import type { Federation, Finished } from './federation/federation.ts';
+import { noProvider } from './federation/refusals.ts';
 import { describe } from './interactions.ts';
 import { FormTokens } from './keys.ts';
 import { connectionsPage } from './pages/connections.ts';
 import { PAGE_HEADERS } from './pages/headers.ts';
-import { signedOutPage } from './pages/messages.ts';
+import { continuePage, signedOutPage } from './pages/messages.ts';
 import type { Scope } from './pages/scopes.ts';
 import { signInPage } from './pages/sign-in.ts';
 import { checkPassword } from './passwords.ts';
@@ -30,16 +32,18 @@ interface Visitor {
 export class Connections {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
+  readonly #federation: Federation;
 
-  constructor(context: SignInContext) {
+  constructor(context: SignInContext, federation: Federation) {
     this.#context = context;
+    this.#federation = federation;
     this.#forms = new FormTokens(context.secret);
   }
 
   async show(provider: Provider, request: Request, response: Response): Promise<void> {
     const visitor = await this.#visitor(provider, request, response);
     if (visitor) await this.#showList(visitor, provider, request, response);
-    else this.#showSignIn(provider, request, response);
+    else await this.#showSignIn(provider, request, response);
   }
 
   async signIn(provider: Provider, request: Request, response: Response): Promise<void> {
@@ -47,19 +51,48 @@ export class Connections {
     const organization = field(request, 'organization').trim().toLowerCase();
     const email = field(request, 'email').trim();
     const address = addressOf(request);
+    const to = await this.#federation.begin(provider, request, response, { organization });
+    if (to !== undefined) {
+      response.set(PAGE_HEADERS).type('html').send(continuePage({ to }));
+      return;
+    }
+    if (field(request, 'method') === 'provider') {
+      const shown = { organization, email, error: noProvider(organization) };
+      await this.#showSignIn(provider, request, response.status(422), shown);
+      return;
+    }
     const outcome = await checkPassword(this.#context, { organization, email, password: field(request, 'password'), address });
     if (outcome.kind !== 'accepted') {
       if (outcome.kind === 'throttled') response.set('Retry-After', String(outcome.retryAfterSeconds));
       response.status(outcome.kind === 'throttled' ? 429 : 422);
-      this.#showSignIn(provider, request, response, { organization, email, error: describe(outcome) });
+      await this.#showSignIn(provider, request, response, { organization, email, error: describe(outcome) });
       return;
     }
+    await this.#accept(provider, request, response, { organization, accountId: outcome.accountId });
+  }
+
+  /** Goes on after the organization's own provider. */
+  async resume(provider: Provider, request: Request, response: Response, finished: Finished): Promise<void> {
+    if (finished.kind === 'accepted') {
+      await this.#accept(provider, request, response, finished);
+      return;
+    }
+    const { status, organization, message: error } = finished;
+    await this.#showSignIn(provider, request, response.status(status), { organization, email: '', error });
+  }
+
+  async #accept(
+    provider: Provider,
+    request: Request,
+    response: Response,
+    { organization, accountId }: { organization: string; accountId: string },
+  ): Promise<void> {
     const { options, names, organization: cookie } = cookieSettings(this.#context.issuer);
     const context = provider.createContext(request, response);
     const before = await provider.Session.get(context);
     if (before.accountId !== undefined) await before.destroy();
     const session = new provider.Session();
-    session.loginAccount({ accountId: outcome.accountId });
+    session.loginAccount({ accountId });
     await session.save(SESSION_SECONDS);
     context.cookies.set(names.session, session.jti, { ...options, maxAge: SESSION_SECONDS * 1_000 });
     context.cookies.set(cookie, organization, { ...options, maxAge: 365 * 86_400_000 });
@@ -127,25 +160,28 @@ export class Connections {
     response.set(PAGE_HEADERS).type('html').send(page);
   }
 
-  #showSignIn(
+  async #showSignIn(
     provider: Provider,
     request: Request,
     response: Response,
     shown?: { organization: string; email: string; error?: string },
-  ): void {
+  ): Promise<void> {
     const { organization: name } = cookieSettings(this.#context.issuer);
     const cookie = provider.createContext(request, response).cookies.get(name);
     const asked = queryOf(request).get('organization');
     const organization = shown?.organization ?? asked ?? cookie ?? this.#context.defaultOrganization ?? '';
     const organizationFixed = ORGANIZATION_ID.test(organization);
+    const action = '/connections/sign-in';
+    const providerName = await this.#federation.nameOf(organization);
     const page = signInPage({
-      action: '/connections/sign-in',
+      action,
       csrf: this.#formToken(provider, request, response),
       organization,
       organizationFixed,
       changeOrganization: organizationFixed ? '/connections?organization=' : undefined,
       email: shown?.email ?? '',
       error: shown?.error,
+      provider: providerName === undefined ? undefined : { name: providerName, action },
     });
     response.set(PAGE_HEADERS).type('html').send(page);
   }

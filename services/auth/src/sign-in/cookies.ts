@@ -13,5 +13,7 @@ export function cookieSettings(issuer: string) {
     },
     organization: `${host}crs_organization`,
     form: `${host}crs_form`,
+    /** A sign-in under way at an organization's provider. */
+    provider: `${host}crs_provider`,
   };
 }

@@ -12,6 +12,8 @@ import { payloadKey } from './adapter.ts';
 import { isLoopback, isPreRegistered } from './clients.ts';
 import { within, type SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
+import type { Federation, Finished } from './federation/federation.ts';
+import { noProvider } from './federation/refusals.ts';
 import { FormTokens } from './keys.ts';
 import { consentPage } from './pages/consent.ts';
 import { FLOW_HEADERS } from './pages/headers.ts';
@@ -28,15 +30,17 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 export class Interactions {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
+  readonly #federation: Federation;
 
-  constructor(context: SignInContext) {
+  constructor(context: SignInContext, federation: Federation) {
     this.#context = context;
+    this.#federation = federation;
     this.#forms = new FormTokens(context.secret);
   }
 
   async show(provider: Provider, request: Request, response: Response): Promise<void> {
     const interaction = await this.#find(provider, request, response);
-    if (interaction.prompt.name === 'login') this.#showSignIn(provider, interaction, request, response);
+    if (interaction.prompt.name === 'login') await this.#showSignIn(provider, interaction, request, response);
     else await this.#showConsent(provider, interaction, response);
   }
 
@@ -47,6 +51,18 @@ export class Interactions {
     else await this.#decide(provider, interaction, request, response);
   }
 
+  /** Goes on after the organization's own provider. */
+  async resume(provider: Provider, request: Request, response: Response, finished: Finished): Promise<void> {
+    const interaction = await provider.interactionDetails(request, response);
+    if (interaction.uid !== finished.uid || interaction.prompt.name !== 'login') throw expired();
+    if (finished.kind === 'accepted') {
+      await this.#accept(provider, interaction, request, response, finished);
+      return;
+    }
+    const { status, organization, message: error } = finished;
+    await this.#showSignIn(provider, interaction, request, response.status(status), { organization, email: '', error });
+  }
+
   /** The interaction of this browser, which the path must name, too. */
   async #find(provider: Provider, request: Request, response: Response): Promise<Interaction> {
     const interaction = await provider.interactionDetails(request, response);
@@ -54,19 +70,20 @@ export class Interactions {
     return interaction;
   }
 
-  #showSignIn(
+  async #showSignIn(
     provider: Provider,
     interaction: Interaction,
     request: Request,
     response: Response,
     shown?: { organization: string; email: string; error?: string },
-  ): void {
+  ): Promise<void> {
     const asked = queryOf(request).get('organization');
     const cookie = provider.createContext(request, response).cookies.get(cookieSettings(this.#context.issuer).organization);
     const wanted = stringOf(interaction.params['organization']);
     const organization = shown?.organization ?? asked ?? wanted ?? cookie ?? this.#context.defaultOrganization ?? '';
     const organizationFixed = ORGANIZATION_ID.test(organization);
     const action = `/sign-in/${interaction.uid}`;
+    const name = await this.#federation.nameOf(organization);
     const page = signInPage({
       action,
       csrf: this.#forms.make(interaction.uid),
@@ -75,6 +92,7 @@ export class Interactions {
       changeOrganization: organizationFixed ? `${action}?organization=` : undefined,
       email: shown?.email ?? stringOf(interaction.params['login_hint']) ?? '',
       error: shown?.error,
+      provider: name === undefined ? undefined : { name, action },
     });
     response.set(FLOW_HEADERS).type('html').send(page);
   }
@@ -82,6 +100,16 @@ export class Interactions {
   async #signIn(provider: Provider, interaction: Interaction, request: Request, response: Response): Promise<void> {
     const organization = field(request, 'organization').trim().toLowerCase();
     const email = field(request, 'email').trim();
+    const to = await this.#federation.begin(provider, request, response, { organization, uid: interaction.uid });
+    if (to !== undefined) {
+      response.set(FLOW_HEADERS).type('html').send(continuePage({ to }));
+      return;
+    }
+    if (field(request, 'method') === 'provider') {
+      const shown = { organization, email, error: noProvider(organization) };
+      await this.#showSignIn(provider, interaction, request, response.status(422), shown);
+      return;
+    }
     const outcome = await checkPassword(this.#context, {
       organization,
       email,
@@ -91,18 +119,23 @@ export class Interactions {
     if (outcome.kind !== 'accepted') {
       if (outcome.kind === 'throttled') response.set('Retry-After', String(outcome.retryAfterSeconds));
       response.status(outcome.kind === 'throttled' ? 429 : 422);
-      this.#showSignIn(provider, interaction, request, response, { organization, email, error: describe(outcome) });
+      await this.#showSignIn(provider, interaction, request, response, { organization, email, error: describe(outcome) });
       return;
     }
+    await this.#accept(provider, interaction, request, response, { organization, accountId: outcome.accountId });
+  }
+
+  async #accept(
+    provider: Provider,
+    interaction: Interaction,
+    request: Request,
+    response: Response,
+    { organization, accountId }: { organization: string; accountId: string },
+  ): Promise<void> {
     const { options, organization: cookie } = cookieSettings(this.#context.issuer);
     provider.createContext(request, response).cookies.set(cookie, organization, { ...options, maxAge: 365 * 86_400_000 });
-    if (interaction.session && interaction.session.accountId !== outcome.accountId) await leaveSession(provider, interaction);
-    await provider.interactionFinished(
-      request,
-      response,
-      { login: { accountId: outcome.accountId } },
-      { mergeWithLastSubmission: false },
-    );
+    if (interaction.session && interaction.session.accountId !== accountId) await leaveSession(provider, interaction);
+    await provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false });
   }
 
   async #showConsent(provider: Provider, interaction: Interaction, response: Response): Promise<void> {

@@ -4,6 +4,7 @@ import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
 import { ABOVE_TENANTS, auditEntry } from '../store/audit.ts';
 import { organizationExists } from '../store/organizations.ts';
+import { findOidcProvider } from '../store/oidc-providers.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
 import { within, type SignInContext } from './context.ts';
@@ -46,13 +47,17 @@ export async function checkPassword(context: SignInContext, credentials: Credent
     unstorable(email) === undefined &&
     password.length <= MAX_PASSWORD_LENGTH;
   const tenant = isPossible ? organization : 'nobody';
-  const [user, exists] = await context.db.transact(within(tenant), (query) =>
-    Promise.all([isPossible ? findUser(query, tenant, email) : undefined, organizationExists(query, tenant)]),
+  const [user, exists, [provider]] = await context.db.transact(within(tenant), (query) =>
+    Promise.all([
+      isPossible ? findUser(query, tenant, email) : undefined,
+      organizationExists(query, tenant),
+      query(findOidcProvider(tenant)),
+    ]),
   );
   const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
   if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
-  const accepted = matches && isPossible && exists && user?.passwordHash && !user.disabledAt;
+  const accepted = matches && isPossible && exists && !provider && user?.passwordHash && !user.disabledAt;
 
   // Nothing that was typed is written down: it may be a password in the wrong field.
   const who = user?.email ?? 'unknown user';

@@ -1,0 +1,154 @@
+import type { Request, Response } from 'express';
+import type Provider from 'oidc-provider';
+import type { Seal } from '@crs/kit/seal';
+import { ORGANIZATION_ID } from '@crs/kit/text';
+import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
+import { auditEntry } from '../../store/audit.ts';
+import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
+import { toAccountId } from '../account-id.ts';
+import { within, type SignInContext } from '../context.ts';
+import { cookieSettings } from '../cookies.ts';
+import { expired, Problem } from '../problem.ts';
+import { addressOf, queryOf } from '../request.ts';
+import { PROVIDERS_OF_ADDRESS, secondsToWait } from '../throttle.ts';
+import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
+import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
+import { ProviderFault } from './provider-fault.ts';
+import { MESSAGES, type Reason } from './refusals.ts';
+import { authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
+
+/** Where providers send people back to; organizations register it there. */
+export const CALLBACK_PATH = '/sign-in/callback';
+
+/** What came of it, and where it was begun: in an authorization, or (without `uid`) at the user's connections. */
+export type Finished = { organization: string; uid: string | undefined } & (
+  { kind: 'accepted'; accountId: string } | { kind: 'refused'; status: number; message: string }
+);
+
+/** Has organizations' own OpenID providers sign their users in. */
+export class Federation {
+  readonly #context: SignInContext;
+  readonly #secrets: Seal;
+  readonly #begun: BegunSeal;
+
+  constructor(context: SignInContext) {
+    this.#context = context;
+    this.#secrets = oidcClientSecrets(context.secret);
+    this.#begun = new BegunSeal(context.secret);
+  }
+
+  /** The name of an organization's provider, for people; undefined where it has none. */
+  async nameOf(organization: string): Promise<string | undefined> {
+    const found = await this.#find(organization);
+    return found && new URL(found.issuer).host;
+  }
+
+  /**
+   * @param uid of the authorization to go on with afterwards; absent: the user's connections
+   * @returns where to send the browser, undefined where the organization has no provider
+   */
+  async begin(
+    provider: Provider,
+    request: Request,
+    response: Response,
+    { organization, uid }: { organization: string; uid?: string },
+  ): Promise<string | undefined> {
+    const found = await this.#find(organization);
+    if (!found) return undefined;
+    await this.#throttle(request, response);
+    const { issuer } = found;
+    const checks = newChecks();
+    try {
+      const url = await authorizationUrl(this.#partyOf(organization, found), checks);
+      const { options, provider: cookie } = cookieSettings(this.#context.issuer);
+      const value = this.#begun.close({ ...checks, organization, issuer, uid });
+      provider.createContext(request, response).cookies.set(cookie, value, { ...options, maxAge: BEGUN_MS });
+      return url;
+    } catch (error) {
+      if (!(error instanceof ProviderFault)) throw error;
+      await this.#refuse(request, { organization, issuer }, 'provider away', error.detail);
+      throw new Problem(503, 'Your organization’s sign-in is away', MESSAGES['provider away'], new Error(error.detail));
+    }
+  }
+
+  /** Takes the provider's answer. */
+  async finish(provider: Provider, request: Request, response: Response): Promise<Finished> {
+    const { options, provider: cookie } = cookieSettings(this.#context.issuer);
+    const { cookies } = provider.createContext(request, response);
+    const begun = this.#begun.open(cookies.get(cookie));
+    if (!begun) throw expired();
+    await this.#throttle(request, response);
+    const answer = queryOf(request);
+    if (answer.get('state') !== begun.state) {
+      await this.#refuse(request, begun, 'state mismatch');
+      throw expired();
+    }
+    cookies.set(cookie, null, options);
+
+    const { organization, issuer, uid } = begun;
+    const refused = async (reason: keyof typeof MESSAGES, detail?: string): Promise<Finished> => {
+      await this.#refuse(request, begun, reason, detail);
+      const status = reason === 'provider away' ? 503 : 403;
+      return { kind: 'refused', organization, uid, status, message: MESSAGES[reason] };
+    };
+    const found = await this.#find(organization);
+    if (found?.issuer !== issuer) return refused('provider changed');
+    try {
+      const identity = await redeem(this.#partyOf(organization, found), answer, begun);
+      const account = { organization, issuer, subject: identity.subject };
+      const user = await this.#userOf(account, identity, found.domains);
+      if (user.kind === 'refused') return await refused(user.reason, user.who);
+      const trail = `${user.email} by ${issuer} from ${addressOf(request)}`;
+      await this.#context.db.read(within(organization), auditEntry(organization, user.email, 'sign-in.accept', trail));
+      return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, userId: user.userId }) };
+    } catch (error) {
+      if (!(error instanceof ProviderFault)) throw error;
+      this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
+      return refused(error.reason, error.detail);
+    }
+  }
+
+  /** After the first time, whatever the provider says of the e-mail makes no difference. */
+  async #userOf(account: Account, identity: Identity, domains: string[]): Promise<Linked & { who?: string }> {
+    const { db } = this.#context;
+    const scope = () => within(account.organization);
+    const linked = await db.transact(scope(), (query) => findLinked(query, account));
+    if (linked) return { ...linked, who: account.subject };
+    const email = linkableEmail(await identity.email(), domains);
+    if (typeof email !== 'string') return { ...email, who: account.subject };
+    return { ...(await db.transact(scope(), (query) => linkByEmail(query, account, email))), who: email };
+  }
+
+  async #find(organization: string): Promise<OidcProviderRow | undefined> {
+    if (!ORGANIZATION_ID.test(organization)) return undefined;
+    const [row] = await this.#context.db.read<OidcProviderRow>(within(organization), findOidcProvider(organization));
+    return row;
+  }
+
+  #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow): RelyingParty {
+    return {
+      issuer,
+      clientId,
+      clientSecret: clientSecretSealed ? this.#secrets.open(clientSecretSealed, organization).toString() : undefined,
+      redirectUri: `${this.#context.issuer}${CALLBACK_PATH}`,
+      allowHosts: this.#context.cimdAllowHosts,
+    };
+  }
+
+  async #refuse(
+    request: Request,
+    { organization, issuer }: Pick<Begun, 'organization' | 'issuer'>,
+    reason: Reason,
+    detail?: string,
+  ): Promise<void> {
+    const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${addressOf(request)}`;
+    await this.#context.db.read(within(organization), auditEntry(organization, 'sign-in', 'sign-in.refuse', target));
+  }
+
+  async #throttle(request: Request, response: Response): Promise<void> {
+    const seconds = await secondsToWait(this.#context, PROVIDERS_OF_ADDRESS, addressOf(request));
+    if (seconds === 0) return;
+    response.set('Retry-After', String(seconds));
+    throw new Problem(429, 'Too many tries', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
+  }
+}

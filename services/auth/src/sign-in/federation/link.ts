@@ -1,0 +1,52 @@
+import type { Query } from '@crs/kit/database';
+import { fold, isEmail, unstorable } from '@crs/kit/text';
+import { auditEntry } from '../../store/audit.ts';
+import { findLinkedUser, insertIdentity } from '../../store/identities.ts';
+import { findUser } from '../../store/users.ts';
+
+/** Why somebody whom the provider has signed in is no user of the organization; for the audit trail. */
+export type NoUser = 'unverified e-mail' | 'foreign domain' | 'unknown e-mail' | 'linked to another account' | 'disabled user';
+
+export type Linked = { kind: 'user'; userId: string; email: string } | { kind: 'refused'; reason: NoUser };
+
+export interface Account {
+  organization: string;
+  issuer: string;
+  subject: string;
+}
+
+/** The user of an account that has signed in before; undefined for one that has not. */
+export async function findLinked(query: Query, { organization, issuer, subject }: Account): Promise<Linked | undefined> {
+  const user = await findLinkedUser(query, organization, issuer, subject);
+  if (!user) return undefined;
+  return user.disabledAt ? refused('disabled user') : { kind: 'user', userId: user.userId, email: user.email };
+}
+
+/** The e-mail by which an account may be linked, or why it may not. */
+export function linkableEmail(
+  { address, isVerified }: { address: unknown; isVerified: unknown },
+  domains: readonly string[],
+): string | { kind: 'refused'; reason: NoUser } {
+  if (typeof address !== 'string' || !isEmail(address) || unstorable(address) || isVerified !== true)
+    return refused('unverified e-mail');
+  return domains.includes(fold(address).split('@')[1]!) ? address : refused('foreign domain');
+}
+
+/** Links an account to the user with that e-mail, from now on and whatever becomes of the e-mail. */
+export async function linkByEmail(query: Query, account: Account, email: string): Promise<Linked> {
+  const { organization, issuer, subject } = account;
+  const user = await findUser(query, organization, email);
+  if (!user) return refused('unknown e-mail');
+  if (user.disabledAt) return refused('disabled user');
+  if (await insertIdentity(query, organization, { issuer, subject, userId: user.userId })) {
+    await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
+    return { kind: 'user', userId: user.userId, email: user.email };
+  }
+  // A twin of this sign-in may have been quicker.
+  const linked = await findLinked(query, account);
+  return linked?.kind === 'user' && linked.userId === user.userId ? linked : refused('linked to another account');
+}
+
+function refused(reason: NoUser): { kind: 'refused'; reason: NoUser } {
+  return { kind: 'refused', reason };
+}

@@ -1,0 +1,35 @@
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { GuardedFetchError } from '@crs/kit/guarded-fetch';
+
+/** What an organization's OpenID provider did wrong, or that it did nothing. */
+export class ProviderFault extends Error {
+  override readonly name = 'ProviderFault';
+  readonly reason: 'provider away' | 'provider error' | 'invalid answer';
+  /** For operators: what we and the libraries say of it. None of what the provider sent, which may hold tokens. */
+  readonly detail: string;
+
+  constructor(cause: unknown) {
+    super('The OpenID provider could not be used.', { cause });
+    const causes = causesOf(cause);
+    this.reason = causes.some(isSilence)
+      ? 'provider away'
+      : cause instanceof AuthorizationResponseError
+        ? 'provider error'
+        : 'invalid answer';
+    this.detail = [...new Set(causes.flatMap(messageOf))].join(': ').slice(0, 300);
+  }
+}
+
+function isSilence(cause: unknown): boolean {
+  return cause instanceof GuardedFetchError || (cause instanceof Response && cause.status >= 500);
+}
+
+function messageOf(cause: unknown): string | [] {
+  if (cause instanceof AuthorizationResponseError || cause instanceof ResponseBodyError)
+    return `${cause.message} (${/^\w{1,40}$/.exec(cause.error)?.[0] ?? 'unreadable'})`;
+  return cause instanceof Error ? cause.message : [];
+}
+
+function causesOf(error: unknown): unknown[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [error];
+}

@@ -1,0 +1,116 @@
+import * as oidc from 'openid-client';
+import { guardedFetch, GuardedFetchError } from '@crs/kit/guarded-fetch';
+import { unstorable } from '@crs/kit/text';
+import { ProviderFault } from './provider-fault.ts';
+
+/** That of the standard. */
+const MAX_SUBJECT_LENGTH = 255;
+
+/** How we are known to an organization's OpenID provider. */
+export interface RelyingParty {
+  issuer: string;
+  clientId: string;
+  clientSecret: string | undefined;
+  redirectUri: string;
+  /** `host:port` of providers that may be at any port and address. For tests. */
+  allowHosts: readonly string[];
+}
+
+/** What is known of a sign-in between its two halves. */
+export interface Checks {
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+}
+
+/** Somebody whom the provider has signed in. */
+export interface Identity {
+  subject: string;
+  /** What the provider says of their e-mail; asked only where it is not said at once. */
+  email(): Promise<{ address: unknown; isVerified: unknown }>;
+}
+
+export function newChecks(): Checks {
+  return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
+}
+
+/** Where the provider signs people in. @throws ProviderFault */
+export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks): Promise<string> {
+  return ask(async () => {
+    const url = oidc.buildAuthorizationUrl(await discover(party), {
+      redirect_uri: party.redirectUri,
+      scope: 'openid email',
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+    });
+    return url.href;
+  });
+}
+
+/** Redeems what the provider sent people back with. @throws ProviderFault */
+export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Checks): Promise<Identity> {
+  return ask(async () => {
+    const configuration = await discover(party);
+    oidc.enableNonRepudiationChecks(configuration);
+    const url = new URL(party.redirectUri);
+    url.search = answer.toString();
+    const tokens = await oidc.authorizationCodeGrant(configuration, url, {
+      expectedState: checks.state,
+      expectedNonce: checks.nonce,
+      pkceCodeVerifier: checks.codeVerifier,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims()!;
+    if (claims.sub.length > MAX_SUBJECT_LENGTH || unstorable(claims.sub)) throw new Error('the subject can not be stored');
+    return {
+      subject: claims.sub,
+      email: () =>
+        ask(async () => {
+          const isElsewhere = claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+          const { email, email_verified } = isElsewhere
+            ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+            : claims;
+          return { address: email, isVerified: email_verified };
+        }),
+    };
+  });
+}
+
+async function ask<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ProviderFault(error);
+  }
+}
+
+async function discover({ issuer, clientId, clientSecret, allowHosts }: RelyingParty): Promise<oidc.Configuration> {
+  const configuration = await oidc.discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), {
+    [oidc.customFetch]: fetcher(allowHosts),
+  });
+  // The library lets a few providers stand in for many tenants of theirs, any of which could then sign people in here.
+  if (new URL(configuration.serverMetadata().issuer).href !== new URL(issuer).href)
+    throw new Error('the provider calls itself by another issuer');
+  return configuration;
+}
+
+function authentication(secret: string | undefined): oidc.ClientAuth {
+  if (secret === undefined) return oidc.None();
+  const [post, basic] = [oidc.ClientSecretPost(secret), oidc.ClientSecretBasic(secret)];
+  return (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? [];
+    const onlyPost = methods.includes('client_secret_post') && !methods.includes('client_secret_basic');
+    return (onlyPost ? post : basic)(server, ...rest);
+  };
+}
+
+function fetcher(allowHosts: readonly string[]): oidc.CustomFetch {
+  return async (url, { method, headers, body }) => {
+    if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
+      throw new GuardedFetchError('a request of another kind');
+    const fetched = await guardedFetch(url, { method, headers, body: body?.toString(), allowHosts });
+    return new Response(new Uint8Array(fetched.body), { status: fetched.status, headers: fetched.headers });
+  };
+}

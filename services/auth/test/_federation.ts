@@ -1,0 +1,176 @@
+import { decodeJwt } from 'jose';
+import { createLogger } from '@crs/kit/log';
+import { SECRET } from '@crs/testing/setup';
+import { TOOLS_URL } from '@crs/testing/world';
+import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
+import { createAuthService } from '../src/service.ts';
+import { ANN, BOB, organization, serviceUrl, startAuthWorld, TENANTS, user, type AuthWorld } from './_fixtures.ts';
+import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
+import { authorizePath, Browser, pkce, redeem, register, type Answer } from './_sign-in.ts';
+
+type Tenant = (typeof TENANTS)[number];
+
+export interface FederationWorld extends AuthWorld {
+  /** Each organization's own. */
+  idps: Record<Tenant, IdentityProvider>;
+  /** Tells e-mails by userinfo alone, and wants our secret in the body. */
+  thin: IdentityProvider;
+  /** Knows us without a secret. */
+  open: IdentityProvider;
+  /** Where a provider may be that the test starts and stops. */
+  spare: { port: number };
+  /** Of every user. */
+  password: string;
+  /** Nobody is linked, and each organization has its own provider. */
+  reset(): Promise<void>;
+  setProvider(tenant: string, provider: Partial<OidcProviderSettings>): Promise<void>;
+  /** Through the tool gateway. */
+  browser(): Browser;
+  /** To two replicas of auth in turn. */
+  browserOfReplicas(): Browser;
+  /** Where an assistant sends people who are to name their organization. */
+  authorizePath(): string;
+  /** To the organization's provider, and no further. */
+  begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
+  /** Signs in at the provider and comes back with what it answers, perhaps changed on the way. */
+  comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
+  /** A whole connection of an assistant. */
+  connect(tenant: Tenant, idp?: IdentityProvider, browser?: Browser): Promise<{ accessToken: string; page: Answer; back: URL }>;
+  whoIs(accessToken: string): Promise<{ organization: string; email: string }>;
+  /** `organization issuer subject e-mail`. */
+  links(): Promise<string[]>;
+  /** Entries of the audit trail that come about meanwhile. */
+  auditOf(work: () => Promise<unknown>): Promise<string[]>;
+}
+
+const PASSWORD = 'correct horse battery';
+const DOMAINS = ['example.com', 'acme.example'];
+
+export async function startFederation(): Promise<FederationWorld> {
+  const [acme, globex, thin, open, gone] = await Promise.all([
+    startIdentityProvider(),
+    startIdentityProvider(),
+    startIdentityProvider({ emailInIdToken: false, authentication: 'client_secret_post' }),
+    startIdentityProvider({ authentication: 'none' }),
+    startIdentityProvider(),
+  ]);
+  await gone.stop();
+  const idps = { acme, globex };
+  const cimdAllowHosts = [acme, globex, thin, open, gone].map(({ host }) => host);
+  const records = TENANTS.flatMap((tenant) => [
+    organization(tenant),
+    user(tenant, ANN, { password: PASSWORD }),
+    user(tenant, BOB, { password: PASSWORD }),
+  ]);
+  const world = await startAuthWorld(records, { cimdAllowHosts });
+  const log = createLogger('auth', { level: 'silent' });
+  const replica = createAuthService(
+    {
+      listen: '127.0.0.1:0',
+      adminListen: '127.0.0.1:0',
+      httpListen: '127.0.0.1:0',
+      databaseUrl: serviceUrl(world.databaseUrl),
+      maxConnections: 2,
+      secret: SECRET,
+      toolsUrl: TOOLS_URL,
+      cimdAllowHosts,
+    },
+    { log },
+  );
+  const { http } = await replica.start();
+  const { addresses } = world.stack;
+
+  const setProvider = async (tenant: string, provider: Partial<OidcProviderSettings>) => {
+    const settings = {
+      name: undefined,
+      writeSurface: undefined,
+      anonymizeInterviewees: undefined,
+      allowedFields: undefined,
+      rateLimit: undefined,
+      toolRateLimit: undefined,
+      oidcProvider: { domains: DOMAINS, ...provider },
+    };
+    await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));
+  };
+  const gateway = () => new Browser(addresses.tools);
+  const clientId: string = (await register(gateway())).body.client_id;
+  const begin = async (tenant: string, browser = gateway(), more = pkce()) => {
+    const path = authorizePath(clientId, more.challenge, { organization: tenant });
+    const { page } = await browser.open(path);
+    const { away, page: end } = await browser.submit(page, {});
+    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}`);
+    return { browser, page, away };
+  };
+
+  return {
+    ...world,
+    idps,
+    thin,
+    open,
+    spare: { port: Number(new URL(gone.issuer).port) },
+    password: PASSWORD,
+    reset: async () => {
+      await world.rows('delete from auth.user_identities');
+      for (const tenant of TENANTS) await setProvider(tenant, { ...CLIENT, issuer: idps[tenant].issuer });
+    },
+    setProvider,
+    browser: gateway,
+    browserOfReplicas: () => new Browser(addresses.authHttp, http),
+    authorizePath: () => authorizePath(clientId, pkce().challenge),
+    begin,
+    comeBack: async (tenant, change) => {
+      const { browser, away } = await begin(tenant);
+      const back = await idps[tenant].signIn(away);
+      change?.(back);
+      return (await browser.open(back.pathname + back.search)).page;
+    },
+    connect: async (tenant, idp = idps[tenant], browser = gateway()) => {
+      const { verifier, challenge } = pkce();
+      const { page, away } = await begin(tenant, browser, { verifier, challenge });
+      const back = await idp.signIn(away);
+      const consent = await browser.open(back.pathname + back.search);
+      const { away: called } = await browser.submit(consent.page, { decision: 'allow' });
+      if (!called) throw new Error(`not called back: ${textOf(consent.page)}`);
+      const { body } = await redeem(browser, clientId, called.searchParams.get('code')!, verifier);
+      return { accessToken: body.access_token as string, page, back };
+    },
+    whoIs: async (accessToken) => {
+      const { organizationId } = await world.auth.authenticateToken({ accessToken });
+      const [row] = await world.rows<{ email: string }>('select email from auth.users where organization = $1 and user_id = $2', [
+        organizationId,
+        decodeJwt(accessToken).sub,
+      ]);
+      return { organization: organizationId, email: row!.email };
+    },
+    links: async () => {
+      const rows = await world.rows<{ link: string }>(
+        `select concat_ws(' ', organization, issuer, subject, email) as link
+          from auth.user_identities join auth.users using (organization, user_id) order by organization, issuer, subject`,
+      );
+      return rows.map(({ link }) => link);
+    },
+    auditOf: async (work) => {
+      const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
+      await work();
+      const rows = await world.rows<{ entry: string }>(
+        `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
+        [before!.id],
+      );
+      return rows.map(({ entry }) => entry);
+    },
+    close: async () => {
+      await replica.stop();
+      await world.close();
+      for (const idp of [acme, globex, thin, open]) await idp.stop();
+    },
+  };
+}
+
+/** What people read of a page. */
+export function textOf({ status, text }: Answer): string {
+  const main = /<main[^>]*>(.*)<\/main>/s.exec(text)?.[1] ?? text;
+  return `${status} ${main
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()}`;
+}

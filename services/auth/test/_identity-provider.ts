@@ -1,0 +1,134 @@
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { exportJWK, generateKeyPair } from 'jose';
+import Provider from 'oidc-provider';
+import { selfSigned } from '@crs/testing/certificate';
+import { TOOLS_URL } from '@crs/testing/world';
+
+/** Somebody at the organization's provider. */
+export interface Person {
+  sub: string;
+  email?: string | undefined;
+  email_verified?: unknown;
+}
+
+/** An organization's identity provider, in this process, over TLS. */
+export interface IdentityProvider {
+  issuer: string;
+  /** `host:port`. */
+  host: string;
+  /** Who signs in next; absent: they are refused. */
+  person: Person | undefined;
+  /** Has the person sign in at this address. @returns where the browser is sent back to */
+  signIn(url: URL): Promise<URL>;
+  /** Paths that were asked so far. */
+  asked: string[];
+  stop(): Promise<void>;
+}
+
+export const CLIENT = { clientId: 'call-research', clientSecret: 'the secret of a test: +/= %' };
+
+/** Of all providers here, and trusted by this process. */
+const CERTIFICATE = selfSigned('localhost');
+setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE.cert]);
+
+interface Settings {
+  /** Default: a free one. */
+  port?: number;
+  /** The e-mail comes in the id token, and not by userinfo alone. */
+  emailInIdToken?: boolean;
+  /** Of the client; default `client_secret_basic`. */
+  authentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
+}
+
+export async function startIdentityProvider(settings: Settings = {}): Promise<IdentityProvider> {
+  const { port = 0, emailInIdToken = true, authentication = 'client_secret_basic' } = settings;
+  let handle: (request: IncomingMessage, response: ServerResponse) => void;
+  const server = createServer(CERTIFICATE, (request, response) => handle(request, response));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  const idp: IdentityProvider = {
+    issuer: `https://${host}`,
+    host,
+    person: undefined,
+    asked: [],
+    signIn: (url) => signIn(idp, url),
+    stop: () => stop(server),
+  };
+  const provider = await createProvider(idp, { emailInIdToken, authentication });
+  const answer = provider.callback();
+  handle = (request, response) => {
+    idp.asked.push(request.url!.replace(/\?.*/, ''));
+    if (request.url!.startsWith('/interaction/')) void interact(provider, idp, request, response);
+    else void answer(request, response);
+  };
+  return idp;
+}
+
+async function createProvider(idp: IdentityProvider, settings: Required<Omit<Settings, 'port'>>): Promise<Provider> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: idp.host };
+  return new Provider(idp.issuer, {
+    jwks: { keys: [key] },
+    clients: [
+      {
+        client_id: CLIENT.clientId,
+        ...(settings.authentication !== 'none' && { client_secret: CLIENT.clientSecret }),
+        token_endpoint_auth_method: settings.authentication,
+        id_token_signed_response_alg: 'ES256',
+        redirect_uris: [`${TOOLS_URL}/sign-in/callback`],
+      },
+    ],
+    clientAuthMethods: [settings.authentication],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    conformIdTokenClaims: !settings.emailInIdToken,
+    findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ ...idp.person, sub }) }),
+    pkce: { required: () => true },
+    cookies: { keys: ['of a test'] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+  });
+}
+
+/** Signs the person in without asking, as providers do that know the browser. */
+async function interact(
+  provider: Provider,
+  { person }: IdentityProvider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (!person) {
+    await provider.interactionFinished(request, response, { error: 'access_denied', error_description: 'not you' });
+    return;
+  }
+  const grant = new provider.Grant({ accountId: person.sub, clientId: CLIENT.clientId });
+  grant.addOIDCScope('openid email');
+  const result = { login: { accountId: person.sub }, consent: { grantId: await grant.save() } };
+  await provider.interactionFinished(request, response, result);
+}
+
+/** As a browser that the provider has never seen. */
+async function signIn({ issuer }: IdentityProvider, url: URL): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let next = url;
+  for (let hops = 0; hops < 10; hops++) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(next, { redirect: 'manual', headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      cookies.set(name!, value!);
+    }
+    const location = response.headers.get('location');
+    if (!location) throw new Error(`${next.href}: ${response.status} ${await response.text()}`);
+    next = new URL(location, next);
+    if (next.origin !== issuer) return next;
+  }
+  throw new Error('too many redirects');
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

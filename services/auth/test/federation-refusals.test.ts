@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ANN, BOB } from './_fixtures.ts';
+import { startFederation, textOf, type FederationWorld } from './_federation.ts';
+import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';
+
+let world: FederationWorld;
+beforeAll(async () => {
+  world = await startFederation();
+});
+afterAll(() => world?.close());
+beforeEach(() => world.reset());
+
+const ann: Person = { sub: 'ann-1', email: ANN, email_verified: true };
+const issuerOf = (tenant: 'acme' | 'globex') => world.idps[tenant].issuer;
+
+/** Comes back from acme's provider. @returns what the page says and what the audit trail says */
+async function comeBack(change?: (answer: URL) => void) {
+  let page = '';
+  const entries = await world.auditOf(async () => (page = textOf(await world.comeBack('acme', change))));
+  return { page, entries };
+}
+const refusal = (reason: string) => [`acme sign-in sign-in.refuse ${reason} at ${issuerOf('acme')} from 127.0.0.1`];
+const setDisabled = async (disabled: boolean) =>
+  world.operator.auth.setUserDisabled({ email: ANN, disabled }, await world.operate('acme'));
+
+describe('nobody is signed in', () => {
+  it.each<[string, Person, string, string]>([
+    ['an e-mail that is not verified', { ...ann, email_verified: false }, 'unverified e-mail (ann-1)', 'does not vouch for'],
+    ['an e-mail of which nothing is said', { ...ann, email_verified: undefined }, 'unverified e-mail (ann-1)', 'does not vouch'],
+    ['an e-mail verified in other words', { ...ann, email_verified: 'true' }, 'unverified e-mail (ann-1)', 'does not vouch'],
+    ['no e-mail', { sub: 'ann-1', email_verified: true }, 'unverified e-mail (ann-1)', 'does not vouch'],
+    ['what is no e-mail', { ...ann, email: 'Ann <ann@example.com>' }, 'unverified e-mail (ann-1)', 'does not vouch'],
+    ['a foreign domain', { ...ann, email: 'ann@example.org' }, 'foreign domain (ann-1)', 'not one of this organization'],
+    ['a domain within the own one', { ...ann, email: 'ann@mail.example.com' }, 'foreign domain (ann-1)', 'not one of this'],
+    ['a domain around the own one', { ...ann, email: 'ann@example.com.evil.test' }, 'foreign domain (ann-1)', 'not one of this'],
+    ['an unknown e-mail', { ...ann, email: 'x@acme.example' }, 'unknown e-mail (x@acme.example)', 'Nobody in this organization'],
+  ])('by %s', async (_, person, reason, text) => {
+    world.idps.acme.person = person;
+    const { page, entries } = await comeBack();
+    expect(page).toMatch(/^403 Sign in to acme/);
+    expect(page).toContain(text);
+    expect(entries).toEqual(refusal(reason));
+    expect(await world.links()).toEqual([]);
+  });
+
+  it('by an e-mail whose user is linked to another account', async () => {
+    world.idps.acme.person = ann;
+    await world.connect('acme');
+    world.idps.acme.person = { ...ann, sub: 'ann-2' };
+    const { page, entries } = await comeBack();
+    expect(page).toContain('signs in with another account');
+    expect(entries).toEqual(refusal(`linked to another account (${ANN})`));
+    expect(await world.links()).toEqual([`acme ${issuerOf('acme')} ann-1 ${ANN}`]);
+
+    await world.operator.auth.unlinkUser({ email: ANN }, await world.operate('acme'));
+    expect(await world.whoIs((await world.connect('acme')).accessToken)).toMatchObject({ email: ANN });
+    expect(await world.links()).toEqual([`acme ${issuerOf('acme')} ann-2 ${ANN}`]);
+  });
+
+  it('who is disabled, linked or not', async () => {
+    world.idps.acme.person = ann;
+    await setDisabled(true);
+    expect((await comeBack()).entries).toEqual(refusal(`disabled user (${ANN})`));
+    await setDisabled(false);
+    await world.connect('acme');
+    await setDisabled(true);
+    const { page, entries } = await comeBack();
+    expect(page).toContain('Your user is disabled.');
+    expect(entries).toEqual(refusal('disabled user (ann-1)'));
+    await setDisabled(false);
+  });
+
+  it('whom the provider refuses', async () => {
+    world.idps.acme.person = undefined;
+    const { page, entries } = await comeBack();
+    expect(page).toContain('did not let you in');
+    expect(entries).toEqual(refusal('provider error (authorization response from the server is an error (access_denied))'));
+  });
+
+  it('and one can go on from there with another account', async () => {
+    world.idps.acme.person = { ...ann, email: 'ann@example.org' };
+    const { browser, away } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(away);
+    const { page } = await browser.open(back.pathname + back.search);
+    world.idps.acme.person = ann;
+    const again = await browser.submit(page, {});
+    const backAgain = await world.idps.acme.signIn(again.away!);
+    expect((await browser.open(backAgain.pathname + backAgain.search)).page.text).toContain('value="allow"');
+  });
+});
+
+describe('another issuer', () => {
+  it('knows nobody by the accounts of the one before, which count again when it comes back', async () => {
+    world.idps.acme.person = ann;
+    await world.connect('acme');
+    await world.setProvider('acme', { ...CLIENT, issuer: issuerOf('globex') });
+    const { globex } = world.idps;
+    globex.person = { sub: 'ann-1', email: BOB, email_verified: false };
+    const { browser, away } = await world.begin('acme');
+    const back = await globex.signIn(away);
+    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('does not vouch');
+    globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
+    expect(await world.whoIs((await world.connect('acme', globex)).accessToken)).toEqual({ organization: 'acme', email: BOB });
+
+    await world.setProvider('acme', { ...CLIENT, issuer: issuerOf('acme') });
+    world.idps.acme.person = { sub: 'ann-1' };
+    expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
+  });
+
+  it('in the middle of a sign-in ends it, and so does none', async () => {
+    world.idps.acme.person = ann;
+    for (const issuer of [issuerOf('globex'), '']) {
+      await world.reset();
+      const { browser, away } = await world.begin('acme');
+      const back = await world.idps.acme.signIn(away);
+      await world.setProvider('acme', { ...CLIENT, issuer });
+      let text = '';
+      const entries = await world.auditOf(async () => (text = textOf((await browser.open(back.pathname + back.search)).page)));
+      expect(text).toMatch(/^403 .*has changed its sign-in/);
+      expect(entries).toEqual(refusal('provider changed'));
+    }
+  });
+
+  it('can not answer for the one that was asked', async () => {
+    world.idps.globex.person = ann;
+    const { away } = await world.begin('globex');
+    const code = (await world.idps.globex.signIn(away)).searchParams.get('code')!;
+    world.idps.acme.person = { sub: 'bob-1', email: BOB, email_verified: true };
+    const foreign = await comeBack((answer) => answer.searchParams.set('code', code));
+    expect(foreign.page).toContain('can’t be trusted');
+    expect(foreign.entries).toEqual(
+      refusal('invalid answer (server responded with an error in the response body (invalid_grant))'),
+    );
+    const mixedUp = await comeBack((answer) => answer.searchParams.set('iss', issuerOf('globex')));
+    expect(mixedUp.page).toContain('can’t be trusted');
+    expect(await world.links()).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  const over = /^400 Error 400 This sign-in is over/;
+
+  it('of another state is none', async () => {
+    world.idps.acme.person = ann;
+    for (const change of [
+      (answer: URL) => answer.searchParams.set('state', 'another'),
+      (answer: URL) => answer.searchParams.delete('state'),
+    ]) {
+      const { page, entries } = await comeBack(change);
+      expect(page).toMatch(over);
+      expect(entries).toEqual(refusal('state mismatch'));
+    }
+  });
+
+  it('of another nonce is none', async () => {
+    world.idps.acme.person = ann;
+    const { browser, away } = await world.begin('acme');
+    away.searchParams.set('nonce', 'of-somebody-else');
+    const back = await world.idps.acme.signIn(away);
+    let page = '';
+    const entries = await world.auditOf(async () => (page = textOf((await browser.open(back.pathname + back.search)).page)));
+    expect(page).toContain('can’t be trusted');
+    expect(entries).toEqual([expect.stringMatching(/^acme sign-in sign-in\.refuse invalid answer \(.*"nonce".*\) at /)]);
+  });
+
+  it('of another code challenge is none', async () => {
+    world.idps.acme.person = ann;
+    const { browser, away } = await world.begin('acme');
+    away.searchParams.set('code_challenge', 'a'.repeat(43));
+    const back = await world.idps.acme.signIn(away);
+    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('can’t be trusted');
+  });
+
+  it('counts in the browser that asked, and once', async () => {
+    world.idps.acme.person = ann;
+    const { browser, away } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(away);
+    const path = back.pathname + back.search;
+    expect(textOf((await world.browser().open(path)).page)).toMatch(over);
+    const { browser: other } = await world.begin('acme');
+    expect(textOf((await other.open(path)).page)).toMatch(over);
+    expect((await browser.open(path)).page.text).toContain('value="allow"');
+    expect(textOf((await browser.open(path)).page)).toMatch(over);
+  });
+
+  it('needs a cookie of ours', async () => {
+    world.idps.acme.person = ann;
+    const { browser, away } = await world.begin('acme');
+    const back = await world.idps.acme.signIn(away);
+    const sealed = browser.cookies.get('crs_provider')!;
+    for (const forged of ['', 'x', `${sealed.slice(0, -2)}AA`]) {
+      browser.cookies.set('crs_provider', forged);
+      expect(textOf((await browser.open(back.pathname + back.search)).page)).toMatch(over);
+    }
+  });
+
+  it('is none for an authorization that the browser has left for another', async () => {
+    world.idps.acme.person = ann;
+    const { browser, away } = await world.begin('acme');
+    await browser.open(world.authorizePath());
+    const back = await world.idps.acme.signIn(away);
+    expect(textOf((await browser.open(back.pathname + back.search)).page)).toMatch(over);
+  });
+});
+
+describe('a provider that is away', () => {
+  it('is said to be, at both ends of the sign-in', async () => {
+    const away = /exchange failed|ECONNREFUSED/;
+    const idp = await startIdentityProvider({ port: world.spare.port });
+    idp.person = ann;
+    await world.setProvider('acme', { ...CLIENT, issuer: idp.issuer });
+    const begun = await world.begin('acme');
+    const back = await idp.signIn(begun.away);
+    await idp.stop();
+    let page = '';
+    const entries = await world.auditOf(async () => {
+      page = textOf((await begun.browser.open(back.pathname + back.search)).page);
+      await expect(world.begin('acme')).rejects.toThrow(/503 Error 503 Your organization’s sign-in is away/);
+    });
+    expect(page).toMatch(/^503 .*can’t be reached/);
+    expect(entries).toHaveLength(2);
+    for (const entry of entries) {
+      expect(entry).toMatch(/^acme sign-in sign-in\.refuse provider away \(/);
+      expect(entry).toMatch(away);
+    }
+  });
+
+  it.each([
+    ['is inside', 'https://localhost:1', /provider away/],
+    ['is at an address of ours', 'https://169.254.169.254', /not public/],
+    ['is nowhere', 'https://nowhere.invalid', /no address/],
+  ])('is one that %s', async (_, issuer, detail) => {
+    await world.setProvider('acme', { ...CLIENT, issuer });
+    const entries = await world.auditOf(() => expect(world.begin('acme')).rejects.toThrow('503'));
+    expect(entries).toEqual([expect.stringMatching(detail)]);
+  });
+});
+
+it('an organization without a provider has only passwords', async () => {
+  await world.setProvider('acme', { issuer: '' });
+  const browser = world.browser();
+  const { page } = await browser.open(world.authorizePath());
+  const { page: answer } = await browser.submit(page, { organization: 'acme', method: 'provider' });
+  expect(textOf(answer)).toMatch(/^422 .*has no sign-in of its own/);
+});

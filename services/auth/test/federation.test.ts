@@ -1,0 +1,162 @@
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ANN, BOB } from './_fixtures.ts';
+import { CLIENT } from './_identity-provider.ts';
+import { startFederation, type FederationWorld } from './_federation.ts';
+
+/** Organizations with the same people, whose users two providers sign in: acme's one, globex's another. */
+let world: FederationWorld;
+beforeAll(async () => {
+  world = await startFederation();
+});
+afterAll(() => world?.close());
+beforeEach(() => world.reset());
+
+const ann = { sub: 'ann-1', email: ANN, email_verified: true };
+
+describe('a user of an organization with a provider of its own', () => {
+  it('is sent to it, comes back signed in, and the assistant gets its tokens', async () => {
+    world.idps.acme.person = ann;
+    const entries = await world.auditOf(async () => {
+      const { accessToken, page } = await world.connect('acme');
+      expect(page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+      expect(page.text).not.toContain('name="password"');
+      expect(await world.whoIs(accessToken)).toEqual({ organization: 'acme', email: ANN });
+    });
+    const { issuer } = world.idps.acme;
+    expect(entries).toEqual([
+      `acme ${ANN} identity.link ann-1 at ${issuer}`,
+      `acme ${ANN} sign-in.accept ${ANN} by ${issuer} from 127.0.0.1`,
+      expect.stringMatching(`^acme ${ANN} connection.create grant_\\w+ Claude$`),
+    ]);
+  });
+
+  it('is asked for by what the standards want', async () => {
+    const { away } = await world.begin('acme');
+    expect(away.origin + away.pathname).toBe(`${world.idps.acme.issuer}/auth`);
+    expect(Object.fromEntries(away.searchParams)).toEqual({
+      client_id: CLIENT.clientId,
+      redirect_uri: 'http://tools.example/sign-in/callback',
+      response_type: 'code',
+      scope: 'openid email',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+  });
+
+  it('may name the organization at the page first, and needs no password for it', async () => {
+    world.idps.acme.person = ann;
+    const browser = world.browser();
+    const { page } = await browser.open(world.authorizePath());
+    expect(page.text).toContain('name="password"');
+    const none = await browser.submit(page, { organization: '', method: 'provider' });
+    expect(none.page.status).toBe(422);
+    expect(none.page.text).toContain('Name your organization first.');
+    const { away } = await browser.submit(page, { organization: 'ACME', email: '', password: '', method: 'provider' });
+    const back = await world.idps.acme.signIn(away!);
+    const consent = await browser.open(back.pathname + back.search);
+    expect(consent.page.text).toContain('value="allow"');
+  });
+
+  it('is known by the account from then on, whatever becomes of the e-mail', async () => {
+    world.idps.acme.person = ann;
+    await world.connect('acme');
+    for (const person of [
+      { sub: 'ann-1', email: 'ann.married@elsewhere.example', email_verified: true },
+      { sub: 'ann-1', email: BOB, email_verified: true },
+      { sub: 'ann-1', email: ANN, email_verified: false },
+      { sub: 'ann-1' },
+    ]) {
+      world.idps.acme.person = person;
+      expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
+    }
+    expect(await world.links()).toEqual([`acme ${world.idps.acme.issuer} ann-1 ${ANN}`]);
+  });
+
+  it('is found by an e-mail in any case', async () => {
+    world.idps.acme.person = { ...ann, email: 'ANN@Example.COM' };
+    expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
+  });
+
+  it('is found by the e-mail that userinfo tells, where the id token has none; asked for the first time only', async () => {
+    const { issuer, asked } = world.thin;
+    await world.setProvider('globex', { ...CLIENT, issuer });
+    world.thin.person = ann;
+    expect(await world.whoIs((await world.connect('globex', world.thin)).accessToken)).toEqual({
+      organization: 'globex',
+      email: ANN,
+    });
+    await world.connect('globex', world.thin);
+    expect(asked.filter((path) => path === '/me')).toHaveLength(1);
+  });
+
+  it('is signed in at a provider that knows us without a secret', async () => {
+    await world.setProvider('globex', { issuer: world.open.issuer, clientId: CLIENT.clientId });
+    world.open.person = ann;
+    expect(await world.whoIs((await world.connect('globex', world.open)).accessToken)).toMatchObject({ organization: 'globex' });
+  });
+
+  it('sees and revokes connections after signing in the same way', async () => {
+    world.idps.acme.person = ann;
+    await world.connect('acme');
+    const browser = world.browser();
+    const { page } = await browser.open('/connections?organization=acme');
+    const { away } = await browser.submit(page, {});
+    const back = await world.idps.acme.signIn(away!);
+    const list = await browser.open(back.pathname + back.search);
+    expect(list.path).toBe('/connections');
+    expect(list.page.text).toContain(ANN);
+    expect(list.page.text).toContain('Claude');
+  });
+
+  it('goes on at any replica', async () => {
+    world.idps.acme.person = ann;
+    const { accessToken } = await world.connect('acme', world.idps.acme, world.browserOfReplicas());
+    expect(await world.whoIs(accessToken)).toEqual({ organization: 'acme', email: ANN });
+  });
+});
+
+describe('two organizations with the same people', () => {
+  it('have users and links of their own', async () => {
+    const { acme, globex } = world.idps;
+    acme.person = ann;
+    globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
+    const [one, other] = [await world.connect('acme'), await world.connect('globex')];
+    expect(await world.whoIs(one.accessToken)).toEqual({ organization: 'acme', email: ANN });
+    expect(await world.whoIs(other.accessToken)).toEqual({ organization: 'globex', email: BOB });
+    expect(await world.links()).toEqual([`acme ${acme.issuer} ann-1 ${ANN}`, `globex ${globex.issuer} ann-1 ${BOB}`]);
+  });
+
+  it('may share a provider and still are two', async () => {
+    const { acme } = world.idps;
+    await world.setProvider('globex', { ...CLIENT, issuer: acme.issuer });
+    acme.person = ann;
+    await world.connect('acme');
+    const { accessToken } = await world.connect('globex', acme);
+    expect(await world.whoIs(accessToken)).toEqual({ organization: 'globex', email: ANN });
+    expect(await world.links()).toHaveLength(2);
+  });
+});
+
+describe('passwords', () => {
+  it('are off while the organization has a provider, and back when it has none', async () => {
+    const withPassword = async (tenant: string) => {
+      const browser = world.browser();
+      const { page } = await browser.open(world.authorizePath());
+      return browser.submit(page, { organization: tenant, email: ANN, password: world.password });
+    };
+    expect((await withPassword('acme')).away?.origin).toBe(world.idps.acme.issuer);
+    await world.setProvider('acme', { issuer: '' });
+    expect((await withPassword('acme')).page.text).toContain('value="allow"');
+  });
+});
+
+it('the secret at the provider, codes and tokens are in no log and in no audit entry', async () => {
+  world.idps.acme.person = ann;
+  const { accessToken, back } = await world.connect('acme');
+  expect(decodeJwt(accessToken)['organization']).toBe('acme');
+  const written = world.log.join('') + JSON.stringify(await world.rows('select audit::text from auth.audit'));
+  for (const secret of [CLIENT.clientSecret, back.searchParams.get('code')!, accessToken]) expect(written).not.toContain(secret);
+});

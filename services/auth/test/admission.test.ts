@@ -23,7 +23,16 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
 
 /** Every other RPC of the admin listener is for an operator of one organization. */
 const NEEDS_NO_TOKEN = ['issueOperatorToken'];
-const ABOVE_TENANTS = ['listOrganizations', 'createOperator', 'listOperators', 'revokeOperator'];
+const ABOVE_TENANTS = [
+  'listOrganizations',
+  'createOperator',
+  'listOperators',
+  'revokeOperator',
+  'rotateTokenKey',
+  'createClient',
+  'listClients',
+  'removeClient',
+];
 const EITHER = ['listAudit'];
 
 interface Method {

@@ -66,3 +66,26 @@ it('no scope at all is a slip, and gives nothing', async () => {
   await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', 'nope')).rejects.toMatchObject({ code: 1 });
   expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });
 });
+
+it('an operator registers an assistant, lists it without its secret, and removes it', async () => {
+  const uris = ['https://assistant.example/callback', 'http://127.0.0.1/callback'];
+  const created = await crs('client', 'create', '--name', 'Ours', '--redirect-uri', ...uris, '--secret');
+  const { client_secret: secret, ...listed } = created;
+  expect(secret).toMatch(/^[\w-]{43}$/);
+  expect(listed).toEqual({
+    client_id: expect.stringMatching(/^client_/),
+    name: 'Ours',
+    redirect_uris: uris,
+    has_secret: true,
+    created_at: expect.stringMatching(/Z$/),
+  });
+  expect(await crs('client', 'list')).toEqual({ data: [listed] });
+  expect(await crs('client', 'remove', String(listed['client_id']))).toEqual(listed);
+  expect(await crs('client', 'list')).toEqual({ data: [] });
+});
+
+it('an operator makes a new key for tokens, and tokens of the one before stay good', async () => {
+  const { access_token: token } = await crs('token', 'create', '--org', 'acme', '--user', ANN);
+  expect(await crs('token', 'rotate-key')).toEqual({ key_id: expect.stringMatching(/^tk_/) });
+  expect((await toolClient(world.stack.addresses.tools, String(token))('list_calls')).value.calls).toHaveLength(1);
+});

@@ -10,8 +10,9 @@ import { deleteClient } from '../../store/clients.ts';
 
 export function removeClient({ db }: Context) {
   return rpc(['operator'], async (request: RemoveClientRequest, call): Promise<RemoveClientResponse> => {
+    const scope = aboveTenantsScope(call);
     const clientId = requireText('client_id', request.clientId, 1, 100);
-    return db.transact(aboveTenantsScope(call), async (query) => {
+    return db.transact(scope, async (query) => {
       const client = await deleteClient(query, clientId);
       if (!client) throw notFound('There is no client with this id. "client list" shows those that exist.');
       await audit(query, call.identity, 'client.remove', clientId);

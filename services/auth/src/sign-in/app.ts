@@ -61,10 +61,12 @@ export function createSignInApp(context: SignInContext): RequestListener {
 
   app.all('/authorize', defaultScopes);
   app.post('/register', limitRegistrations(context));
+  let answer: ReturnType<Provider['callback']> | undefined;
   for (const path of PROTOCOL_PATHS) {
     app.all(path, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await (await provider()).callback()(request, response);
+      answer ??= (await provider()).callback();
+      await answer(request, response);
     });
   }
   app.use((_request: Request, _response: Response, next: NextFunction) => next(notFound()));

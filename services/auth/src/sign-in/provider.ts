@@ -11,6 +11,8 @@ import { cookieSettings } from './cookies.ts';
 import { createPolicy } from './interaction-policy.ts';
 import { cookieKey } from './keys.ts';
 import { isAway, renderError } from './problem.ts';
+import { addressOf } from './request.ts';
+import { FETCHES, secondsToWait } from './throttle.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
 /** From its last use. */
@@ -52,7 +54,11 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
       userinfo: { enabled: false },
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       registration: { enabled: true, idFactory: newSelfRegisteredId, issueRegistrationAccessToken: false },
-      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        allowFetch: async ({ req }) => (await secondsToWait(context, FETCHES, addressOf(req))) === 0,
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => resource,
@@ -118,6 +124,11 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
     await next();
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
   });
+  for (const event of REFUSALS) {
+    provider.on(event, ({ oidc }: KoaContextWithOIDC, { message, error_detail: detail, cause }: errors.OIDCProviderError) =>
+      log.info({ route: oidc.route, client: oidc.client?.clientId, error: message, detail, err: cause }, 'refused'),
+    );
+  }
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
     if (!isAway(error)) return;
@@ -126,6 +137,9 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
   });
   return provider;
 }
+
+/** What an operator is asked about when an assistant does not connect. */
+const REFUSALS = ['authorization.error', 'grant.error', 'registration_create.error', 'revocation.error'];
 
 /** `openid` can't be left out of oidc-provider, but there are no id tokens here. */
 function describeScopes(metadata: Record<string, unknown>): void {

@@ -19,11 +19,15 @@ export function limitRegistrations(context: SignInContext) {
   };
 }
 
+/** Parameters of OpenID Connect, which mean nothing without id tokens. */
+const OF_OPENID = ['nonce', 'max_age', 'id_token_hint', 'acr_values', 'claims', 'claims_locales'];
+
 /** Who names no scope of ours is asked about all of them. Others (`openid`, `offline_access`) change nothing: refresh tokens come anyway. */
 export function defaultScopes(request: Request, _response: Response, next: NextFunction): void {
   const parameters = queryOf(request);
   const asked = parameters.getAll('scope').flatMap((scope) => scope.split(' '));
   const known = SCOPES.filter((scope) => asked.includes(scope));
+  for (const name of OF_OPENID) parameters.delete(name);
   parameters.set('scope', (known.length > 0 ? known : SCOPES).join(' '));
   request.url = `${request.path}?${parameters.toString()}`;
   next();

@@ -10,7 +10,7 @@ export interface Visit {
 }
 
 /** Only the tool gateway reaches this listener, and it says last in the list whose request it passes on. */
-export function addressOf(request: Request): string {
+export function addressOf(request: Pick<Request, 'headers' | 'socket'>): string {
   const forwarded = request.headers['x-forwarded-for'];
   const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim();
   return clientAddress(last ?? request.socket.remoteAddress, undefined, []);

@@ -9,6 +9,8 @@ interface Throttle {
 }
 
 export const REGISTRATIONS: Throttle = { name: 'registration', tries: 20, windowSeconds: 3_600 };
+/** Of metadata documents, from wherever a stranger says. */
+export const FETCHES: Throttle = { name: 'fetch', tries: 30, windowSeconds: 600 };
 /** Enough for slips, too little for guessing. */
 export const PASSWORDS_OF_ACCOUNT: Throttle = { name: 'account', tries: 10, windowSeconds: 900 };
 /** An office shares one address. */

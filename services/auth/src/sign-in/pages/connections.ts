@@ -53,20 +53,21 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
             </p>`
     }
   </div>`;
-  return layout({ title: 'Connected assistants', main, wide: true });
+  return layout({ title: 'Connected assistants', main, width: 'wide' });
 }
 
 function connectionItem(
   { id, clientName, scopes, createdAt, expiresAt, lastUsedAt, revokeAction }: Connection,
   csrf: string,
 ): SafeHtml {
-  return html`<li class="between">
+  return html`<li>
     <div>
       <h2><bdi>${clientName}</bdi></h2>
-      <ul class="tags" aria-label="May read">
-        ${scopes.map((scope) => html`<li>${SCOPE_WORDS[scope].title}</li>`)}
-      </ul>
-      <dl class="dates">
+      <dl class="details">
+        <div class="row">
+          <dt>May read</dt>
+          <dd>${scopes.map((scope) => SCOPE_WORDS[scope].title).join(', ')}</dd>
+        </div>
         <div>
           <dt>Connected</dt>
           <dd>${day(createdAt)}</dd>

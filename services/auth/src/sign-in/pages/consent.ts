@@ -1,5 +1,5 @@
 import { html } from '@remix-run/html-template';
-import { ARROW, ASSISTANT, BRAND, INFORMATION, TICK, WARNING } from './icons.ts';
+import { INFORMATION, TICK, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS, type Scope } from './scopes.ts';
 
@@ -20,25 +20,24 @@ export interface Consent {
 export function consentPage({ action, csrf, client, redirectHost, localhostOnly, user, scopes }: Consent): string {
   const main = html`<form class="card stack" method="post" action="${action}">
     ${csrfField(csrf)}
-    <div class="ends" aria-hidden="true"><span class="tile">${BRAND}</span>${ARROW}<span class="tile">${ASSISTANT}</span></div>
-    <h1>Let <bdi>${client.name}</bdi> read your research?</h1>
+    <h1>Let <bdi class="clamp">${client.name}</bdi> read your research?</h1>
     <dl class="facts">
       <div>
-        <dt>You are signed in as</dt>
+        <dt>Signed in as</dt>
         <dd>
           <bdi>${user.name}</bdi> <span class="muted"><bdi>${user.email}</bdi>, <bdi>${user.organization}</bdi></span>
         </dd>
         <dd><button class="link" name="decision" value="switch">Not you? Sign in as somebody else</button></dd>
       </div>
       <div>
-        <dt>If you allow it, you are sent to</dt>
+        <dt>Sends you to</dt>
         <dd><bdi>${redirectHost}</bdi></dd>
       </div>
       ${
         client.uri
           ? html`<div>
-              <dt>${client.selfRegistered ? 'It says its website is' : 'Website'}</dt>
-              <dd><bdi>${client.uri}</bdi></dd>
+              <dt>${client.selfRegistered ? 'Says it is from' : 'Website'}</dt>
+              <dd><bdi class="clamp">${client.uri}</bdi></dd>
             </div>`
           : null
       }
@@ -48,8 +47,8 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         ? html`<div class="note warning">
             ${WARNING}
             <p>
-              <strong>Only go on if you have just started this yourself.</strong> The answer goes to a program on the computer in
-              front of you, and we can't tell which one it is.
+              <strong>Only go on if you have just started this yourself.</strong> The answer goes to a program on this device, and
+              we can't tell which one it is.
             </p>
           </div>`
         : null
@@ -58,7 +57,10 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
       client.selfRegistered
         ? html`<div class="note">
             ${INFORMATION}
-            <p>This assistant chose its own name. Nobody has checked it, so trust the address above rather than the name.</p>
+            <p>
+              This assistant named itself, and nobody has checked that.
+              ${localhostOnly ? null : 'Go by where it sends you rather than by its name.'}
+            </p>
           </div>`
         : null
     }
@@ -80,5 +82,5 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
       <button class="primary" name="decision" value="allow">Allow</button>
     </div>
   </form>`;
-  return layout({ title: 'Connect an assistant', main });
+  return layout({ title: 'Connect an assistant', main, width: 'medium' });
 }

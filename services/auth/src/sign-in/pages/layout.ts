@@ -10,9 +10,16 @@ export const CSRF_FIELD = 'csrf';
 
 const TAB_ICON = `data:image/svg+xml,${encodeURIComponent(String(BRAND).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))}`;
 
-/** @param head more for the page's head */
-export function layout({ title, main, wide, head }: { title: string; main: SafeHtml; wide?: boolean; head?: SafeHtml }): string {
-  const width = wide ? 'wide' : 'narrow';
+export interface Layout {
+  title: string;
+  main: SafeHtml;
+  /** Narrow for a few fields, medium for text, wide for lists. */
+  width?: 'narrow' | 'medium' | 'wide';
+  /** More for the page's head. */
+  head?: SafeHtml;
+}
+
+export function layout({ title, main, width = 'narrow', head }: Layout): string {
   // Trusted, and inside <style> escapes would be taken for text; the policy admits exactly these bytes.
   const style = html.raw`<style>${STYLE}</style>`;
   return String(

@@ -47,6 +47,7 @@ export function signInPage(page: SignIn): string {
 
 function passwordForm({ action, csrf, organization, email, organizationFixed, error }: SignIn): SafeHtml {
   const describedBy = error ? html`aria-describedby="error"` : null;
+  const organizationDescribedBy = error ? 'organization-hint error' : 'organization-hint';
   const first = [organization, email].findIndex((value) => value === '');
   const focus = (place: number) => ((first === -1 ? 2 : first) === place ? html`autofocus` : null);
   return html`<form class="stack" method="post" action="${action}">
@@ -65,9 +66,10 @@ function passwordForm({ action, csrf, organization, email, organizationFixed, er
               spellcheck="false"
               maxlength="40"
               required
-              ${describedBy}
+              aria-describedby="${organizationDescribedBy}"
               ${focus(0)}
             />
+            <p class="hint" id="organization-hint">Its short name, such as acme</p>
           </div>`
     }
     <div>
@@ -105,7 +107,7 @@ function passwordForm({ action, csrf, organization, email, organizationFixed, er
         ? null
         : // Whose organization has a provider has no password to type.
           html`<div class="or">or</div>
-            <button name="method" value="provider" formnovalidate>Use your organization's own sign-in</button>`
+            <button name="method" value="provider" formnovalidate>Use single sign-on</button>`
     }
   </form>`;
 }

@@ -1,0 +1,109 @@
+/** Each page as a person may meet it: for the tests, and for `.ci/pages`, which shows them in a browser. */
+import type { Connections } from './connections.ts';
+import { connectionsPage } from './connections.ts';
+import type { Consent } from './consent.ts';
+import { consentPage } from './consent.ts';
+import { continuePage, errorPage, signedOutPage } from './messages.ts';
+import type { SignIn } from './sign-in.ts';
+import { signInPage } from './sign-in.ts';
+
+const csrf = 'b0Zl9dYw4nJ1';
+const user = { name: 'Ann Weber', email: 'ann@acme.example', organization: 'acme' };
+
+export const signIn: SignIn = { action: '/sign-in/post', csrf, organization: '', email: '', organizationFixed: false };
+
+export const consent: Consent = {
+  action: '/sign-in/post',
+  csrf,
+  client: { name: 'Claude', uri: 'https://claude.ai', selfRegistered: false },
+  redirectHost: 'claude.ai',
+  localhostOnly: false,
+  user,
+  scopes: ['calls:read', 'projects:read', 'entities:read'],
+};
+
+export const connections: Connections = {
+  csrf,
+  user,
+  signOutAction: '/sign-in/post',
+  address: 'https://tools.example.com/mcp',
+  connections: [
+    {
+      id: 'g_1',
+      clientName: 'Claude',
+      scopes: ['calls:read', 'projects:read', 'entities:read'],
+      createdAt: new Date('2026-11-02T09:14:00Z'),
+      expiresAt: new Date('2027-01-31T09:14:00Z'),
+      lastUsedAt: new Date('2026-11-20T16:40:00Z'),
+      revokeAction: '/sign-in/post',
+    },
+    {
+      id: 'g_2',
+      clientName: 'Visual Studio Code',
+      scopes: ['projects:read'],
+      createdAt: new Date('2026-11-19T12:00:00Z'),
+      expiresAt: new Date('2027-02-17T12:00:00Z'),
+      revokeAction: '/sign-in/post',
+    },
+  ],
+};
+
+/** Markup, quotes, attributes, a direction that turns what follows, and no end. */
+export const HOSTILE = `"><script>alert(1)</script>' onfocus=alert(2) x='&lt;\u202Eedualc.ia ${'W'.repeat(200)}`;
+
+export const pages: Record<string, () => string> = {
+  'sign-in': () => signInPage(signIn),
+  'sign-in-error': () =>
+    signInPage({
+      ...signIn,
+      organization: 'acme',
+      email: 'ann@acme.example',
+      error: 'The organization, the e-mail or the password is not right.',
+    }),
+  'sign-in-fixed': () =>
+    signInPage({ ...signIn, organization: 'acme', organizationFixed: true, changeOrganization: '/sign-in/other' }),
+  'sign-in-provider': () =>
+    signInPage({
+      ...signIn,
+      organization: 'acme',
+      email: 'ann@acme.example',
+      provider: { name: 'login.acme.example', action: '/sign-in/post' },
+      changeOrganization: '/sign-in/other',
+    }),
+  consent: () => consentPage(consent),
+  'consent-localhost': () =>
+    consentPage({
+      ...consent,
+      client: { name: 'MCP Inspector', selfRegistered: true },
+      redirectHost: 'localhost:6274',
+      localhostOnly: true,
+      scopes: ['projects:read'],
+    }),
+  'consent-hostile': () =>
+    consentPage({
+      ...consent,
+      client: { name: HOSTILE, uri: HOSTILE, selfRegistered: true },
+      redirectHost: HOSTILE,
+      localhostOnly: true,
+      user: { name: HOSTILE, email: HOSTILE, organization: HOSTILE },
+    }),
+  connections: () => connectionsPage({ ...connections, notice: 'Cursor is disconnected.' }),
+  'connections-empty': () => connectionsPage({ ...connections, connections: [] }),
+  'connections-hostile': () =>
+    connectionsPage({
+      ...connections,
+      user: { name: HOSTILE, email: HOSTILE, organization: HOSTILE },
+      notice: HOSTILE,
+      connections: connections.connections.map((connection) => ({ ...connection, clientName: HOSTILE })),
+    }),
+  error: () =>
+    errorPage({
+      title: 'This sign-in has expired',
+      message:
+        'It was open for more than an hour, or was finished in another window. Go back to your assistant and connect it once more.',
+      requestId: '01JD6Z5W8Q3N7F2K9XTB4RVMHC',
+      status: 400,
+    }),
+  'signed-out': () => signedOutPage({ signIn: '/sign-in/other' }),
+  continue: () => continuePage({ to: '/stay' }),
+};

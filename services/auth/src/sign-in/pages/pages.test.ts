@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { elementsOf, type Element } from './_elements.ts';
+import { connections, consent, HOSTILE, pages, signIn } from './_samples.ts';
+import { connectionsPage } from './connections.ts';
+import { consentPage } from './consent.ts';
+import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
+import { continuePage, errorPage, signedOutPage } from './messages.ts';
+import { signInPage } from './sign-in.ts';
+
+const all = (page: string, tag: string) => elementsOf(page).filter((element) => element.tag === tag);
+const named = (page: string, name: string) => elementsOf(page).find(({ attributes }) => attributes['name'] === name);
+const words = (page: string) => elementsOf(page)[0]!.text.replace(/\s+/g, ' ');
+
+describe.each(Object.entries(pages))('the page %s', (_name, render) => {
+  const page = render();
+  const elements = elementsOf(page);
+
+  it('is a document in a language, with a title and one heading', () => {
+    expect(page).toMatch(/^<!doctype html>/);
+    expect(all(page, 'html')[0]!.attributes['lang']).toBe('en');
+    expect(all(page, 'title')[0]!.text).toMatch(/\S · Call Research Service$/);
+    expect(all(page, 'h1')).toHaveLength(1);
+    expect(all(page, 'main')).toHaveLength(1);
+  });
+
+  it('holds what the policy admits and nothing else', () => {
+    const styles = all(page, 'style').map(({ text }) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+    expect(styles).toHaveLength(1);
+    expect(PAGE_HEADERS['Content-Security-Policy']).toContain(`style-src ${styles[0]!};`);
+    expect(elements.map(({ tag }) => tag)).not.toEqual(expect.arrayContaining(['script']));
+    const attributes = elements.flatMap((element) => Object.keys(element.attributes));
+    expect(attributes.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([]);
+  });
+
+  it('has forms that post the token of the session', () => {
+    for (const form of all(page, 'form')) {
+      expect(form.attributes['method']).toBe('post');
+      expect(form.attributes['action']).toMatch(/^\//);
+      const tokens = form.elements.filter(({ attributes }) => attributes['name'] === 'csrf');
+      expect(tokens.map(({ attributes }) => attributes)).toEqual([{ type: 'hidden', name: 'csrf', value: signIn.csrf }]);
+    }
+  });
+
+  it('names each of its fields, and what describes them is there', () => {
+    const ids = elements.flatMap(({ attributes }) => attributes['id'] ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    const labelled = all(page, 'label').map(({ attributes }) => attributes['for']);
+    const fields = all(page, 'input').filter(({ attributes }) => attributes['type'] !== 'hidden');
+    for (const { attributes } of fields) {
+      expect(labelled).toContain(attributes['id']);
+      expect(attributes['autocomplete']).toBeTruthy();
+    }
+    for (const { attributes } of elements)
+      for (const id of (attributes['aria-describedby'] ?? '').split(' ').filter(Boolean)) expect(ids).toContain(id);
+    for (const button of all(page, 'button')) expect(button.text.trim()).not.toBe('');
+  });
+});
+
+/** Same elements with the same attributes, whatever is in them. */
+const shape = (page: string): unknown[] =>
+  elementsOf(page).map(({ tag, attributes }: Element) => [tag, ...Object.keys(attributes)].join(' '));
+
+describe('text from outside', () => {
+  const person = (text: string) => ({ name: text, email: text, organization: text });
+  it.each<[string, (text: string) => string]>([
+    ['sign-in', (text) => signInPage({ ...signIn, organization: text, email: text, error: text, action: text, csrf: text })],
+    [
+      'sign-in by a provider',
+      (text) =>
+        signInPage({
+          ...signIn,
+          organization: text,
+          changeOrganization: text,
+          provider: { name: text, action: text },
+          csrf: text,
+        }),
+    ],
+    [
+      'consent',
+      (text) =>
+        consentPage({
+          ...consent,
+          action: text,
+          client: { name: text, uri: text, selfRegistered: true },
+          redirectHost: text,
+          user: person(text),
+        }),
+    ],
+    [
+      'connections',
+      (text) =>
+        connectionsPage({
+          ...connections,
+          user: person(text),
+          notice: text,
+          signOutAction: text,
+          connections: [{ ...connections.connections[0]!, id: text, clientName: text, revokeAction: text }],
+        }),
+    ],
+    ['no connections', (text) => connectionsPage({ ...connections, connections: [], address: text, user: person(text) })],
+    ['error', (text) => errorPage({ title: text, message: text, requestId: text, status: 400 })],
+    ['signed out', (text) => signedOutPage({ signIn: text })],
+    ['continue', (text) => continuePage({ to: text })],
+  ])('stays text: %s', (_name, render) => {
+    const page = render(HOSTILE);
+    expect(shape(page)).toEqual(shape(render('harmless')));
+    expect(
+      elementsOf(page).some(({ text, attributes }) =>
+        [text, ...Object.values(attributes)].some((value) => value.includes(HOSTILE)),
+      ),
+    ).toBe(true);
+  });
+
+  it.each(['consent-hostile', 'connections-hostile'])('does not turn the words around it: %s', (name) => {
+    const direct = elementsOf(pages[name]!()).filter(
+      ({ tag, elements }) => tag === 'h1' || tag === 'h2' || (tag === 'dd' && elements.length > 0),
+    );
+    for (const element of direct.filter(({ text }) => text.includes(HOSTILE)))
+      expect(element.elements.some(({ tag, text }) => tag === 'bdi' && text === HOSTILE)).toBe(true);
+  });
+
+  it('makes no link of what a client says of itself', () => {
+    const page = consentPage({ ...consent, client: { name: 'x', uri: 'javascript:alert(1)', selfRegistered: true } });
+    expect(all(page, 'a')).toEqual([]);
+  });
+});
+
+describe('sign-in', () => {
+  const typed = { ...signIn, organization: 'acme', email: 'ann@acme.example' };
+
+  it('keeps what was typed, and says what is wrong to those who hear it', () => {
+    const page = signInPage({ ...typed, error: 'That is not right.' });
+    expect(named(page, 'organization')!.attributes).toMatchObject({
+      value: 'acme',
+      'aria-describedby': 'organization-hint error',
+    });
+    expect(named(page, 'email')!.attributes).toMatchObject({ value: 'ann@acme.example', 'aria-describedby': 'error' });
+    expect(named(page, 'password')!.attributes).not.toHaveProperty('value');
+    expect(named(page, 'password')!.attributes).toMatchObject({ 'aria-describedby': 'error', autofocus: '' });
+    expect(
+      elementsOf(page)
+        .find(({ attributes }) => attributes['id'] === 'error')!
+        .text.trim(),
+    ).toBe('That is not right.');
+    expect(all(page, 'title')[0]!.text).toMatch(/^Error: /);
+  });
+
+  it.each([
+    ['organization', signIn],
+    ['email', { ...signIn, organization: 'acme' }],
+    ['email', { ...signIn, organization: 'acme', organizationFixed: true }],
+    ['password', typed],
+  ])('begins in the first empty field: %s', (name, page) => {
+    const focused = all(signInPage(page), 'input').filter(({ attributes }) => 'autofocus' in attributes);
+    expect(focused.map(({ attributes }) => attributes['name'])).toEqual([name]);
+  });
+
+  it('does not ask for an organization that is known', () => {
+    const page = signInPage({ ...typed, organizationFixed: true, changeOrganization: '/other' });
+    expect(named(page, 'organization')!.attributes['type']).toBe('hidden');
+    expect(words(page)).toContain('to acme');
+    expect(all(page, 'a').map(({ attributes }) => attributes['href'])).toEqual(['/other']);
+  });
+
+  it('has no password where the organization signs in itself', () => {
+    const page = signInPage({ ...typed, provider: { name: 'login.acme.example', action: '/go' } });
+    expect(named(page, 'password')).toBeUndefined();
+    expect(all(page, 'form').map(({ attributes }) => attributes['action'])).toEqual(['/go']);
+    expect(all(page, 'button')[0]!.text.trim()).toBe('Continue with login.acme.example');
+  });
+});
+
+describe('consent', () => {
+  it('names the client, where it sends people, and who is signed in', () => {
+    expect(all(consentPage(consent), 'h1')[0]!.text).toBe('Let Claude read your research?');
+    expect(words(consentPage(consent))).toMatch(/Ann Weber ann@acme\.example, acme .* Sends you to claude\.ai/);
+  });
+
+  it('warns where the answer goes to a program nearby, or nobody has checked the name', () => {
+    const texts = (page: string) => [/program on this device/.test(words(page)), /named itself/.test(words(page))];
+    const client = { ...consent.client, selfRegistered: true };
+    expect(texts(consentPage(consent))).toEqual([false, false]);
+    expect(texts(consentPage({ ...consent, localhostOnly: true }))).toEqual([true, false]);
+    expect(texts(consentPage({ ...consent, client }))).toEqual([false, true]);
+  });
+
+  it('says what is asked for, and no more', () => {
+    const page = consentPage({ ...consent, scopes: ['entities:read'] });
+    expect(all(page, 'li').map(({ text }) => text.trim().split('  ')[0])).toEqual([
+      expect.stringMatching(/^Companies and products/),
+    ]);
+  });
+
+  it('is answered by a button; the first one in the form gives nothing away', () => {
+    const answers = all(consentPage(consent), 'button').map(({ attributes }) => attributes['value']);
+    expect(answers).toEqual(['switch', 'deny', 'allow']);
+  });
+});
+
+describe('connections', () => {
+  it('are told apart by people who hear them', () => {
+    const buttons = all(connectionsPage(connections), 'button').map(({ text }) => text.trim());
+    expect(buttons).toEqual(['Sign out', 'Disconnect Claude', 'Disconnect Visual Studio Code']);
+  });
+
+  it('show when they were made, used and end', () => {
+    const times = all(connectionsPage(connections), 'time').map(({ text, attributes }) => [text, attributes['datetime']]);
+    expect(times.slice(0, 2)).toEqual([
+      ['2 Nov 2026', '2026-11-02T09:14:00.000Z'],
+      ['20 Nov 2026', '2026-11-20T16:40:00.000Z'],
+    ]);
+    expect(words(connectionsPage(connections))).toContain('Last used never');
+  });
+
+  it('when there are none, say how to make one', () => {
+    expect(words(connectionsPage({ ...connections, connections: [] }))).toContain('https://tools.example.com/mcp');
+  });
+});
+
+describe('headers', () => {
+  it('keep a page to itself', () => {
+    expect(PAGE_HEADERS).toEqual({
+      'Content-Security-Policy': expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+      ),
+      'Cache-Control': 'no-store',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Permissions-Policy': expect.stringContaining('camera=()'),
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+    });
+  });
+
+  it('let a popup tell its opener', () => {
+    expect(FLOW_HEADERS).not.toHaveProperty('Cross-Origin-Opener-Policy');
+  });
+});

@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { allowedFields, duration, limit, onOff, organizationId, rateLimit, scopes } from '../src/arguments.ts';
+import {
+  allowedFields,
+  domains,
+  duration,
+  limit,
+  oidcIssuer,
+  onOff,
+  organizationId,
+  rateLimit,
+  scopes,
+} from '../src/arguments.ts';
 
 describe('duration', () => {
   test.each([
@@ -34,6 +44,23 @@ describe('allowed fields', () => {
 
   test.each(['', ',', 'summary,', 'default,summary', 'none,none', 'Summary'])('refuses %j', (text) =>
     expect(() => allowedFields(text)).toThrow('commas between'),
+  );
+});
+
+describe('an OpenID provider', () => {
+  test.each([
+    ['https://login.acme.example/tenant', 'https://login.acme.example/tenant'],
+    ['none', ''],
+  ])('%j', (text, expected) => expect(oidcIssuer(text)).toBe(expected));
+
+  test.each(['', 'None', 'login.acme.example', 'http://login.acme.example'])('is not %j', (text) =>
+    expect(() => oidcIssuer(text)).toThrow('https URL'),
+  );
+
+  test('has domains', () => expect(domains('acme.example, b.test')).toEqual(['acme.example', 'b.test']));
+
+  test.each(['', ',', 'acme', 'acme.example,', 'ann@acme.example', 'a b.example'])('has no domain %j', (text) =>
+    expect(() => domains(text)).toThrow('commas between'),
   );
 });
 

@@ -32,6 +32,8 @@ describe('help', () => {
     [['help', 'org'], 'org [options]'],
     [['org', '--help'], 'update'],
     [['org', 'create', '--help'], '--tool-rate-limit'],
+    [['org', 'update', '--help'], '--oidc-issuer'],
+    [['user', '--help'], 'unlink'],
     [['org', 'delete', '--help'], 'Run it again to finish a deletion that was interrupted.'],
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
@@ -53,6 +55,8 @@ describe('usage errors end with 2', () => {
     [['org', 'create', 'acme'], '--name'],
     [['org', 'update', 'acme'], 'at least one setting'],
     [['org', 'update', 'acme', '--write-surface', 'yes'], 'on or off'],
+    [['org', 'update', 'acme', '--oidc-issuer', 'http://idp.example'], 'an https URL'],
+    [['org', 'update', 'acme', '--oidc-domains', 'acme'], 'domains with commas between them'],
     [['org', 'delete'], 'id'],
     [['org', 'delete', 'acme'], 'deletes acme with all its users, projects and calls; add --yes'],
     [['org', 'delete', 'Acme', '--yes'], '1 to 40 of a-z'],
@@ -115,6 +119,12 @@ describe('what can not be done ends with 1', () => {
     );
     expect(status).toBe(1);
     expect(stderr).toContain('no password on standard input');
+  });
+
+  test('a client secret that is not there', () => {
+    const { status, stderr } = crs(['org', 'update', 'acme', '--oidc-client-secret-stdin'], AWAY, '');
+    expect(status).toBe(1);
+    expect(stderr).toContain('no client secret on standard input');
   });
 });
 

@@ -71,6 +71,8 @@ describe('a person who connects an assistant', () => {
     for (const scope of [undefined, '', 'openid profile offline_access'])
       expect((await connectAssistant(browser(), PERSON, { scope })).tokens.scope).toBe(ALL);
     expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
+    // As a client of OpenID Connect asks.
+    expect((await connectAssistant(browser(), PERSON, { scope: 'openid', nonce: 'n', max_age: '60' })).tokens.scope).toBe(ALL);
   });
 
   it('gives an assistant that refreshes for less a token that is good for no more', async () => {

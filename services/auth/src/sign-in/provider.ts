@@ -124,11 +124,10 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
     await next();
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
   });
-  for (const event of REFUSALS) {
-    provider.on(event, ({ oidc }: KoaContextWithOIDC, { message, error_detail: detail, cause }: errors.OIDCProviderError) =>
-      log.info({ route: oidc.route, client: oidc.client?.clientId, error: message, detail, err: cause }, 'refused'),
-    );
-  }
+  // What an operator is asked about when an assistant does not connect.
+  const note = ({ oidc }: KoaContextWithOIDC, { message, error_detail: detail, cause }: errors.OIDCProviderError) =>
+    log.info({ route: oidc.route, client: oidc.client?.clientId, error: message, detail, err: cause }, 'refused');
+  provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
     if (!isAway(error)) return;
@@ -137,9 +136,6 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
   });
   return provider;
 }
-
-/** What an operator is asked about when an assistant does not connect. */
-const REFUSALS = ['authorization.error', 'grant.error', 'registration_create.error', 'revocation.error'];
 
 /** `openid` can't be left out of oidc-provider, but there are no id tokens here. */
 function describeScopes(metadata: Record<string, unknown>): void {

@@ -28,6 +28,8 @@ export interface FederationWorld extends AuthWorld {
   browser(): Browser;
   /** To two replicas of auth in turn. */
   browserOfReplicas(): Browser;
+  /** To auth as it is behind https. */
+  secureBrowser(): Browser;
   /** Where an assistant sends people who are to name their organization. */
   authorizePath(): string;
   /** To the organization's provider, and no further. */
@@ -63,21 +65,9 @@ export async function startFederation(): Promise<FederationWorld> {
     user(tenant, BOB, { password: PASSWORD }),
   ]);
   const world = await startAuthWorld(records, { cimdAllowHosts });
-  const log = createLogger('auth', { level: 'silent' });
-  const replica = createAuthService(
-    {
-      listen: '127.0.0.1:0',
-      adminListen: '127.0.0.1:0',
-      httpListen: '127.0.0.1:0',
-      databaseUrl: serviceUrl(world.databaseUrl),
-      maxConnections: 2,
-      secret: SECRET,
-      toolsUrl: TOOLS_URL,
-      cimdAllowHosts,
-    },
-    { log },
+  const [replica, secure] = await Promise.all(
+    [TOOLS_URL, TOOLS_URL.replace('http:', 'https:')].map((toolsUrl) => startReplica(world, { toolsUrl, cimdAllowHosts })),
   );
-  const { http } = await replica.start();
   const { addresses } = world.stack;
 
   const setProvider = async (tenant: string, provider: Partial<OidcProviderSettings>) => {
@@ -115,7 +105,8 @@ export async function startFederation(): Promise<FederationWorld> {
     },
     setProvider,
     browser: gateway,
-    browserOfReplicas: () => new Browser(addresses.authHttp, http),
+    browserOfReplicas: () => new Browser(addresses.authHttp, replica!.address),
+    secureBrowser: () => new Browser(secure!.address),
     authorizePath: () => authorizePath(clientId, pkce().challenge),
     begin,
     comeBack: async (tenant, change) => {
@@ -159,11 +150,28 @@ export async function startFederation(): Promise<FederationWorld> {
       return rows.map(({ entry }) => entry);
     },
     close: async () => {
-      await replica.stop();
+      await Promise.all([replica!.stop(), secure!.stop()]);
       await world.close();
       for (const idp of [acme, globex, thin, open]) await idp.stop();
     },
   };
+}
+
+async function startReplica({ databaseUrl }: AuthWorld, settings: { toolsUrl: string; cimdAllowHosts: string[] }) {
+  const service = createAuthService(
+    {
+      listen: '127.0.0.1:0',
+      adminListen: '127.0.0.1:0',
+      httpListen: '127.0.0.1:0',
+      databaseUrl: serviceUrl(databaseUrl),
+      maxConnections: 2,
+      secret: SECRET,
+      ...settings,
+    },
+    { log: createLogger('auth', { level: 'silent' }) },
+  );
+  const { http } = await service.start();
+  return { address: http, stop: () => service.stop() };
 }
 
 /** What people read of a page. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/api-key';
 import { ANN, BOB } from './_fixtures.ts';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
 import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';
@@ -234,6 +235,16 @@ describe('a provider that is away', () => {
     const entries = await world.auditOf(() => expect(world.begin('acme')).rejects.toThrow('503'));
     expect(entries).toEqual([expect.stringMatching(detail)]);
   });
+});
+
+it('an address that asks too often waits', async () => {
+  const bucket = digestOf('provider:127.0.0.1');
+  await world.rows(
+    `insert into auth.throttles values ($1, 1000, now() + interval '1 minute') on conflict (bucket) do update set tries = 1000`,
+    [bucket],
+  );
+  await expect(world.begin('acme')).rejects.toThrow('429 Error 429 Too many tries');
+  await world.rows('delete from auth.throttles where bucket = $1', [bucket]);
 });
 
 it('an organization without a provider has only passwords', async () => {

@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ANN, BOB } from './_fixtures.ts';
+import { hiddenFields } from './_sign-in.ts';
 import { CLIENT } from './_identity-provider.ts';
 import { startFederation, type FederationWorld } from './_federation.ts';
 
@@ -109,6 +110,38 @@ describe('a user of an organization with a provider of its own', () => {
     expect(list.path).toBe('/connections');
     expect(list.page.text).toContain(ANN);
     expect(list.page.text).toContain('Claude');
+  });
+
+  it('keeps what is under way in a cookie that no page and no other host gets at', async () => {
+    const browser = world.secureBrowser();
+    const { page } = await browser.open('/connections?organization=acme');
+    const sent = await browser.send('/connections/sign-in', { form: hiddenFields(page) });
+    const cookie = sent.headers.getSetCookie().find((line) => line.startsWith('__Host-crs_provider='));
+    expect(
+      cookie!
+        .split('; ')
+        .slice(1)
+        .map((part) => part.replace(/=.*GMT/, ''))
+        .sort(),
+    ).toEqual(['expires', 'httponly', 'path=/', 'samesite=lax', 'secure']);
+    const [, expires] = /expires=([^;]+)/.exec(cookie!)!;
+    expect(Date.parse(expires!) - Date.now()).toBeLessThanOrEqual(600_000);
+    const { state, nonce } = Object.fromEntries(new URL((await browser.follow(sent)).away!).searchParams);
+    for (const secret of [state!, nonce!, 'acme'])
+      expect(Buffer.from(cookie!.split(/[=;]/)[1]!, 'base64url').toString('latin1')).not.toContain(secret);
+  });
+
+  it('is linked once, however many of their sign-ins come at the same time', async () => {
+    world.idps.acme.person = ann;
+    const begun = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
+    const pages = await Promise.all(
+      begun.map(async ({ browser, away }) => {
+        const back = await world.idps.acme.signIn(away);
+        return (await browser.open(back.pathname + back.search)).page;
+      }),
+    );
+    for (const page of pages) expect(page.text).toContain('value="allow"');
+    expect(await world.links()).toHaveLength(1);
   });
 
   it('goes on at any replica', async () => {

@@ -16,7 +16,7 @@ export const PASSWORDS_OF_ACCOUNT: Throttle = { name: 'account', tries: 10, wind
 /** An office shares one address. */
 export const PASSWORDS_OF_ADDRESS: Throttle = { name: 'address', tries: 100, windowSeconds: 900 };
 /** Each makes us ask an organization's provider. */
-export const PROVIDERS_OF_ADDRESS: Throttle = { name: 'provider', tries: 200, windowSeconds: 900 };
+export const PROVIDERS_OF_ADDRESS: Throttle = { name: 'provider', tries: 1_000, windowSeconds: 900 };
 
 /** Counts a try, for all replicas together. @returns seconds to wait where there were too many, else 0 */
 export async function secondsToWait({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<number> {

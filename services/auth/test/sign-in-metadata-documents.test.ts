@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { ANN, organization, user } from './_fixtures.ts';
-import { allow, authorizePath, Browser, pkce, redeem } from './_sign-in.ts';
+import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 
@@ -65,7 +66,45 @@ describe('a client whose id is the address of its metadata', () => {
     expect(tokens.map(({ client }) => client)).toEqual(['Visual Studio Code', 'Visual Studio Code']);
   });
 
-  const VALID = (self: string) => ({ client_id: self, redirect_uris: ['https://claude.ai/api/mcp/auth_callback'] });
+  it('may prove itself by a key of its own, with each proof once', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] };
+    documents.set('/jwks.json', () => ({ body: jwks }));
+    documents.set('/confidential.json', (self) => ({
+      body: {
+        client_id: self,
+        client_name: 'ChatGPT',
+        redirect_uris: [CALLBACK],
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'ES256',
+        jwks_uri: `${origin}/jwks.json`,
+      },
+    }));
+    const clientId = `${origin}/confidential.json`;
+    const b = browser();
+    const { verifier, challenge } = pkce();
+    const callback = await allow(b, authorizePath(clientId, challenge), PERSON);
+    const assertion = await new SignJWT({})
+      .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(TOOLS_URL)
+      .setJti(crypto.randomUUID())
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey);
+    const code = callback.searchParams.get('code')!;
+    const proof = {
+      client_assertion: assertion,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    };
+    expect((await redeem(b, clientId, code, verifier)).body.error).toBe('invalid_client');
+    const first = await redeem(b, clientId, code, verifier, proof);
+    expect(first.status).toBe(200);
+    expect((await refresh(b, clientId, first.body.refresh_token, proof)).body.error).toBe('invalid_client');
+  });
+
+  const VALID = (self: string) => ({ client_id: self, redirect_uris: [CALLBACK] });
   it.each([
     ['/other-id.json', (self: string) => ({ body: { ...VALID(self), client_id: `${self}x` } })],
     ['/secret.json', (self: string) => ({ body: { ...VALID(self), token_endpoint_auth_method: 'client_secret_post' } })],

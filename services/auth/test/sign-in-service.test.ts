@@ -6,7 +6,7 @@ import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
 import { deleteExpired } from '../src/store/oidc-payloads.ts';
 import { ANN, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
-import { Browser, CALLBACK, authorizePath, connectAssistant, pkce, register } from './_sign-in.ts';
+import { Browser, CALLBACK, authorizePath, connectAssistant, pkce, redeem, refresh, register } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 const log = createLogger('auth', { level: 'silent' });
@@ -112,6 +112,32 @@ describe('while the database is away', () => {
     } finally {
       await stop();
     }
+  });
+});
+
+describe('when every replica restarts', () => {
+  it('an authorization under way goes on, at each of its steps', async () => {
+    const toolsUrl = 'http://tools.example';
+    const cookies = new Map<string, string>();
+    const atNewReplica = async <T>(step: (browser: Browser) => Promise<T>): Promise<T> => {
+      const { browser, stop } = await replica({ toolsUrl });
+      for (const [name, value] of cookies) browser.cookies.set(name, value);
+      try {
+        return await step(browser);
+      } finally {
+        for (const [name, value] of browser.cookies) cookies.set(name, value);
+        await stop();
+      }
+    };
+    const { verifier, challenge } = pkce();
+    const { body: client } = await atNewReplica((b) => register(b));
+    const start = await atNewReplica((b) => b.open(authorizePath(client.client_id, challenge)));
+    const consent = await atNewReplica((b) => b.submit(start.page, { ...PERSON }));
+    const { away } = await atNewReplica((b) => b.submit(consent.page, { decision: 'allow' }));
+    const code = away!.searchParams.get('code')!;
+    const first = await atNewReplica((b) => redeem(b, client.client_id, code, verifier));
+    const second = await atNewReplica((b) => refresh(b, client.client_id, first.body.refresh_token));
+    for (const { body } of [first, second]) await world.auth.authenticateToken({ accessToken: body.access_token });
   });
 });
 

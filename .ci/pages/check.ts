@@ -44,7 +44,7 @@ await withContext(DEVICES.desktop, async (context) => {
   await backToOpener(context);
   await byKeyboard(context);
 });
-// A Chromium that is asked to end doesn't always; one whose parent has ended does.
+// With it end the servers and the browser.
 process.exit();
 
 /** One page, as a person would meet it. */

@@ -37,7 +37,7 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
       notice
         ? html`<div class="note success" role="status">
             ${TICK}
-            <p>${notice}</p>
+            <p><bdi>${notice}</bdi></p>
           </div>`
         : null
     }

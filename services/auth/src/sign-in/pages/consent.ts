@@ -48,7 +48,7 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
             ${WARNING}
             <p>
               <strong>Only go on if you have just started this yourself.</strong> The answer goes to a program on this device, and
-              we can't tell which one it is.
+              we can’t tell which one it is.
             </p>
           </div>`
         : null
@@ -57,10 +57,7 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
       client.selfRegistered
         ? html`<div class="note">
             ${INFORMATION}
-            <p>
-              This assistant named itself, and nobody has checked that.
-              ${localhostOnly ? null : 'Go by where it sends you rather than by its name.'}
-            </p>
+            <p>It chose its own name; nobody has checked it. ${localhostOnly ? null : 'Go by where it sends you instead.'}</p>
           </div>`
         : null
     }
@@ -76,7 +73,7 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         )}
       </ul>
     </section>
-    <p class="small muted">It sees only what you may see, and can't change anything. You can disconnect it whenever you like.</p>
+    <p class="small muted">It sees only what you may see, and can’t change anything. You can disconnect it whenever you like.</p>
     <div class="pair">
       <button name="decision" value="deny">Deny</button>
       <button class="primary" name="decision" value="allow">Allow</button>

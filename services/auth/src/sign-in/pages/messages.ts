@@ -34,9 +34,9 @@ export function continuePage({ to }: { to: string }): string {
   const main = html`<div class="card stack">
     <div class="stack close">
       <h1>One moment</h1>
-      <p class="muted">You are being taken on. If another app has opened, you can close this page.</p>
+      <p class="muted">If nothing happens, continue by the button. If another app has opened, you can close this page.</p>
     </div>
-    <a class="button" href="${to}">Go on by hand</a>
+    <a class="button" href="${to}">Continue</a>
   </div>`;
   return layout({ title: 'One moment', main, head: html`<meta http-equiv="refresh" content="0; url=${to}" />` });
 }

@@ -178,7 +178,7 @@ describe('consent', () => {
   });
 
   it('warns where the answer goes to a program nearby, or nobody has checked the name', () => {
-    const texts = (page: string) => [/program on this device/.test(words(page)), /named itself/.test(words(page))];
+    const texts = (page: string) => [/program on this device/.test(words(page)), /chose its own name/.test(words(page))];
     const client = { ...consent.client, selfRegistered: true };
     expect(texts(consentPage(consent))).toEqual([false, false]);
     expect(texts(consentPage({ ...consent, localhostOnly: true }))).toEqual([true, false]);

@@ -20,7 +20,8 @@ export function createLogger(name: string, options: { level?: string; destinatio
         return context ? { trace_id: context.traceId, span_id: context.spanId } : {};
       },
     },
-    options.destination ?? pino.destination(2),
+    // Lines that come while one is written go together, and what is left goes at the exit.
+    options.destination ?? pino.destination({ fd: 2, sync: false }),
   );
 }
 

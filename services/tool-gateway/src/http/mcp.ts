@@ -40,7 +40,7 @@ export function mcp(context: Context, options: McpOptions) {
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
-    const web = toWebRequest(request, body, options.origins.publicUrl);
+    const web = toWebRequest(request, options.origins.publicUrl);
     const serve = (await speaksLegacy(web, body)) ? serveLegacy : serveModern;
     await send(await serve(web, body, tools), response);
   };
@@ -131,13 +131,14 @@ export function sendRpcError(response: ExpressResponse, status: number, id: unkn
   response.status(status).set('Content-Type', 'application/json; charset=utf-8').end(body);
 }
 
-function toWebRequest(request: ExpressRequest, body: unknown, publicUrl: string): Request {
+/** Without its body, which is handed over parsed. */
+function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   const headers = new Headers();
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
   // What it admits is known by now; the SDKs look for these very words.
   headers.set('accept', 'application/json, text/event-stream');
-  return new Request(`${publicUrl}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
 async function send(answer: Response, response: ExpressResponse): Promise<void> {

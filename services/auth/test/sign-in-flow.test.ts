@@ -5,7 +5,19 @@ import { TOOLS_URL } from '@crs/testing/world';
 import { createLogger } from '@crs/kit/log';
 import { createAuthService } from '../src/service.ts';
 import { ANN, BOB, failureOf, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
-import { allow, authorizePath, Browser, connectAssistant, pkce, RESOURCE, redeem, refresh, register } from './_sign-in.ts';
+import {
+  actionOf,
+  allow,
+  authorizePath,
+  Browser,
+  connectAssistant,
+  hiddenFields,
+  pkce,
+  RESOURCE,
+  redeem,
+  refresh,
+  register,
+} from './_sign-in.ts';
 
 const PASSWORD = 'correct horse battery';
 const PERSON = { organization: 'acme', email: ANN, password: PASSWORD };
@@ -99,6 +111,18 @@ describe('a person who connects an assistant', () => {
     const consent = await b.submit(start.page, { ...PERSON });
     const { away } = await b.submit(consent.page, { decision: 'deny' });
     expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
+  });
+
+  it('who clicks twice has allowed it once', async () => {
+    const b = browser();
+    const { body } = await register(b, { client_name: 'Twice' });
+    const start = await b.open(authorizePath(body.client_id, pkce().challenge));
+    const { page } = await b.submit(start.page, { ...PERSON });
+    const click = () => b.send(actionOf(page), { form: { ...hiddenFields(page), decision: 'allow' } });
+    await click();
+    const { away } = await b.follow(await click());
+    expect(away!.searchParams.get('code')).toBeTruthy();
+    expect(await world.rows(`select 1 from auth.grants where client = 'Twice'`)).toHaveLength(1);
   });
 
   it('may go on as somebody else', async () => {

@@ -162,9 +162,11 @@ export class Interactions {
       response.redirect(303, `/authorize?${new URLSearchParams(interaction.params as Record<string, string>).toString()}`);
       return;
     }
+    // Who clicks twice has allowed it once.
+    const connect = async () => interaction.result?.consent?.grantId ?? (await this.#connect(provider, interaction));
     const result =
       decision === 'allow'
-        ? { consent: { grantId: await this.#connect(provider, interaction) } }
+        ? { consent: { grantId: await connect() } }
         : { error: 'access_denied', error_description: 'The user did not allow it.' };
     const to = await provider.interactionResult(request, response, result, { mergeWithLastSubmission: decision === 'allow' });
     response.set(FLOW_HEADERS).type('html').send(continuePage({ to }));

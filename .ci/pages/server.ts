@@ -11,7 +11,7 @@ import { continuePage } from '../../services/auth/src/sign-in/pages/messages.ts'
 export async function servePages(client: string): Promise<string> {
   return listen(
     createServer((request, response) => {
-      const path = new URL(request.url!, 'http://localhost').pathname;
+      const path = new URL(request.url ?? '/', 'http://localhost').pathname;
       const send = (headers: object, body: string) =>
         response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', ...headers }).end(body);
       if (path === '/stay') return response.writeHead(204).end();

@@ -181,6 +181,7 @@ describe('an answer', () => {
     const { browser: other } = await world.begin('acme');
     expect(textOf((await other.open(path)).page)).toMatch(over);
     expect((await browser.open(path)).page.text).toContain('value="allow"');
+    expect(browser.cookies.has('crs_provider')).toBe(false);
     expect(textOf((await browser.open(path)).page)).toMatch(over);
   });
 

@@ -1,6 +1,9 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ANN, BOB } from './_fixtures.ts';
+import { Database } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { checkPassword } from '../src/sign-in/passwords.ts';
+import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { hiddenFields } from './_sign-in.ts';
 import { CLIENT } from './_identity-provider.ts';
 import { startFederation, type FederationWorld } from './_federation.ts';
@@ -183,6 +186,16 @@ describe('passwords', () => {
     expect((await withPassword('acme')).away?.origin).toBe(world.idps.acme.issuer);
     await world.setProvider('acme', { issuer: '' });
     expect((await withPassword('acme')).page.text).toContain('value="allow"');
+  });
+
+  it('are off also where one is sent while the provider is being set', async () => {
+    const log = createLogger('auth', { level: 'silent' });
+    const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
+    const credentials = { organization: 'acme', email: ANN, password: world.password, address: '127.0.0.1' };
+    expect(await checkPassword({ db }, credentials)).toEqual({ kind: 'refused' });
+    await world.setProvider('acme', { issuer: '' });
+    expect(await checkPassword({ db }, credentials)).toMatchObject({ kind: 'accepted' });
+    await db.close();
   });
 });
 

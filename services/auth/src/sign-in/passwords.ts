@@ -31,7 +31,7 @@ export type SignInOutcome =
   { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
 
 /** Checks a password. Whether the organization, the user or the password is wrong, or the user disabled, makes no difference outside. */
-export async function checkPassword(context: SignInContext, credentials: Credentials): Promise<SignInOutcome> {
+export async function checkPassword(context: Pick<SignInContext, 'db'>, credentials: Credentials): Promise<SignInOutcome> {
   const { organization, email, password, address } = credentials;
   const account = `${organization} ${fold(email)}`;
   const waits = await Promise.all([

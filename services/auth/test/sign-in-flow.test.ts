@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import { createLogger } from '@crs/kit/log';
@@ -32,6 +32,8 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => world?.close());
+// All come from one address.
+beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
 const isGood = async (accessToken: string) => (await failureOf(world.auth.authenticateToken({ accessToken }))) === undefined;

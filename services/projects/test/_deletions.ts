@@ -141,6 +141,11 @@ export async function fill(world: World): Promise<Filled> {
     await world.rest('/v1/calls/alone', { key: keys[id] });
     created[id] = (await post(world, keys[id])).json.project_id;
     await userToken(world, id, ANN);
+    await world.query(
+      `insert into auth.user_identities (organization, issuer, subject, user_id)
+        select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
+      [id],
+    );
   }
   return { keys, created, ann: await userToken(world, 'acme', ANN) };
 }

@@ -1,6 +1,6 @@
 import { errors, Provider, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import type { JWK } from 'jose';
-import { guardedFetch } from '@crs/kit/guarded-fetch';
+import { guardedFetch, GuardedFetchError } from '@crs/kit/guarded-fetch';
 import { ALGORITHM, SCOPES } from '../domain/access-tokens.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
@@ -124,9 +124,11 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
     await next();
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
   });
-  // What an operator is asked about when an assistant does not connect.
-  const note = ({ oidc }: KoaContextWithOIDC, { message, error_detail: detail, cause }: errors.OIDCProviderError) =>
-    log.info({ route: oidc.route, client: oidc.client?.clientId, error: message, detail, err: cause }, 'refused');
+  // What an operator is asked about when an assistant does not connect. Other causes may quote what was sent.
+  const note = ({ oidc }: KoaContextWithOIDC, { message: error, error_detail: detail, cause }: errors.OIDCProviderError) => {
+    const reason = cause instanceof GuardedFetchError ? cause.reason : undefined;
+    log.info({ route: oidc.route, client: oidc.client?.clientId, error, detail, reason }, 'refused');
+  };
   provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');

@@ -44,7 +44,9 @@ export const CLIENTS: Record<string, Connect> = {
   'mcp-remote': async (url, headers) => {
     const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
     const args = [require.resolve('mcp-remote/dist/proxy.js'), url, '--allow-http', '--transport', 'http-only', ...given];
-    const transport = new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
+    // Else it gets little of ours; sign-in needs more.
+    const env = process.env as Record<string, string>;
+    const transport = new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' });
     return { ...(await oldClient(transport)), signsIn: true };
   },
 };

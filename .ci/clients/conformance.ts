@@ -48,7 +48,7 @@ const NAMED = {
   ].map((name) => `sep-2575-${name}`),
 };
 
-interface Check {
+export interface Check {
   id: string;
   status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   errorMessage?: string;

@@ -1,0 +1,89 @@
+/** The demo user with a real browser, which notes what no page of ours may do: ask another host, break its own policy, err. */
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import { chromium, type Page } from 'playwright-core';
+
+const { MCP_URL, MCP_USER, MCP_PASSWORD, CHROMIUM, PICTURES } = process.env;
+assert(MCP_URL && MCP_USER && MCP_PASSWORD && CHROMIUM, 'set MCP_URL, MCP_USER, MCP_PASSWORD and CHROMIUM');
+export const { origin } = new URL(MCP_URL);
+
+const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'];
+const DESK = { width: 880, height: 640 };
+const SETTINGS = {
+  light: { colorScheme: 'light', size: DESK },
+  dark: { colorScheme: 'dark', size: DESK },
+  phone: { colorScheme: 'light', size: { width: 360, height: 740 } },
+} as const;
+const RULES = JSON.stringify(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']);
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export interface Person {
+  page: Page;
+  signIn(password?: string): Promise<void>;
+  /** Goes where an assistant sends its user, signs in if asked to, and decides. @returns where the browser ends */
+  decide(authorization: string, decision: 'Allow' | 'Deny'): Promise<URL>;
+  /** Axe in each setting, and a picture. */
+  look(name: string): Promise<void>;
+  /** Closes the browser and tells what it noted. */
+  leave(): Promise<void>;
+}
+
+export async function openBrowser(): Promise<Person> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ARGS });
+  const page = await browser.newPage({ viewport: DESK });
+  const hosts = new Set<string>();
+  const complaints: string[] = [];
+  page.on('request', (request) => /^https?:/.test(request.url()) && hosts.add(new URL(request.url()).hostname));
+  page.on('pageerror', ({ message }) => page.url().startsWith(origin) && complaints.push(message));
+  page.on('console', (message) => {
+    const isOurs = (message.location().url || page.url()).startsWith(origin);
+    // Chromium tells of each page that is an error; those are meant.
+    const isStatus = /^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
+    if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+
+  async function signIn(password = MCP_PASSWORD!): Promise<void> {
+    await page.getByLabel('E-mail').fill(MCP_USER!);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  return {
+    page,
+    signIn,
+    async decide(authorization, decision) {
+      if (page.url() !== authorization && !page.url().startsWith(`${origin}/sign-in/`)) await page.goto(authorization);
+      const button = page.getByRole('button', { name: decision, exact: true });
+      await button.or(page.getByLabel('Password')).waitFor();
+      if (!(await button.isVisible())) await signIn();
+      await button.click();
+      await page.waitForURL((url) => url.origin !== origin);
+      return new URL(page.url());
+    },
+    async look(name) {
+      if (PICTURES) await mkdir(PICTURES, { recursive: true });
+      for (const [setting, { colorScheme, size }] of Object.entries(SETTINGS)) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(size);
+        if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}-${setting}.png`), fullPage: true });
+        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert(wide <= size.width, `${name}, ${setting}: the page is ${wide} wide`);
+        await page.evaluate(axe);
+        const { violations, passes } = await page.evaluate<AxeResults>(`axe.run({ runOnly: ${RULES} })`);
+        assert.deepEqual(
+          violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]),
+          [],
+        );
+        process.stdout.write(`  ${name}, ${setting}: ${passes.length} rules of axe, 0 violations\n`);
+      }
+      await page.setViewportSize(DESK);
+    },
+    async leave() {
+      await browser.close();
+      assert.deepEqual([complaints, [...hosts].filter((host) => !['127.0.0.1', 'localhost'].includes(host))], [[], []]);
+    },
+  };
+}

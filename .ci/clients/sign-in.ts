@@ -1,0 +1,110 @@
+/** Sign-in from the first challenge to the last 401, in a real browser: an assistant on the SDK, its user, and what can go wrong. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import { Assistant } from './assistant.ts';
+import * as demo from './demo.ts';
+import { openBrowser, origin } from './person.ts';
+
+const url = new URL(process.env['MCP_URL']!);
+const say = (line: string) => process.stdout.write(`  ${line}\n`);
+
+const assistant = await Assistant.start();
+const transport = new StreamableHTTPClientTransport(url, { authProvider: assistant });
+await assert.rejects(newClient().connect(transport), UnauthorizedError);
+const { client_id: id } = (await assistant.clientInformation())!;
+say(`challenged, registered as ${id.replace(/_.*/, '_...')}`);
+
+const person = await openBrowser();
+const { page } = person;
+await page.goto(assistant.authorization!);
+await person.look('sign-in');
+await person.signIn('not the password');
+await page.getByRole('alert').waitFor();
+await person.look('sign-in-refused');
+await person.signIn();
+await page.getByRole('button', { name: 'Allow' }).waitFor();
+await person.look('consent');
+await person.decide(assistant.authorization!, 'Allow');
+await transport.finishAuth(assistant.answer!);
+const client = newClient();
+await client.connect(new StreamableHTTPClientTransport(url, { authProvider: assistant }));
+await listProjects();
+say(`signed in and allowed: ${demo.projects.length} projects`);
+
+const first = assistant.tokens()!;
+assistant.saveTokens({ ...first, access_token: 'expired' });
+await listProjects();
+const second = assistant.tokens()!;
+assert.notEqual(second.refresh_token, first.refresh_token);
+say('refreshed with a token that rotated');
+
+const other = await Assistant.start();
+await assert.rejects(newClient().connect(new StreamableHTTPClientTransport(url, { authProvider: other })), UnauthorizedError);
+await person.decide(other.authorization!, 'Deny');
+const { error, state, iss } = Object.fromEntries(other.answer!);
+assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: other.state(), iss: origin });
+say('denied: access_denied');
+
+for (const [name, value] of [
+  ['client_id', 'dcr_unknown'],
+  ['redirect_uri', `${assistant.redirectUrl}/`],
+] as const) {
+  const wrong = new URL(assistant.authorization!);
+  wrong.searchParams.set(name, value);
+  const answer = await page.goto(wrong.href);
+  assert.equal(answer!.status(), 400);
+  assert.equal(page.url(), wrong.href);
+  say(`another ${name}: ${await page.getByRole('heading').innerText()}`);
+}
+await person.look('error');
+
+await page.goto(`${origin}/connections`);
+await person.look('connections');
+// So that whoever may remember the token remembers it now.
+assert.notEqual(await ask(second.access_token), 401);
+await page
+  .getByRole('listitem')
+  .filter({ hasText: assistant.clientMetadata.client_name })
+  .getByRole('button', { name: 'Disconnect' })
+  .first()
+  .click();
+await page.getByRole('status').waitFor();
+const since = performance.now();
+while ((await ask(second.access_token)) !== 401) {
+  assert(performance.now() - since < 1_500, 'the token is good for longer than a second');
+  await sleep(50);
+}
+say(`disconnected: 401 after ${Math.round(performance.now() - since)} ms`);
+await person.look('connections-none');
+assistant.authorization = undefined;
+await assert.rejects(listProjects());
+assert(assistant.authorization, 'the user is not asked again');
+say('the refresh token is refused too, the user is asked again');
+
+await page.getByRole('button', { name: 'Sign out' }).click();
+await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+await person.look('signed-out');
+await page.goto(`${origin}/connections`);
+await page.getByLabel('Password').waitFor();
+await person.leave();
+say('no request left this machine, nothing on the console');
+
+function newClient(): Client {
+  return new Client({ name: 'example-assistant', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+}
+
+async function listProjects(): Promise<void> {
+  const { structuredContent } = await client.callTool({ name: 'list_projects', arguments: { scope: 'all' } });
+  const { projects } = structuredContent as { projects: { id: string }[] };
+  assert.deepEqual(
+    projects.map((project) => project.id),
+    demo.projects.map((project) => project.id),
+  );
+}
+
+async function ask(token: string): Promise<number> {
+  const answer = await fetch(url, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  await answer.arrayBuffer();
+  return answer.status;
+}

@@ -76,7 +76,7 @@ while ((await ask(second.access_token)) !== 401) {
   await sleep(50);
 }
 say(`disconnected: 401 after ${Math.round(performance.now() - since)} ms`);
-await person.look('connections-none');
+await person.look('disconnected');
 assistant.authorization = undefined;
 await assert.rejects(listProjects());
 assert(assistant.authorization, 'the user is not asked again');

@@ -57,6 +57,7 @@ const call = fc.record({
   rating: maybe(fc.constantFrom(1, 3, 4.5, 5)),
   segment: maybe(text),
   source: maybe(text),
+  transcript: maybe(text),
   note: maybe(fc.record({ email: fc.constantFrom(...USERS), text })),
 });
 

@@ -106,10 +106,16 @@ async function compare(tools: Tools, oracle: Oracle, queries: [Parameters<Oracle
   const visible = new Set(oracle.calls({ scope: 'all' }).map(({ id }) => id));
   for (const id of Oracle.callIds) {
     const expected = oracle.call(id);
-    const { value, error } = await tools('get_call', { call_id: id });
+    const { value, error } = await tools('get_call', { call_id: id, include_transcript: true });
     expect(expected !== undefined, id).toBe(visible.has(id));
     expect(error?.code, id).toBe(expected ? undefined : 'not_found');
-    if (expected) expect([value.id, value.notes, value.expert]).toEqual([id, expected.note, expected.expert]);
+    if (expected)
+      expect([value.id, value.notes, value.expert, value.transcript]).toEqual([
+        id,
+        expected.note,
+        expected.expert,
+        expected.transcript,
+      ]);
   }
   for (const scope of ['mine', 'all'] as const) {
     for (const archived of [false, true]) {

@@ -1,12 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { derivePassword, roleOf } from '@crs/kit/migrate';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
+const NAMES = new URL('./names.ts', import.meta.url).href;
 
 /** The services that run as processes, in the order of their start. Any other order works, too. */
 export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entities', 'api-gateway', 'tool-gateway'] as const;
@@ -25,83 +28,132 @@ export interface ProcessesConfig {
   secret: string;
   /** Absent: the rate-limit process counts in its memory. */
   redisUrl?: string | undefined;
+  /** How many of a kind, if not one; on addresses of their own (127.0.0.1, 127.0.0.2, ...), which Linux has without further ado. */
+  replicas?: Partial<Record<ProcessName, number>>;
+  /** The way to a service or to the database that the others take, such as a relay's; where it really is by default. */
+  via?: (target: ProcessName | 'postgres', address: string) => Promise<string>;
   /** For every process, besides what it needs. */
   environment?: Record<string, string>;
   /** Options of Node for a process. */
   execArgv?: (service: ProcessName) => string[];
 }
 
-/** The system as it runs in production: one process a service. */
+/** The system as it runs in production: one process a service, or several. Replicas count from 1, which is the default. */
 export interface Processes {
   /** Origin of the REST API. */
   api: string;
+  /** Origins of the REST API, by replica. */
+  apis: string[];
   /** `host:port` of the tools. */
   tools: string;
-  /** Admin listeners, as `crs` wants them. */
+  /** `host:port` of the tools, by replica. */
+  toolAddresses: string[];
+  /** Admin listeners of the first replicas, as `crs` wants them. */
   admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
-  /** Process ids of what runs. */
+  /** Process ids of what runs, by name (`calls`), from the second replica on with its number (`calls/2`). */
   pids: Map<string, number>;
+  /** `host:port` of health and metrics. */
+  ops(service: ProcessName, replica?: number): string;
   /** Starts a process again, on the same ports, unless it runs; resolves when it is ready. */
-  start(service: ProcessName): Promise<void>;
+  start(service: ProcessName, replica?: number): Promise<void>;
   /** Ends a process at once, as a crash would. */
-  kill(service: ProcessName): Promise<void>;
+  kill(service: ProcessName, replica?: number): Promise<void>;
+  /** Takes a process out of its name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
+  terminate(service: ProcessName, replica?: number): Promise<number | null>;
+  /** Stops a process where it is, as a machine that hangs would; it still takes connections. */
+  pause(service: ProcessName, replica?: number): void;
+  resume(service: ProcessName, replica?: number): void;
   /** Stops all, each as it is stopped in production. */
   stop(): Promise<void>;
 }
 
 export async function startProcesses(config: ProcessesConfig): Promise<Processes> {
-  const ports = await freePorts(12);
-  const at = (index: number) => `127.0.0.1:${ports[index]}`;
+  const ports = await freePorts(13);
+  const replicasOf = (service: ProcessName) => config.replicas?.[service] ?? 1;
+  const hostOf = (replica: number) => `127.0.0.${replica}`;
+  const nameOf = (service: ProcessName) => (replicasOf(service) === 1 ? hostOf(1) : `${service}.crs.test`);
+  const keyOf = (service: ProcessName, replica: number) => (replica === 1 ? service : `${service}/${replica}`);
+  const way = config.via ?? (async (_target, address) => address);
+  const addressOf = (service: ProcessName, index: number) => way(service, `${nameOf(service)}:${ports[index]}`);
+
+  const database = new URL(config.databaseUrl);
+  database.host = await way('postgres', database.host);
   const databaseOf = (service: string) => {
-    const url = new URL(config.databaseUrl);
+    const url = new URL(database);
     url.username = roleOf(service);
     url.password = derivePassword(config.secret, service);
     return { DATABASE_URL: url.href };
   };
-  const listeners = (first: number) => ({ CRS_LISTEN: at(first), CRS_ADMIN_LISTEN: at(first + 1) });
-  const records = (service: string, first: number) => ({ ...listeners(first), ...databaseOf(service), CRS_AUTH_ADDRESS: at(1) });
-  const settings: Record<ProcessName, Record<string, string>> = {
-    'rate-limit': { CRS_LISTEN: at(0), ...(config.redisUrl !== undefined && { REDIS_URL: config.redisUrl }) },
-    auth: { ...listeners(1), CRS_HTTP_LISTEN: at(11), ...databaseOf('auth'), CRS_SECRET: config.secret },
-    calls: records('calls', 3),
-    projects: records('projects', 5),
-    entities: records('entities', 7),
-    'api-gateway': {
-      CRS_LISTEN: at(9),
-      CRS_API_URL: `http://${at(9)}`,
-      CRS_AUTH_ADDRESS: at(1),
-      CRS_CALLS_ADDRESS: at(3),
-      CRS_PROJECTS_ADDRESS: at(5),
-      CRS_RATE_LIMIT_ADDRESS: at(0),
-    },
-    // Auth keeps its default, the issuer of tokens, so that two systems on one database take each other's.
-    'tool-gateway': {
-      CRS_LISTEN: at(10),
-      CRS_TOOLS_URL: `http://${at(10)}`,
-      CRS_SECRET: config.secret,
-      CRS_AUTH_ADDRESS: at(1),
-      CRS_AUTH_HTTP_ADDRESS: at(11),
-      CRS_CALLS_ADDRESS: at(3),
-      CRS_PROJECTS_ADDRESS: at(5),
-      CRS_ENTITIES_ADDRESS: at(7),
-      CRS_RATE_LIMIT_ADDRESS: at(0),
-    },
+  const rateLimit = { CRS_RATE_LIMIT_ADDRESS: await addressOf('rate-limit', 0) };
+  const auth = { CRS_AUTH_ADDRESS: await addressOf('auth', 1) };
+  const calls = { CRS_CALLS_ADDRESS: await addressOf('calls', 3) };
+  const projects = { CRS_PROJECTS_ADDRESS: await addressOf('projects', 5) };
+  const entities = { CRS_ENTITIES_ADDRESS: await addressOf('entities', 7) };
+  const authHttp = { CRS_AUTH_HTTP_ADDRESS: await addressOf('auth', 11) };
+  const secret = { CRS_SECRET: config.secret };
+  const at = (index: number, replica: number) => `${hostOf(replica)}:${ports[index]}`;
+  const settings: Record<ProcessName, (replica: number) => Record<string, string>> = {
+    'rate-limit': (replica) => ({
+      CRS_LISTEN: at(0, replica),
+      ...(config.redisUrl !== undefined && { REDIS_URL: config.redisUrl }),
+    }),
+    // Auth keeps its default issuer, so that two systems on one database take each other's tokens.
+    auth: (replica) => ({ ...listeners(1, replica), CRS_HTTP_LISTEN: at(11, replica), ...databaseOf('auth'), ...secret }),
+    calls: (replica) => ({ ...listeners(3, replica), ...databaseOf('calls'), ...auth }),
+    projects: (replica) => ({ ...listeners(5, replica), ...databaseOf('projects'), ...auth }),
+    entities: (replica) => ({ ...listeners(7, replica), ...databaseOf('entities'), ...auth }),
+    'api-gateway': (replica) => ({
+      CRS_LISTEN: at(9, replica),
+      CRS_API_URL: `http://${at(9, 1)}`,
+      CRS_REPLICAS: String(replicasOf('api-gateway')),
+      ...auth,
+      ...calls,
+      ...projects,
+      ...rateLimit,
+    }),
+    'tool-gateway': (replica) => ({
+      CRS_LISTEN: at(10, replica),
+      CRS_TOOLS_URL: `http://${at(10, replica)}`,
+      CRS_REPLICAS: String(replicasOf('tool-gateway')),
+      ...secret,
+      ...auth,
+      ...authHttp,
+      ...calls,
+      ...projects,
+      ...entities,
+      ...rateLimit,
+    }),
   };
-  const running = new Map<ProcessName, ChildProcess>();
+  function listeners(first: number, replica: number): Record<string, string> {
+    return { CRS_LISTEN: at(first, replica), CRS_ADMIN_LISTEN: at(first + 1, replica) };
+  }
+  /** One port apart for each service, which listens there on the addresses of its replicas. */
+  const opsOf = new Map((await freePorts(PROCESS_NAMES.length)).map((port, index) => [PROCESS_NAMES[index]!, port]));
+  const ops = (service: ProcessName, replica = 1) => `${hostOf(replica)}:${opsOf.get(service)}`;
+
+  const names = new Names();
+  const running = new Map<string, ChildProcess>();
   const pids = new Map<string, number>();
   // Whoever forgets to stop them, or can't, leaves none behind.
   const killAll = () => running.forEach((child) => child.kill('SIGKILL'));
   process.once('exit', killAll);
 
-  async function start(service: ProcessName): Promise<void> {
-    if (running.has(service)) return;
-    const options = config.execArgv?.(service) ?? [];
-    const child = spawn(process.execPath, [...NODE_FLAGS, ...options, join(SERVICES, service, 'src/main.ts')], {
-      env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', ...config.environment, ...settings[service] },
+  async function start(service: ProcessName, replica = 1): Promise<void> {
+    const key = keyOf(service, replica);
+    if (running.has(key)) return;
+    const options = [...NODE_FLAGS, ...(config.replicas ? ['--import', NAMES] : []), ...(config.execArgv?.(service) ?? [])];
+    const child = spawn(process.execPath, [...options, join(SERVICES, service, 'src/main.ts')], {
+      env: {
+        PATH: process.env['PATH'],
+        CRS_OPS_LISTEN: ops(service, replica),
+        CRS_TEST_NAMES: names.file,
+        ...settings[service](replica),
+        ...config.environment,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    running.set(service, child);
-    pids.set(service, child.pid!);
+    running.set(key, child);
+    pids.set(key, child.pid!);
     const ready = Promise.withResolvers<void>();
     let last: string[] = [];
     createInterface({ input: child.stderr }).on('line', (line) => {
@@ -109,38 +161,88 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       if (line.includes('"ready"')) ready.resolve();
     });
     child.once('exit', (code, signal) => {
-      running.delete(service);
-      pids.delete(service);
-      ready.reject(new Error(`${service} ended with ${signal ?? code}:\n${last.join('\n')}`));
+      running.delete(key);
+      pids.delete(key);
+      names.remove(nameOf(service), hostOf(replica));
+      ready.reject(new Error(`${key} ended with ${signal ?? code}:\n${last.join('\n')}`));
     });
     await ready.promise;
+    names.add(nameOf(service), hostOf(replica));
   }
-  async function end(service: ProcessName, signal: NodeJS.Signals): Promise<void> {
-    const child = running.get(service);
-    if (!child) return;
-    const exited = once(child, 'exit');
+  async function end(service: ProcessName, replica: number, signal: NodeJS.Signals): Promise<number | null> {
+    const child = running.get(keyOf(service, replica));
+    if (!child) return null;
+    const exited = once(child, 'exit') as Promise<[number | null]>;
     child.kill(signal);
-    await exited;
+    const [code] = await exited;
+    return code;
   }
+  const terminate = (service: ProcessName, replica = 1) => {
+    names.remove(nameOf(service), hostOf(replica));
+    return end(service, replica, 'SIGTERM');
+  };
+  const instances = PROCESS_NAMES.flatMap((service) =>
+    Array.from({ length: replicasOf(service) }, (_, index) => [service, index + 1] as const),
+  );
   const stop = async () => {
-    for (const service of PROCESS_NAMES.toReversed()) await end(service, 'SIGTERM');
+    for (const [service, replica] of instances.toReversed()) await terminate(service, replica);
+    names.close();
     process.off('exit', killAll);
   };
   try {
-    await Promise.all(PROCESS_NAMES.map(start));
+    await Promise.all(instances.map(([service, replica]) => start(service, replica)));
   } catch (error) {
     killAll();
     throw error;
   }
+  const listening = (service: ProcessName, index: number) =>
+    Array.from({ length: replicasOf(service) }, (_, replica) => at(index, replica + 1));
   return {
-    api: `http://${at(9)}`,
-    tools: at(10),
-    admin: { auth: at(2), calls: at(4), projects: at(6), entities: at(8) },
+    api: `http://${at(9, 1)}`,
+    apis: listening('api-gateway', 9).map((address) => `http://${address}`),
+    tools: at(10, 1),
+    toolAddresses: listening('tool-gateway', 10),
+    admin: { auth: at(2, 1), calls: at(4, 1), projects: at(6, 1), entities: at(8, 1) },
     pids,
+    ops,
     start,
-    kill: (service) => end(service, 'SIGKILL'),
+    kill: async (service, replica = 1) => void (await end(service, replica, 'SIGKILL')),
+    terminate,
+    pause: (service, replica = 1) => void running.get(keyOf(service, replica))?.kill('SIGSTOP'),
+    resume: (service, replica = 1) => void running.get(keyOf(service, replica))?.kill('SIGCONT'),
     stop,
   };
+}
+
+/** What the names of replicas lead to, for {@link NAMES}. */
+class Names {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'crs-names-'));
+  readonly #addresses = new Map<string, Set<string>>();
+  readonly file = join(this.#directory, 'names.json');
+
+  constructor() {
+    this.#write();
+  }
+
+  add(name: string, address: string): void {
+    this.#addresses.set(name, (this.#addresses.get(name) ?? new Set()).add(address));
+    this.#write();
+  }
+
+  remove(name: string, address: string): void {
+    if (this.#addresses.get(name)?.delete(address)) this.#write();
+  }
+
+  close(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** At once for who reads: renamed into place. */
+  #write(): void {
+    const names = Object.fromEntries([...this.#addresses].map(([name, addresses]) => [name, [...addresses]]));
+    writeFileSync(`${this.file}.new`, JSON.stringify(names));
+    renameSync(`${this.file}.new`, this.file);
+  }
 }
 
 /** Below the ports that systems hand out by themselves, or an outgoing connection could sit on the port of a process that is away. */

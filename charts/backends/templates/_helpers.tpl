@@ -1,0 +1,41 @@
+{{- define "backends.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}{{ .Release.Name }}{{- else -}}{{ .Release.Name }}-{{ .Chart.Name }}{{- end -}}
+{{- end }}
+
+{{/* Takes (dict "root" $ "component" NAME). */}}
+{{- define "backends.selector" -}}
+app.kubernetes.io/name: backends
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "backends.labels" -}}
+{{ include "backends.selector" . }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "backends.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 999
+  runAsGroup: 999
+  fsGroup: 999
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{- define "backends.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* A password that is made once: read back from the Secret, if there is one. Takes (dict "root" $ "secret" NAME). */}}
+{{- define "backends.password" -}}
+{{- $existing := (lookup "v1" "Secret" .root.Release.Namespace .secret).data | default dict -}}
+{{- if $existing.password -}}{{ $existing.password | b64dec }}{{- else -}}{{ randAlphaNum 40 }}{{- end -}}
+{{- end }}

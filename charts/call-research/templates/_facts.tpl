@@ -1,0 +1,50 @@
+{{/*
+What is true of the services whatever the values say: whom each asks, which listeners it has, which Secret it reads. Environment, ports and
+NetworkPolicies all come from here.
+*/}}
+{{- define "call-research.facts" -}}
+api-gateway:
+  listeners: { http: 8080 }
+  public: api
+  asks: { auth: [grpc], calls: [grpc], projects: [grpc], rate-limit: [grpc] }
+tool-gateway:
+  listeners: { http: 8081 }
+  public: tools
+  asks: { auth: [grpc, http], calls: [grpc], projects: [grpc], entities: [grpc], rate-limit: [grpc] }
+  secret: true
+auth:
+  listeners: { grpc: 50051, admin: 50052, http: 8082 }
+  asks: {}
+  secret: true
+  # Connections for imports, besides the pool that `databaseConnections` sets; auth imports over its one pool.
+  database: { importConnections: 0 }
+  # Its clients' metadata documents and the organizations' OpenID providers.
+  outside: true
+calls:
+  listeners: { grpc: 50051, admin: 50052 }
+  asks: { auth: [grpc] }
+  secret: true
+  database: { importConnections: 3 }
+projects:
+  listeners: { grpc: 50051, admin: 50052 }
+  asks: { auth: [grpc] }
+  secret: true
+  database: { importConnections: 3 }
+entities:
+  listeners: { grpc: 50051, admin: 50052 }
+  asks: { auth: [grpc] }
+  secret: true
+  database: { importConnections: 3 }
+rate-limit:
+  listeners: { grpc: 50051 }
+  asks: {}
+  redis: true
+# The operators' pod, their jobs, and the test of `helm test`.
+crs: &crs
+  listeners: {}
+  asks: { auth: [admin], projects: [admin], calls: [admin], entities: [admin] }
+job: *crs
+test:
+  listeners: {}
+  asks: { api-gateway: [http], tool-gateway: [http], auth: [admin], projects: [admin], calls: [admin], entities: [admin] }
+{{- end }}

@@ -1,0 +1,181 @@
+{{/* At most 40 characters, so that every name made of it stays under 63. */}}
+{{- define "call-research.fullname" -}}
+{{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- if .Values.fullnameOverride -}}
+{{- $name = .Values.fullnameOverride -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- $name = .Release.Name -}}
+{{- end -}}
+{{- $name | trunc 40 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* What never changes in the life of a release. Takes (dict "root" $ "component" NAME). */}}
+{{- define "call-research.selector" -}}
+app.kubernetes.io/name: call-research
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* For pods: a new version of the chart alone must not restart them. */}}
+{{- define "call-research.podLabels" -}}
+{{ include "call-research.selector" . }}
+app.kubernetes.io/part-of: call-research
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "call-research.labels" -}}
+{{ include "call-research.podLabels" . }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "call-research.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository ($image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end }}
+
+{{/* The environment of every process of ours. Takes (dict "root" $ "asks" FACT). Addresses are `CRS_AUTH_ADDRESS` and the like. */}}
+{{- define "call-research.addresses" -}}
+{{- $root := .root }}
+{{- $facts := include "call-research.facts" $root | fromYaml }}
+{{- $suffixes := dict "grpc" "ADDRESS" "admin" "ADMIN_ADDRESS" "http" "HTTP_ADDRESS" }}
+{{- range $target, $listeners := .asks }}
+{{- range $listeners }}
+CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s:%v" (include "call-research.fullname" $root) $target (get (get $facts $target).listeners .) }}
+{{- end }}
+{{- end }}
+{{- if $root.Values.tls.enabled }}
+CRS_TLS_DIR: /etc/crs/tls
+{{- end }}
+{{- if $root.Values.trustedCertificates.configMap }}
+NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
+{{- end }}
+{{- end }}
+
+{{/* Files that every process of ours may need. Takes (dict "root" $ "component" NAME). */}}
+{{- define "call-research.volumes" -}}
+{{- if .root.Values.tls.enabled }}
+- name: tls
+  secret:
+    secretName: {{ .root.Values.tls.existingSecret | default (printf "%s-%s-tls" (include "call-research.fullname" .root) .component) }}
+    defaultMode: 0440
+{{- end }}
+{{- with .root.Values.trustedCertificates.configMap }}
+- name: trusted
+  configMap:
+    name: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "call-research.volumeMounts" -}}
+{{- if .root.Values.tls.enabled }}
+- name: tls
+  mountPath: /etc/crs/tls
+  readOnly: true
+{{- end }}
+{{- if .root.Values.trustedCertificates.configMap }}
+- name: trusted
+  mountPath: /etc/crs/trusted
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* The head of every pod. Takes (dict "root" $ "settings" MERGED). */}}
+{{- define "call-research.pod" -}}
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  # Mounted Secrets belong to this group.
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .settings.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .settings.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .settings.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .settings.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* The head of every container. Takes (dict "root" $ "resources" RESOURCES). */}}
+{{- define "call-research.container" -}}
+image: {{ include "call-research.image" .root | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+resources:
+  {{- range $kind, $amounts := .resources }}
+  {{ $kind }}:
+    {{- range $resource, $amount := $amounts }}
+    {{- /* Null would become a limit of 0. */}}
+    {{- if not (or (kindIs "invalid" $amount) (eq (toString $amount) "")) }}
+    {{ $resource }}: {{ $amount }}
+    {{- end }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+
+{{/* How many pods of a service there may be, surges aside. Takes the merged settings. */}}
+{{- define "call-research.mostReplicas" -}}
+{{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicas }}{{- end -}}
+{{- end }}
+
+{{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "fact" FACT "settings" MERGED). */}}
+{{- define "call-research.config" -}}
+{{- $values := .root.Values }}
+{{- $config := include "call-research.addresses" (dict "root" .root "asks" .fact.asks) | fromYaml }}
+{{- $listeners := .fact.listeners }}
+{{- $_ := set $config "CRS_LISTEN" (printf "0.0.0.0:%v" ($listeners.grpc | default $listeners.http)) }}
+{{- $_ := set $config "CRS_OPS_LISTEN" "0.0.0.0:9090" }}
+{{- $_ := set $config "CRS_HEALTH_LISTEN" "0.0.0.0:50053" }}
+{{- $_ := set $config "CRS_LOG_LEVEL" .settings.logLevel }}
+{{- if .fact.public }}
+{{- /* While rate-limit is away, each gateway counts its part of a limit. By the most that there may be, the sum never exceeds it. */}}
+{{- $_ := set $config "CRS_REPLICAS" (max 1 (include "call-research.mostReplicas" .settings)) }}
+{{- with $values.trustedProxies }}
+{{- $_ := set $config "CRS_TRUSTED_PROXIES" (join "," .) }}
+{{- end }}
+{{- end }}
+{{- if eq .name "api-gateway" }}
+{{- $_ := set $config "CRS_API_URL" $values.publicUrls.api }}
+{{- end }}
+{{- if or (eq .name "tool-gateway") (eq .name "auth") }}
+{{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
+{{- end }}
+{{- if .fact.database }}
+{{- $_ := set $config "CRS_DATABASE_CONNECTIONS" .settings.databaseConnections }}
+{{- end }}
+{{- with $values.telemetry.otlpEndpoint }}
+{{- $_ := set $config "OTEL_EXPORTER_OTLP_ENDPOINT" . }}
+{{- end }}
+{{- $_ := set $config "OTEL_RESOURCE_ATTRIBUTES" (printf "service.namespace=%s,service.version=%s,k8s.namespace.name=%s" .root.Release.Name .root.Chart.AppVersion .root.Release.Namespace) }}
+{{- $_ := mergeOverwrite $config .settings.env }}
+{{- range $key, $value := $config }}
+{{ $key }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}

@@ -1,9 +1,11 @@
-import { Client, credentials, Metadata, status, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
+import { Client, Metadata, status, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
 import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { decodeError } from './grpc-errors.ts';
 import { ServiceError, unavailable } from './errors.ts';
+import { splitHostPort } from './config.ts';
 import { failSpan, meter, SpanKind, tracer } from './telemetry.ts';
+import { channelCredentials, type Tls } from './tls.ts';
 
 /** How a call is made: a handler's `CallContext` is one. */
 export interface CallOptions {
@@ -31,6 +33,8 @@ export interface ClientOptions {
   /** Try again on UNAVAILABLE. Only for services whose calls may be repeated. */
   retry: boolean;
   maxMessageBytes?: number;
+  /** Absent: plaintext. */
+  tls?: Tls | undefined;
 }
 
 const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
@@ -50,7 +54,8 @@ function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean
 /** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const methods = definition as ServiceDefinition;
-  const channel = new Client(`dns:///${options.address}`, credentials.createInsecure(), channelOptions(methods, options));
+  const credentials = channelCredentials(options.tls, splitHostPort(options.address).host);
+  const channel = new Client(`dns:///${options.address}`, credentials, channelOptions(methods, options));
   const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
     name: options.name,
     timeout: false,

@@ -14,6 +14,7 @@ import { deadlineExceeded, ServiceError, toServiceError } from './errors.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
 import type { Logger } from './log.ts';
 import { failSpan, meter, SpanKind, tracer } from './telemetry.ts';
+import type { Tls } from './tls.ts';
 
 /** What a handler gets besides the request. Passing it to a client or to the database carries the caller, deadline and cancellation on. */
 export interface CallContext<K extends Admission = Admission> {
@@ -68,6 +69,8 @@ export interface ServeOptions {
   verify: Verifier;
   log: Logger;
   maxMessageBytes?: number;
+  /** Absent: plaintext. */
+  tls?: Tls | undefined;
 }
 
 /** The answer travels in this time; the callee, not the caller, reports the timeout. */
@@ -97,7 +100,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     server.addService(definition, implementation);
   }
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(options.address, ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(options.address, options.tls?.serverCredentials() ?? ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
     ),
   );

@@ -1,4 +1,12 @@
 import type { Logger } from './log.ts';
+import type { Tls } from './tls.ts';
+
+/** What a service gets from the process around it. */
+export interface Surroundings {
+  log: Logger;
+  /** Absent: plaintext, inward and outward. */
+  tls?: Tls | undefined;
+}
 
 /** Something that runs until it is stopped. */
 export interface Service<Addresses extends Record<string, string> = Record<string, string>> {

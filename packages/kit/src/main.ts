@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { hostPort, readEnvironment, type Environment } from './config.ts';
-import { Closer, runUntilSignal, type Service } from './lifecycle.ts';
-import { createLogger, type Logger } from './log.ts';
+import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
+import { createLogger } from './log.ts';
 import { startOps } from './ops.ts';
 import { startTelemetry } from './telemetry-sdk.ts';
+import { Tls } from './tls.ts';
 
 /** What every process reads besides its service's own settings. */
 const settings = z.object({
   /** Where operators find health and metrics. */
   CRS_OPS_LISTEN: hostPort,
+  /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
+  CRS_TLS_DIR: z.string().optional(),
   CRS_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -17,17 +20,22 @@ const settings = z.object({
  * makes, and runs it until SIGTERM or SIGINT. From then on the process isn't ready; telemetry stops last. A process that can't start
  * logs why and exits with 1.
  */
-export async function runMain(name: string, create: (environment: Environment, log: Logger) => Service): Promise<void> {
+export async function runMain(
+  name: string,
+  create: (environment: Environment, surroundings: Surroundings) => Service,
+): Promise<void> {
   const environment = process.env;
   const log = createLogger(name);
   const closer = new Closer(log);
   try {
-    const { CRS_OPS_LISTEN, CRS_LOG_LEVEL } = readEnvironment(settings, environment);
+    const { CRS_OPS_LISTEN, CRS_LOG_LEVEL, CRS_TLS_DIR } = readEnvironment(settings, environment);
     log.level = CRS_LOG_LEVEL;
     const telemetry = startTelemetry(name, environment);
     closer.defer('telemetry', () => telemetry.stop());
-    // After telemetry, whose instruments a service takes when it is made.
-    const service = create(environment, log);
+    // After telemetry, whose instruments they take when they are made.
+    const tls = CRS_TLS_DIR === undefined ? undefined : await Tls.open(CRS_TLS_DIR, log);
+    closer.defer('tls', () => tls?.close());
+    const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';
     const ops = await startOps(CRS_OPS_LISTEN, telemetry, () => state === 'ready');
     closer.defer('ops', () => ops.stop());

@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 import { client, type ServiceClient } from './grpc-client.ts';
 import { serve, type BoundService } from './grpc-server.ts';
 import { createVerifier } from './identity.ts';
-import { Closer, type Service } from './lifecycle.ts';
+import { Closer, type Service, type Surroundings } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
@@ -59,7 +59,7 @@ const AUTH_TIMEOUT_MS = 5_000;
 export function createRecordService(
   name: string,
   config: RecordServiceConfig,
-  log: Logger,
+  { log, tls }: Surroundings,
   bindServices: (context: RecordContext) => { internal: BoundService[]; admin: BoundService[] },
 ): Service<{ grpc: string; admin: string }> {
   const closer = new Closer(log);
@@ -75,6 +75,7 @@ export function createRecordService(
         address: config.authAddress,
         timeoutMs: AUTH_TIMEOUT_MS,
         retry: true,
+        tls,
       });
       closer.defer('auth client', () => auth.close());
       const verify = createVerifier(async () => {
@@ -82,7 +83,7 @@ export function createRecordService(
         return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
       });
       const services = bindServices({ db, importDb, auth, log });
-      const shared = { name, verify, log };
+      const shared = { name, verify, log, tls };
       const internal = await serve({ ...shared, address: config.listen, services: services.internal });
       closer.defer('internal listener', internal.stop);
       const admin = await serve({

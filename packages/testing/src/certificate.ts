@@ -1,37 +1,85 @@
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
-/** PEM: what a TLS server shows, and what whoever trusts it needs. */
+/** PEM: what a TLS server or client shows, and what whoever trusts it needs. */
 export interface Certificate {
   key: string;
   cert: string;
 }
 
+/** Who issues certificates. */
+export interface Authority {
+  cert: string;
+  /** A certificate for these names, DNS or IPv4, for servers and clients. */
+  issue(...names: string[]): Certificate;
+}
+
 /** A certificate for these names that vouches for itself, valid from 2020 to 2049. Node.js can read certificates, but can't make them. */
 export function selfSigned(...names: string[]): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const ecdsaWithSha256 = sequence(der(0x06, Buffer.from('2a8648ce3d040302', 'hex')));
-  const commonName = der(0x06, Buffer.from('550403', 'hex'));
-  const name = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from(names[0]!)))));
+  const { publicKey, privateKey } = newKey();
+  return pair(privateKey, certificate({ subject: names[0]!, issuer: names[0]!, publicKey, signer: privateKey, names }));
+}
+
+/** An authority that vouches for itself; two of the same name are two authorities, and differ by their keys alone. */
+export function createAuthority(name: string): Authority {
+  const own = newKey();
+  return {
+    cert: certificate({ subject: name, issuer: name, publicKey: own.publicKey, signer: own.privateKey }),
+    issue: (...names) => {
+      const { publicKey, privateKey } = newKey();
+      return pair(privateKey, certificate({ subject: names[0]!, issuer: name, publicKey, signer: own.privateKey, names }));
+    },
+  };
+}
+
+interface Content {
+  subject: string;
+  issuer: string;
+  publicKey: KeyObject;
+  signer: KeyObject;
+  /** Absent: an authority's. */
+  names?: string[];
+}
+
+function certificate({ subject, issuer, publicKey, signer, names }: Content): string {
+  const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
   const validity = sequence(der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')));
-  const subjectAltName = der(0x06, Buffer.from('551d11', 'hex'));
-  const alternatives = sequence(...names.map((each) => der(0x82, Buffer.from(each))));
-  const extensions = der(0xa3, sequence(sequence(subjectAltName, der(0x04, alternatives))));
+  const extension = names
+    ? sequence(oid('551d11'), der(0x04, sequence(...names.map(alternative))))
+    : sequence(oid('551d13'), der(0x01, Buffer.of(0xff)), der(0x04, sequence(der(0x01, Buffer.of(0xff)))));
   const toSign = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ecdsaWithSha256,
-    name,
+    distinguishedName(issuer),
     validity,
-    name,
+    distinguishedName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
-    extensions,
+    der(0xa3, sequence(extension)),
   );
-  const signature = der(0x03, Buffer.concat([Buffer.of(0), sign('sha256', toSign, privateKey)]));
-  const certificate = sequence(toSign, ecdsaWithSha256, signature);
-  return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
-  };
+  const signature = der(0x03, Buffer.concat([Buffer.of(0), sign('sha256', toSign, signer)]));
+  const base64 = sequence(toSign, ecdsaWithSha256, signature).toString('base64');
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+}
+
+function newKey(): { publicKey: KeyObject; privateKey: KeyObject } {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+}
+
+function pair(privateKey: KeyObject, cert: string): Certificate {
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
+}
+
+function distinguishedName(commonName: string): Buffer {
+  return sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(commonName)))));
+}
+
+function alternative(name: string): Buffer {
+  return isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name));
+}
+
+function oid(hex: string): Buffer {
+  return der(0x06, Buffer.from(hex, 'hex'));
 }
 
 /** A value of DER: tag, length, content. */

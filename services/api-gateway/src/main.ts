@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/main';
 import { readConfig } from './config.ts';
 import { createApiGateway } from './service.ts';
 
-await runMain('api-gateway', (environment, log) => createApiGateway(readConfig(environment), { log }));
+await runMain('api-gateway', (environment, surroundings) => createApiGateway(readConfig(environment), surroundings));

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
-import { Closer, type Service } from '@crs/kit/lifecycle';
-import type { Logger } from '@crs/kit/log';
+import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
@@ -18,11 +17,11 @@ import { buildDocument } from './openapi/document.ts';
 import { TABLES } from './routes/index.ts';
 
 /** REST `/v1`: who asks, how often, and the translation to gRPC. It owns nothing. */
-export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logger }): Service<{ http: string }> {
+export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroundings): Service<{ http: string }> {
   const closer = new Closer(log);
   return {
     async start() {
-      const shared = { timeoutMs: config.readTimeoutMs, retry: true };
+      const shared = { timeoutMs: config.readTimeoutMs, retry: true, tls };
       const auth = client(AuthServiceService, { ...shared, name: 'auth', address: config.authAddress });
       closer.defer('auth client', () => auth.close());
       const calls = client(CallsServiceService, { ...shared, name: 'calls', address: config.callsAddress });
@@ -32,9 +31,10 @@ export function createApiGateway(config: ApiGatewayConfig, { log }: { log: Logge
         address: config.projectsAddress,
         timeoutMs: config.writeTimeoutMs,
         retry: true,
+        tls,
       });
       closer.defer('projects client', () => projects.close());
-      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
+      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
       const server = createServer({

@@ -3,8 +3,8 @@ import { splitHostPort } from '@crs/kit/config';
 import { Database } from '@crs/kit/database';
 import { serve } from '@crs/kit/grpc-server';
 import { createVerifier } from '@crs/kit/identity';
-import { Closer, type Service } from '@crs/kit/lifecycle';
-import type { Logger } from '@crs/kit/log';
+import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
+import type { Tls } from '@crs/kit/tls';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
@@ -21,7 +21,7 @@ const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
 /** Who is calling and what they may see: the internal listener `grpc`, `admin` for operators, and `http` for people who sign in. */
 export function createAuthService(
   config: AuthConfig,
-  { log }: { log: Logger },
+  { log, tls }: Surroundings,
 ): Service<{ grpc: string; admin: string; http: string }> {
   const closer = new Closer(log);
   return {
@@ -47,7 +47,7 @@ export function createAuthService(
         providerSecrets: oidcClientSecrets(config.secret),
       };
       const verify = createVerifier(() => signer.publicKeys());
-      const shared = { name: 'auth', verify, log };
+      const shared = { name: 'auth', verify, log, tls };
       const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });
       closer.defer('internal listener', internal.stop);
       const admin = await serve({
@@ -67,7 +67,7 @@ export function createAuthService(
         cimdAllowHosts: config.cimdAllowHosts ?? [],
       };
       closer.defer('cleanup', startCleanup(signIn));
-      const http = await listen(createSignInApp(signIn), config.httpListen);
+      const http = await listen(createSignInApp(signIn), config.httpListen, tls);
       closer.defer('http listener', http.stop);
       return { grpc: internal.address, admin: admin.address, http: http.address };
     },
@@ -75,8 +75,13 @@ export function createAuthService(
   };
 }
 
-async function listen(app: RequestListener, address: string): Promise<{ address: string; stop: () => Promise<void> }> {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+async function listen(
+  app: RequestListener,
+  address: string,
+  tls: Tls | undefined,
+): Promise<{ address: string; stop: () => Promise<void> }> {
+  const options = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
+  const server = tls ? tls.createHttpsServer(options, app) : createServer(options, app);
   const { host, port } = splitHostPort(address);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = server.address();

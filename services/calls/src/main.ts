@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/main';
 import { readRecordServiceConfig } from '@crs/kit/record-service';
 import { createCallsService } from './service.ts';
 
-await runMain('calls', (environment, log) => createCallsService(readRecordServiceConfig(environment), { log }));
+await runMain('calls', (environment, surroundings) => createCallsService(readRecordServiceConfig(environment), surroundings));

@@ -1,14 +1,13 @@
-import type { Service } from '@crs/kit/lifecycle';
-import type { Logger } from '@crs/kit/log';
+import type { Service, Surroundings } from '@crs/kit/lifecycle';
 import { createRecordService, type RecordServiceConfig } from '@crs/kit/record-service';
 import { adminServices, internalServices } from './handlers/index.ts';
 
 /** Call records: the internal listener `grpc`, and `admin` for operators. */
 export function createCallsService(
   config: RecordServiceConfig,
-  { log }: { log: Logger },
+  surroundings: Surroundings,
 ): Service<{ grpc: string; admin: string }> {
-  return createRecordService('calls', config, log, (context) => ({
+  return createRecordService('calls', config, surroundings, (context) => ({
     internal: internalServices(context),
     admin: adminServices(context),
   }));

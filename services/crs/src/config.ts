@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostPort, readEnvironment, type Environment } from '@crs/kit/config';
+import { createLogger } from '@crs/kit/log';
+import { Tls } from '@crs/kit/tls';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
 
@@ -13,6 +15,8 @@ export interface Config {
   addresses: Record<Service, string>;
   /** The operator credential, `cro_...`. */
   credential: string;
+  /** Absent: plaintext. */
+  tls?: Tls | undefined;
 }
 
 const settings = z.object({
@@ -23,6 +27,7 @@ const settings = z.object({
   CRS_OPERATOR_FILE: z.string().optional(),
   CRS_OPERATOR_CREDENTIAL: z.string().optional(),
   CRS_DATA_DIR: z.string().default('.local'),
+  CRS_TLS_DIR: z.string().optional(),
 });
 
 const credentialFile = z.object({ credential: z.string().min(1) });
@@ -57,7 +62,7 @@ export async function loadConfig(environment: Environment): Promise<Config> {
         `or set ${missing.join(', ')} to reach one elsewhere.`,
     );
   }
-  return { addresses: addresses as Config['addresses'], credential: credential! };
+  return { addresses: addresses as Config['addresses'], credential: credential!, tls: await openTls(env.CRS_TLS_DIR) };
 }
 
 function readSettings(environment: Environment): z.infer<typeof settings> {
@@ -74,6 +79,15 @@ async function loadCredential(env: z.infer<typeof settings>): Promise<string | u
   if (!file && env.CRS_OPERATOR_FILE)
     throw new Failure('not_configured', `CRS_OPERATOR_FILE: ${env.CRS_OPERATOR_FILE} does not exist.`);
   return file?.credential;
+}
+
+async function openTls(directory: string | undefined): Promise<Tls | undefined> {
+  if (directory === undefined) return undefined;
+  try {
+    return await Tls.open(directory, createLogger('crs', { level: 'silent' }));
+  } catch (error) {
+    throw new Failure('not_configured', (error as Error).message);
+  }
 }
 
 /** A file's content, or undefined where there is no such file. */

@@ -28,17 +28,18 @@ const MAX_TOKENS = 1_000;
 
 /** Clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
 export function connect(config: Config): Connection {
-  const { addresses } = config;
+  const { addresses, tls } = config;
   const importer = (service: Service) =>
-    client(ImportServiceService, { name: service, address: addresses[service], timeoutMs: IMPORT_TIMEOUT_MS, retry: false });
+    client(ImportServiceService, { name: service, address: addresses[service], timeoutMs: IMPORT_TIMEOUT_MS, retry: false, tls });
   const auth = client(AuthAdminServiceService, {
     name: 'auth',
     address: addresses.auth,
     timeoutMs: ADMIN_TIMEOUT_MS,
     retry: false,
+    tls,
   });
   const eraser = (service: Service) =>
-    client(ErasureServiceService, { name: service, address: addresses[service], timeoutMs: ERASE_TIMEOUT_MS, retry: false });
+    client(ErasureServiceService, { name: service, address: addresses[service], timeoutMs: ERASE_TIMEOUT_MS, retry: false, tls });
   const importers = {
     auth: importer('auth'),
     projects: importer('projects'),

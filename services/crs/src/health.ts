@@ -1,5 +1,6 @@
 import { unavailable } from '@crs/kit/errors';
 import { client } from '@crs/kit/grpc-client';
+import type { Tls } from '@crs/kit/tls';
 
 /**
  * The standard `grpc.health.v1.Health/Check`, as far as it is needed: an empty request asks for the server as a whole, and
@@ -23,8 +24,8 @@ const TIMEOUT_MS = 5_000;
  * Asks a gRPC server whether it serves. Needs no identity.
  * @throws ServiceError where it doesn't
  */
-export async function checkHealth(name: string, address: string): Promise<void> {
-  const health = client(Health, { name, address, timeoutMs: TIMEOUT_MS, retry: false });
+export async function checkHealth(name: string, address: string, tls: Tls | undefined): Promise<void> {
+  const health = client(Health, { name, address, timeoutMs: TIMEOUT_MS, retry: false, tls });
   try {
     const { serving } = await health.check({});
     if (!serving) throw unavailable(`The ${name} service does not serve now.`);

@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/main';
 import { readConfig } from './config.ts';
 import { createRateLimitService } from './service.ts';
 
-await runMain('rate-limit', (environment, log) => createRateLimitService(readConfig(environment), { log }));
+await runMain('rate-limit', (environment, surroundings) => createRateLimitService(readConfig(environment), surroundings));

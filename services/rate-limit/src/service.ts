@@ -1,7 +1,7 @@
 import { ServiceError } from '@crs/kit/errors';
 import { bind, serve } from '@crs/kit/grpc-server';
-import { Closer, type Service } from '@crs/kit/lifecycle';
-import { createLogger, type Logger } from '@crs/kit/log';
+import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
+import type { Logger } from '@crs/kit/log';
 import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import type { RateLimitConfig } from './config.ts';
@@ -11,15 +11,14 @@ import { RedisStore } from './store/redis-store.ts';
 const NAME = 'rate-limit';
 
 /** Counts requests for whoever asks by Envoy's rate limit protocol. It starts, and stays up, without Redis: calls then fail as unavailable. */
-export function createRateLimitService(config: RateLimitConfig, overrides: { log?: Logger } = {}): Service<{ grpc: string }> {
-  const log = overrides.log ?? createLogger(NAME);
+export function createRateLimitService(config: RateLimitConfig, { log, tls }: Surroundings): Service<{ grpc: string }> {
   const closer = new Closer(log);
   return {
     async start() {
       const store = await openStore(config, log, closer);
       const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults: new Map(Object.entries(config.defaults)) }) };
       const services = [bind(RateLimitServiceService, rpcs)];
-      const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log });
+      const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log, tls });
       closer.defer('grpc', () => server.stop());
       return { grpc: server.address };
     },

@@ -2,4 +2,4 @@ import { runMain } from '@crs/kit/main';
 import { readConfig } from './config.ts';
 import { createToolGateway } from './service.ts';
 
-await runMain('tool-gateway', (environment, log) => createToolGateway(readConfig(environment), { log }));
+await runMain('tool-gateway', (environment, surroundings) => createToolGateway(readConfig(environment), surroundings));

@@ -1,10 +1,10 @@
 import { Agent, createServer } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
 import { answerConnect } from '@crs/kit/http/connect';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
-import { Closer, type Service } from '@crs/kit/lifecycle';
-import type { Logger } from '@crs/kit/log';
+import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { Seal } from '@crs/kit/seal';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -16,11 +16,11 @@ import type { ToolGatewayConfig } from './config.ts';
 import { Tokens } from './http/tokens.ts';
 
 /** Four read-only tools at `/mcp`, each for one signed-in user. It owns nothing. */
-export function createToolGateway(config: ToolGatewayConfig, { log }: { log: Logger }): Service<{ http: string }> {
+export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surroundings): Service<{ http: string }> {
   const closer = new Closer(log);
   return {
     async start() {
-      const shared = { timeoutMs: config.timeoutMs, retry: true };
+      const shared = { timeoutMs: config.timeoutMs, retry: true, tls };
       const auth = client(AuthServiceService, { ...shared, name: 'auth', address: config.authAddress });
       closer.defer('auth client', () => auth.close());
       const calls = client(CallsServiceService, { ...shared, name: 'calls', address: config.callsAddress });
@@ -29,17 +29,17 @@ export function createToolGateway(config: ToolGatewayConfig, { log }: { log: Log
       closer.defer('projects client', () => projects.close());
       const entities = client(EntitiesServiceService, { ...shared, name: 'entities', address: config.entitiesAddress });
       closer.defer('entities client', () => entities.close());
-      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log });
+      const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
-      const agent = new Agent({ keepAlive: true });
+      const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
       closer.defer('auth http agent', () => agent.destroy());
       const app = createApp(
         { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
         {
           ...limits,
           signInLimit: config.signInLimit,
-          signIn: config.authHttpAddress === undefined ? undefined : { address: config.authHttpAddress, agent },
+          signIn: config.authHttpAddress === undefined ? undefined : { address: config.authHttpAddress, agent, tls },
           tokens: new Tokens(auth, config.publicUrl),
           origins: { publicUrl: config.publicUrl, allowed: config.allowedOrigins, loopback: config.loopback },
           timeoutMs: config.timeoutMs,

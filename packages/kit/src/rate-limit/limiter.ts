@@ -6,6 +6,7 @@ import {
 import { client, type ServiceClient } from '../grpc-client.ts';
 import type { Logger } from '../log.ts';
 import { meter } from '../telemetry.ts';
+import type { Tls } from '../tls.ts';
 import { decide, formatRule, type Rule, type Verdict } from './rule.ts';
 import { MemoryStore } from './store.ts';
 
@@ -33,6 +34,7 @@ export interface RateLimiterOptions {
   /** How long a request waits for the service. */
   timeoutMs?: number;
   log: Logger;
+  tls?: Tls | undefined;
 }
 
 interface Waiting {
@@ -60,8 +62,8 @@ export class RateLimiter {
   #waiting: Waiting[] = [];
   #warnAt = -Infinity;
 
-  constructor({ address, replicas, timeoutMs = 250, log }: RateLimiterOptions) {
-    this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, retry: false });
+  constructor({ address, replicas, timeoutMs = 250, log, tls }: RateLimiterOptions) {
+    this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, retry: false, tls });
     this.#replicas = replicas;
     this.#log = log;
   }

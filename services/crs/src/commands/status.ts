@@ -17,13 +17,13 @@ export function statusCommand(program: Command, connect: Connect): void {
   command(program, 'status', 'show whether the services answer; exit code 1 when one does not').action((options: OutputOptions) =>
     connected(connect, async (connection) => {
       const { checkHealth } = await import('../health.ts');
-      const { addresses } = connection.config;
+      const { addresses, tls } = connection.config;
       const services = await Promise.all([
         // Asks as operators do, so it finds a bad credential too.
         measure('auth', addresses.auth, () => askAuth(connection)),
         // Needs no token, so it tells also while auth is away.
         ...(['projects', 'calls', 'entities'] as const).map((service) =>
-          measure(service, addresses[service], () => checkHealth(service, addresses[service])),
+          measure(service, addresses[service], () => checkHealth(service, addresses[service], tls)),
         ),
       ]);
       const ok = services.every(({ up }) => up);

@@ -1,14 +1,18 @@
-import { request as ask, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as askHttp, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as askHttps } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { splitHostPort } from '@crs/kit/config';
 import { deadlineExceeded, unavailable } from '@crs/kit/errors';
 import { stateOf, traceHeaders } from '@crs/kit/http/request';
+import type { Tls } from '@crs/kit/tls';
 
 export interface Upstream {
   /** `host:port`. */
   address: string;
+  /** For HTTPS where there is `tls`. */
   agent: Agent;
+  tls: Tls | undefined;
 }
 
 export interface Passed {
@@ -30,21 +34,24 @@ const NOT_OUTWARD =
  * @throws ServiceError where the upstream is away or too slow
  */
 export async function passOn(
-  { address, agent }: Upstream,
+  { address, agent, tls }: Upstream,
   request: Request,
   response: Response,
   { target, body, keep, headers }: Passed,
 ): Promise<void> {
   const { deadline, signal: gone } = stateOf(response);
   const late = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
-  const outgoing = ask({
-    ...splitHostPort(address),
+  const { host, port } = splitHostPort(address);
+  const options = {
+    host,
+    port,
     agent,
     method: request.method,
     path: target,
     headers: { ...inward(request, keep), ...traceHeaders(response), ...headers },
     signal: AbortSignal.any([late, gone]),
-  });
+  };
+  const outgoing = tls ? askHttps({ ...options, ...tls.httpsRequestOptions(host) }) : askHttp(options);
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve).on('error', reject);

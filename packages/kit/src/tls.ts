@@ -1,0 +1,172 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:https';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { credentials, experimental, type ChannelCredentials, type ServerCredentials } from '@grpc/grpc-js';
+import type { Logger } from './log.ts';
+import { meter } from './telemetry.ts';
+
+/** PEM, as in a Secret of the type `kubernetes.io/tls`. */
+interface Files {
+  /** `tls.crt`: our certificate, followed by those of the authorities between it and the root. */
+  cert: Buffer;
+  /** `tls.key`. */
+  key: Buffer;
+  /** `ca.crt`: whom we believe; one or several. */
+  ca: Buffer;
+}
+
+const RELOAD_EVERY_MS = 5_000;
+
+/**
+ * Mutual TLS between our processes, by the files of a directory: each side shows `tls.crt` and wants the other's to be signed by
+ * `ca.crt`. The files are read again and again; connections that are open stay, new ones are made by what is there then. Files that
+ * can't be used (half written, a key of another certificate) are reported and change nothing.
+ */
+export class Tls {
+  readonly #directory: string;
+  readonly #log: Logger;
+  readonly #changed = new Set<() => void>();
+  readonly #provider: experimental.CertificateProvider;
+  readonly #timer: NodeJS.Timeout;
+  readonly #closeMetrics: () => void;
+  #files: Files;
+  #problem = '';
+
+  /** @throws Error that says which file is missing or can't be used */
+  static async open(directory: string, log: Logger): Promise<Tls> {
+    try {
+      return new Tls(directory, await read(directory), log);
+    } catch (error) {
+      throw new Error(`CRS_TLS_DIR can't be used: ${(error as Error).message}`);
+    }
+  }
+
+  private constructor(directory: string, files: Files, log: Logger) {
+    this.#directory = directory;
+    this.#files = files;
+    this.#log = log;
+    this.#provider = this.#createProvider();
+    this.#timer = setInterval(() => void this.reload(), RELOAD_EVERY_MS).unref();
+    const gauge = meter('kit').createObservableGauge('crs.tls.certificate.expiry', {
+      unit: 's',
+      description: 'When the certificate in use expires, in Unix time.',
+    });
+    const observe = (result: { observe(value: number): void }) =>
+      result.observe(new X509Certificate(this.#files.cert).validToDate.getTime() / 1000);
+    gauge.addCallback(observe);
+    this.#closeMetrics = () => gauge.removeCallback(observe);
+  }
+
+  /** For a gRPC listener, which demands a certificate of its clients. */
+  serverCredentials(): ServerCredentials {
+    return experimental.createCertificateProviderServerCredentials(this.#provider, this.#provider, true);
+  }
+
+  /** For a gRPC client, which checks the name that it dials. */
+  channelCredentials(): ChannelCredentials {
+    return experimental.createCertificateProviderChannelCredentials(this.#provider, this.#provider);
+  }
+
+  /** An HTTPS listener, which demands a certificate of its clients. */
+  createHttpsServer(options: ServerOptions, app: RequestListener): Server {
+    const server = createServer({ ...options, ...this.#files, requestCert: true, rejectUnauthorized: true }, app);
+    const renew = () => server.setSecureContext(this.#files);
+    this.#changed.add(renew);
+    return server.once('close', () => this.#changed.delete(renew));
+  }
+
+  /** For one HTTPS request to a host; an agent keeps connections of older certificates apart. */
+  httpsRequestOptions(host: string): Files & { servername: string } {
+    // By itself, Node.js would check the name in the header `Host`.
+    return { ...this.#files, servername: isIP(host) ? '' : host };
+  }
+
+  /** Looks at the files now, as is done every few seconds. */
+  async reload(): Promise<void> {
+    try {
+      const files = await read(this.#directory);
+      this.#problem = '';
+      if (same(files, this.#files)) return;
+      this.#files = files;
+      for (const tell of this.#changed) tell();
+      this.#log.info('certificates were read anew');
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== this.#problem) this.#log.warn({ err: error }, 'new certificates could not be used, the old ones stay');
+      this.#problem = message;
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#closeMetrics();
+  }
+
+  /** grpc-js has one that watches files itself, but it reads them one by one and refuses connections when they don't fit together. */
+  #createProvider(): experimental.CertificateProvider {
+    const told = new Map<unknown, () => void>();
+    const add = (listener: unknown, tell: () => void) => {
+      told.set(listener, tell);
+      this.#changed.add(tell);
+      process.nextTick(tell);
+    };
+    const remove = (listener: unknown) => {
+      const tell = told.get(listener);
+      told.delete(listener);
+      if (tell) this.#changed.delete(tell);
+    };
+    return {
+      addCaCertificateListener: (listener) => add(listener, () => listener({ caCertificate: this.#files.ca })),
+      addIdentityCertificateListener: (listener) =>
+        add(listener, () => listener({ certificate: this.#files.cert, privateKey: this.#files.key })),
+      removeCaCertificateListener: remove,
+      removeIdentityCertificateListener: remove,
+    };
+  }
+}
+
+/** @throws Error for a name that no certificate can vouch for here, where TLS is on */
+export function channelCredentials(tls: Tls | undefined, host: string): ChannelCredentials {
+  if (!tls) return credentials.createInsecure();
+  if (isIP(host)) throw new Error(`${host} can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.`);
+  return tls.channelCredentials();
+}
+
+async function read(directory: string): Promise<Files> {
+  const [cert, key, ca] = await Promise.all(
+    ['tls.crt', 'tls.key', 'ca.crt'].map(async (name) => {
+      try {
+        return await readFile(join(directory, name));
+      } catch (error) {
+        throw new Error(`${join(directory, name)} can't be read (${(error as NodeJS.ErrnoException).code})`);
+      }
+    }),
+  );
+  const files = { cert: cert!, key: key!, ca: ca! };
+  check(directory, files);
+  return files;
+}
+
+/** Causes are left out: what OpenSSL says of a key belongs in no log. */
+function check(directory: string, { cert, key, ca }: Files): void {
+  const parsed = (name: string, parse: () => unknown) => {
+    try {
+      return parse();
+    } catch {
+      throw new Error(`${join(directory, name)} holds no PEM that can be used`);
+    }
+  };
+  const certificate = parsed('tls.crt', () => new X509Certificate(cert)) as X509Certificate;
+  const privateKey = parsed('tls.key', () => createPrivateKey(key)) as ReturnType<typeof createPrivateKey>;
+  parsed('ca.crt', () => new X509Certificate(ca));
+  if (!certificate.checkPrivateKey(privateKey)) throw new Error(`tls.key in ${directory} is not the key of tls.crt`);
+  parsed('', () => createSecureContext({ cert, key, ca }));
+}
+
+function same(one: Files, other: Files): boolean {
+  return one.cert.equals(other.cert) && one.key.equals(other.key) && one.ca.equals(other.ca);
+}

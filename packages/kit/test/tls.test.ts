@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { createAuthority, type Authority, type Certificate } from '../../testing/src/certificate.ts';
+import { client } from '../src/grpc-client.ts';
+import { bind, rpc, serve } from '../src/grpc-server.ts';
+import { createLogger } from '../src/log.ts';
+import { Tls } from '../src/tls.ts';
+
+const silent = createLogger('test', { level: 'silent' });
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+const ours = createAuthority('ours');
+const other = createAuthority('ours');
+
+function write(directory: string, { cert, key }: Certificate, ...trusted: Authority[]): string {
+  writeFileSync(join(directory, 'tls.crt'), cert);
+  writeFileSync(join(directory, 'tls.key'), key);
+  writeFileSync(join(directory, 'ca.crt'), trusted.map((authority) => authority.cert).join(''));
+  return directory;
+}
+
+function directoryOf(certificate: Certificate, ...trusted: Authority[]): string {
+  const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
+  cleanups.push(() => rmSync(directory, { recursive: true }));
+  return write(directory, certificate, ...trusted);
+}
+
+async function open(directory: string, log = silent): Promise<Tls> {
+  const tls = await Tls.open(directory, log);
+  cleanups.push(() => tls.close());
+  return tls;
+}
+
+const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(directoryOf(certificate, ...trusted));
+
+/** A service of one RPC, which answers once it is released. */
+async function startServer(tls: Tls | undefined, released?: Promise<void>): Promise<number> {
+  const shouldRateLimit = rpc(['anyone'], async () => {
+    await released;
+    return { overallCode: 'OK' as const, statuses: [] };
+  });
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const verify = () => Promise.reject(new Error('not asked'));
+  const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log: silent, tls });
+  cleanups.push(() => server.stop());
+  return Number(server.address.split(':')[1]);
+}
+
+function clientOf(port: number, tls: Tls | undefined, host = 'localhost') {
+  const made = client(RateLimitServiceService, { name: 'test', address: `${host}:${port}`, timeoutMs: 5_000, retry: false, tls });
+  cleanups.push(() => made.close());
+  return () => made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
+}
+
+/** The certificate that a listener shows to whoever comes now. */
+async function shown(port: number, trusted: Authority, { cert, key }: Certificate): Promise<string> {
+  const socket: TLSSocket = connect({ port, host: 'localhost', ca: trusted.cert, cert, key, ALPNProtocols: ['h2'] });
+  await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+  const { fingerprint256 } = socket.getPeerX509Certificate()!;
+  socket.destroy();
+  return fingerprint256;
+}
+
+const ok = { overallCode: 'OK' };
+const away = { kind: 'unavailable' };
+
+describe('gRPC with certificates', () => {
+  it('passes between holders of certificates of one authority', async () => {
+    const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
+    expect(await clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).toMatchObject(ok);
+  });
+
+  it('refuses plaintext', async () => {
+    const tls = await tlsOf(ours.issue('localhost'), ours);
+    await expect(clientOf(await startServer(tls), undefined)()).rejects.toMatchObject(away);
+  });
+
+  it.each<[string, Certificate, Authority]>([
+    ["a client's certificate of another authority", other.issue('api-gateway'), ours],
+    ['a server whose authority the client does not trust', ours.issue('api-gateway'), other],
+  ])('refuses %s', async (_what, certificate, trusted) => {
+    const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
+    await expect(clientOf(port, await tlsOf(certificate, trusted))()).rejects.toMatchObject(away);
+  });
+
+  it('refuses a client without a certificate', async () => {
+    const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
+    const socket = connect({ port, host: 'localhost', ca: ours.cert, ALPNProtocols: ['h2'] }).resume();
+    // TLS 1.3 lets the client believe that it is in until it hears otherwise.
+    const error = await new Promise<Error & { code?: string }>((resolve) => socket.on('error', resolve));
+    expect(error.code).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
+  });
+
+  it('refuses a server of another name', async () => {
+    const port = await startServer(await tlsOf(ours.issue('calls'), ours));
+    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
+  });
+
+  it('asks for names, as an address can be anybody', async () => {
+    const tls = await tlsOf(ours.issue('127.0.0.1'), ours);
+    expect(() => clientOf(50051, tls, '127.0.0.1')).toThrow(
+      "127.0.0.1 can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.",
+    );
+  });
+});
+
+describe('new certificates', () => {
+  it('are taken up by both sides, and nothing under way is lost', async () => {
+    const release = Promise.withResolvers<void>();
+    const serverDirectory = directoryOf(ours.issue('localhost'), ours);
+    const clientDirectory = directoryOf(ours.issue('api-gateway'), ours);
+    const [serverTls, clientTls] = [await open(serverDirectory), await open(clientDirectory)];
+    const port = await startServer(serverTls, release.promise);
+    const call = clientOf(port, clientTls);
+    const underWay = call();
+    await sleep(200);
+
+    const [newServer, newClient] = [other.issue('localhost'), other.issue('api-gateway')];
+    write(serverDirectory, newServer, other);
+    write(clientDirectory, newClient, other);
+    await Promise.all([serverTls.reload(), clientTls.reload()]);
+    expect(await shown(port, other, newClient)).toBe(new X509Certificate(newServer.cert).fingerprint256);
+    await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
+
+    release.resolve();
+    expect(await underWay).toMatchObject(ok);
+    expect(await call()).toMatchObject(ok);
+    // Another listener, so that the client has to connect anew.
+    expect(await clientOf(await startServer(serverTls), clientTls)()).toMatchObject(ok);
+  });
+
+  it('are found without being told', { timeout: 20_000 }, async () => {
+    const directory = directoryOf(ours.issue('localhost'), ours);
+    const port = await startServer(await open(directory));
+    const renewed = ours.issue('localhost');
+    write(directory, renewed, ours);
+    await expect
+      .poll(() => shown(port, ours, ours.issue('any')), { timeout: 10_000, interval: 500 })
+      .toBe(new X509Certificate(renewed.cert).fingerprint256);
+  });
+
+  it('that are half written are waited out, with the ones before', async () => {
+    const said: string[] = [];
+    const log = createLogger('test', {
+      destination: new Writable({
+        write: (line, _, done) => {
+          said.push(String(line));
+          done();
+        },
+      }),
+    });
+    const first = ours.issue('localhost');
+    const directory = directoryOf(first, ours);
+    const tls = await open(directory, log);
+    const port = await startServer(tls);
+    writeFileSync(join(directory, 'tls.crt'), ours.issue('localhost').cert);
+    await tls.reload();
+    await tls.reload();
+    expect(await shown(port, ours, ours.issue('any'))).toBe(new X509Certificate(first.cert).fingerprint256);
+    await sleep(50);
+    expect(said).toEqual([expect.stringContaining(`tls.key in ${directory} is not the key of tls.crt`)]);
+    expect(said[0]).not.toContain('PRIVATE');
+  });
+});
+
+describe('a directory that can not be used', () => {
+  it.each([
+    ['has no ca.crt', (directory: string) => rmSync(join(directory, 'ca.crt')), /ca\.crt can't be read \(ENOENT\)$/],
+    ['has no tls.key', (directory: string) => rmSync(join(directory, 'tls.key')), /tls\.key can't be read \(ENOENT\)$/],
+    ['has an empty certificate', (directory: string) => writeFileSync(join(directory, 'tls.crt'), ''), /tls\.crt holds no PEM/],
+    [
+      'has another key',
+      (directory: string) => write(directory, { ...ours.issue('a'), cert: ours.issue('a').cert }, ours),
+      /is not the key/,
+    ],
+  ])('stops the start and says why: it %s', async (_what, spoil, message) => {
+    const directory = directoryOf(ours.issue('localhost'), ours);
+    spoil(directory);
+    const opened = Tls.open(directory, silent);
+    await expect(opened).rejects.toThrow(message);
+    await expect(opened).rejects.toThrow(/^CRS_TLS_DIR can't be used: /);
+  });
+});
+
+describe('HTTPS with certificates', () => {
+  const agent = new Agent({ keepAlive: true });
+  afterEach(() => agent.destroy());
+
+  async function startHttps(tls: Tls): Promise<number> {
+    const server = tls.createHttpsServer({}, (_request, response) => response.end('hello'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return (server.address() as AddressInfo).port;
+  }
+  /** As the tool gateway asks, which passes the public name on. */
+  const ask = (port: number, tls: Tls) =>
+    new Promise<string>((resolve, reject) => {
+      const options = { host: 'localhost', port, agent, headers: { Host: 'tools.example.com' } };
+      request({ ...options, ...tls.httpsRequestOptions('localhost') }, (answer) => void text(answer).then(resolve, reject))
+        .on('error', reject)
+        .end();
+    });
+
+  it('passes between holders of certificates of one authority, and no others', async () => {
+    const port = await startHttps(await tlsOf(ours.issue('localhost'), ours));
+    expect(await ask(port, await tlsOf(ours.issue('tool-gateway'), ours))).toBe('hello');
+    await expect(ask(port, await tlsOf(other.issue('tool-gateway'), ours))).rejects.toThrow(/alert|hang up/);
+    await expect(ask(port, await tlsOf(ours.issue('tool-gateway'), other))).rejects.toThrow(/verify|certificate/);
+    const misnamed = await startHttps(await tlsOf(ours.issue('tools.example.com'), ours));
+    await expect(ask(misnamed, await tlsOf(ours.issue('tool-gateway'), ours))).rejects.toThrow(/localhost/);
+  });
+
+  it('takes up new certificates on both sides', async () => {
+    const directory = directoryOf(ours.issue('localhost'), ours);
+    const tls = await open(directory);
+    const port = await startHttps(tls);
+    expect(await ask(port, tls)).toBe('hello');
+    write(directory, other.issue('localhost'), other);
+    await tls.reload();
+    expect(await ask(port, tls)).toBe('hello');
+    await expect(ask(port, await tlsOf(ours.issue('tool-gateway'), other))).rejects.toThrow(/alert|hang up/);
+  });
+});

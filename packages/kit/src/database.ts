@@ -13,6 +13,8 @@ export interface Statement {
   values?: readonly unknown[];
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
+  /** One plan is right for all values, so that none is made for each; for statements that {@link Database.read} runs. */
+  plannedOnce?: boolean;
 }
 
 /** For whom and until when the database works: a handler's `CallContext`, with the organization of its identity. */
@@ -53,6 +55,10 @@ const TENANT: Statement = {
   name: 'tenant',
   text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
     set_config('client_connection_check_interval', '1s', true)`,
+};
+const TENANT_PLANNED_ONCE: Statement = {
+  name: 'tenant_planned_once',
+  text: `${TENANT.text}, set_config('plan_cache_mode', 'force_generic_plan', true)`,
 };
 
 /**
@@ -101,7 +107,7 @@ export class Database {
         () =>
           [
             client.query('begin'),
-            client.query(tenant(scope)),
+            client.query(tenant(scope, statement.plannedOnce)),
             this.#run<Row>(client, statement),
             client.query('commit'),
           ] as const,
@@ -209,8 +215,8 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
   }
 }
 
-function tenant(scope: Scope) {
-  return { ...TENANT, values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))] };
+function tenant(scope: Scope, plannedOnce = false) {
+  return { ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT), values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))] };
 }
 
 /** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */

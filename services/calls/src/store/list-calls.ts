@@ -98,9 +98,10 @@ export function listCalls(organization: string, { start, end }: Range, { offset,
     parted ? new Date(firstWhole) : start,
     limit,
   ];
+  // Planning takes as long as a page.
   return offset === 0
-    ? { name: 'list_calls_first_page', text: FIRST_PAGE, values }
-    : { name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset] };
+    ? { name: 'list_calls_first_page', text: FIRST_PAGE, values, plannedOnce: true }
+    : { name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset], plannedOnce: true };
 }
 
 /** As PostgreSQL reads it; JavaScript writes the day after 9999-12-31 with a sign. */

@@ -76,6 +76,8 @@ export interface ServeOptions {
 /** The answer travels in this time; the callee, not the caller, reports the timeout. */
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
+/** What is under way when the server stops may take this long: the longest deadline of a request, 15 s, and a moment. */
+export const DRAIN_MS = 16_000;
 
 /**
  * Serves gRPC: health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop, so that no handler
@@ -110,7 +112,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
-        const force = setTimeout(() => server.forceShutdown(), 8_000);
+        const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { hostPort, postgresUrl, readEnvironment, type Environment } from './config.ts';
 import { Database } from './database.ts';
 import { client, type ServiceClient } from './grpc-client.ts';
-import { serve, type BoundService } from './grpc-server.ts';
+import { DRAIN_MS, serve, type BoundService } from './grpc-server.ts';
 import { createVerifier } from './identity.ts';
 import { Closer, type Service, type Surroundings } from './lifecycle.ts';
 import type { Logger } from './log.ts';
@@ -84,15 +84,17 @@ export function createRecordService(
       });
       const services = bindServices({ db, importDb, auth, log });
       const shared = { name, verify, log, tls };
+      const listeners: { stop: () => Promise<void> }[] = [];
+      closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
       const internal = await serve({ ...shared, address: config.listen, services: services.internal });
-      closer.defer('internal listener', internal.stop);
+      listeners.push(internal);
       const admin = await serve({
         ...shared,
         address: config.adminListen,
         services: services.admin,
         maxMessageBytes: MAX_ADMIN_MESSAGE_BYTES,
       });
-      closer.defer('admin listener', admin.stop);
+      listeners.push(admin);
       return { grpc: internal.address, admin: admin.address };
     },
     stop: () => closer.close(),

@@ -92,6 +92,8 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   const authHttp = { CRS_AUTH_HTTP_ADDRESS: await addressOf('auth', 11) };
   const secret = { CRS_SECRET: config.secret };
   const at = (index: number, replica: number) => `${hostOf(replica)}:${ports[index]}`;
+  // Long enough for who asks all the time to learn of it.
+  const lameDuck = { CRS_LAME_DUCK_MS: '300' };
   const settings: Record<ProcessName, (replica: number) => Record<string, string>> = {
     'rate-limit': (replica) => ({
       CRS_LISTEN: at(0, replica),
@@ -106,6 +108,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       CRS_LISTEN: at(9, replica),
       CRS_API_URL: `http://${at(9, 1)}`,
       CRS_REPLICAS: String(replicasOf('api-gateway')),
+      ...lameDuck,
       ...auth,
       ...calls,
       ...projects,
@@ -115,6 +118,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       CRS_LISTEN: at(10, replica),
       CRS_TOOLS_URL: `http://${at(10, replica)}`,
       CRS_REPLICAS: String(replicasOf('tool-gateway')),
+      ...lameDuck,
       ...secret,
       ...auth,
       ...authHttp,

@@ -13,6 +13,8 @@ export interface ApiGatewayConfig {
   rateLimitAddress: string;
   /** Gateways that share the limits; matters only while the rate-limit service is away. */
   replicas: number;
+  /** How long it still takes requests when it stops, each answer ending its connection (milliseconds). */
+  lameDuckMs: number;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: Network[];
   /** For requests without a usable key, per client address. */
@@ -45,6 +47,7 @@ const schema = z.object({
   CRS_RATE_LIMIT_ADDRESS: hostPort,
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
   CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
   CRS_ADDRESS_RATE_LIMIT: rule.default({ requests: 60, periodSeconds: 60 }),
   CRS_READ_TIMEOUT_MS: milliseconds.default(5_000),
   CRS_WRITE_TIMEOUT_MS: milliseconds.default(10_000),
@@ -61,6 +64,7 @@ export function readConfig(environment: Environment): ApiGatewayConfig {
     rateLimitAddress: values.CRS_RATE_LIMIT_ADDRESS,
     replicas: values.CRS_REPLICAS,
     trustedProxies: values.CRS_TRUSTED_PROXIES,
+    lameDuckMs: values.CRS_LAME_DUCK_MS,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
     readTimeoutMs: values.CRS_READ_TIMEOUT_MS,
     writeTimeoutMs: values.CRS_WRITE_TIMEOUT_MS,

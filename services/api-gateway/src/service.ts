@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
@@ -10,6 +9,7 @@ import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
 import { buildDocs } from './docs/page.ts';
 import { answerConnect } from '@crs/kit/http/connect';
+import { listen } from '@crs/kit/http/listener';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
 import { entity } from './http/send.ts';
@@ -43,14 +43,10 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
         headersTimeout: 20_000,
         requestTimeout: 30_000,
       });
-      const { host, port } = splitHostPort(config.listen);
-      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-      closer.defer('http listener', () => {
-        const force = setTimeout(() => server.closeAllConnections(), 8_000);
-        return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
-      });
-      const bound = server.address();
-      const http = `${host}:${typeof bound === 'object' && bound ? bound.port : port}`;
+      const drainMs = Math.max(config.readTimeoutMs, config.writeTimeoutMs) + 1_000;
+      const { lameDuckMs } = config;
+      const { address: http, stop } = await listen(server, { address: config.listen, lameDuckMs, drainMs });
+      closer.defer('http listener', stop, lameDuckMs + drainMs + 1_000);
 
       // Only now is the address known that the document names; no request is read before this turn of the event loop ends.
       const publicUrl = config.publicUrl ?? `http://${http}`;

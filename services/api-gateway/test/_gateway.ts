@@ -23,6 +23,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       rateLimitAddress: rateLimit,
       replicas: 1,
       trustedProxies: [],
+      lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       projectsAddress: projects,
       readTimeoutMs: 5_000,

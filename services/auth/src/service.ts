@@ -1,10 +1,9 @@
-import { createServer, type RequestListener } from 'node:http';
-import { splitHostPort } from '@crs/kit/config';
+import { createServer } from 'node:http';
 import { Database } from '@crs/kit/database';
-import { serve } from '@crs/kit/grpc-server';
+import { DRAIN_MS, serve } from '@crs/kit/grpc-server';
+import { listen } from '@crs/kit/http/listener';
 import { createVerifier } from '@crs/kit/identity';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
-import type { Tls } from '@crs/kit/tls';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
@@ -48,15 +47,17 @@ export function createAuthService(
       };
       const verify = createVerifier(() => signer.publicKeys());
       const shared = { name: 'auth', verify, log, tls };
+      const listeners: { stop: () => Promise<void> }[] = [];
+      closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
       const internal = await serve({ ...shared, address: config.listen, services: internalServices(context) });
-      closer.defer('internal listener', internal.stop);
+      listeners.push(internal);
       const admin = await serve({
         ...shared,
         address: config.adminListen,
         services: adminServices(context),
         maxMessageBytes: MAX_ADMIN_MESSAGE_BYTES,
       });
-      closer.defer('admin listener', admin.stop);
+      listeners.push(admin);
       const signIn = {
         db,
         log,
@@ -67,29 +68,14 @@ export function createAuthService(
         cimdAllowHosts: config.cimdAllowHosts ?? [],
       };
       closer.defer('cleanup', startCleanup(signIn));
-      const http = await listen(createSignInApp(signIn), config.httpListen, tls);
-      closer.defer('http listener', http.stop);
+      const signInApp = createSignInApp(signIn);
+      const options = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
+      const server = tls ? tls.createHttpsServer(options, signInApp) : createServer(options, signInApp);
+      // Without a lame-duck time: the one that asks here, the tool gateway, asks again where it may.
+      const http = await listen(server, { address: config.httpListen, lameDuckMs: 0, drainMs: DRAIN_MS });
+      listeners.push(http);
       return { grpc: internal.address, admin: admin.address, http: http.address };
     },
     stop: () => closer.close(),
-  };
-}
-
-async function listen(
-  app: RequestListener,
-  address: string,
-  tls: Tls | undefined,
-): Promise<{ address: string; stop: () => Promise<void> }> {
-  const options = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
-  const server = tls ? tls.createHttpsServer(options, app) : createServer(options, app);
-  const { host, port } = splitHostPort(address);
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  const bound = server.address();
-  return {
-    address: `${host}:${typeof bound === 'object' && bound ? bound.port : port}`,
-    stop: () => {
-      const force = setTimeout(() => server.closeAllConnections(), 8_000);
-      return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
-    },
   };
 }

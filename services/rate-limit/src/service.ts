@@ -1,5 +1,5 @@
 import { ServiceError } from '@crs/kit/errors';
-import { bind, serve } from '@crs/kit/grpc-server';
+import { bind, DRAIN_MS, serve } from '@crs/kit/grpc-server';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import type { Logger } from '@crs/kit/log';
 import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
@@ -19,7 +19,7 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
       const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults: new Map(Object.entries(config.defaults)) }) };
       const services = [bind(RateLimitServiceService, rpcs)];
       const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log, tls });
-      closer.defer('grpc', () => server.stop());
+      closer.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);
       return { grpc: server.address };
     },
     stop: () => closer.close(),

@@ -17,6 +17,8 @@ export interface ToolGatewayConfig {
   /** Gateways that share the limits; matters only while the rate-limit service is away. */
   replicas: number;
   trustedProxies: Network[];
+  /** How long it still takes requests when it stops, each answer ending its connection (milliseconds). */
+  lameDuckMs: number;
   /** For requests without a usable token, per client address. */
   addressLimit: Rule;
   /** For sign-in, per client address. */
@@ -48,6 +50,7 @@ const schema = z.object({
   CRS_RATE_LIMIT_ADDRESS: hostPort,
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
   CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
   CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
   CRS_SIGN_IN_RATE_LIMIT: ruleSetting.prefault('600/60'),
   CRS_TOOL_TIMEOUT_MS: milliseconds.default(15_000),
@@ -72,6 +75,7 @@ export function readConfig(environment: Environment): ToolGatewayConfig {
     rateLimitAddress: values.CRS_RATE_LIMIT_ADDRESS,
     replicas: values.CRS_REPLICAS,
     trustedProxies: values.CRS_TRUSTED_PROXIES,
+    lameDuckMs: values.CRS_LAME_DUCK_MS,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
     signInLimit: values.CRS_SIGN_IN_RATE_LIMIT,
     timeoutMs: values.CRS_TOOL_TIMEOUT_MS,

@@ -1,8 +1,8 @@
 import { Agent, createServer } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { splitHostPort } from '@crs/kit/config';
 import { client } from '@crs/kit/grpc-client';
 import { answerConnect } from '@crs/kit/http/connect';
+import { listen } from '@crs/kit/http/listener';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
@@ -54,14 +54,11 @@ export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surro
       server.on('checkExpectation', app);
       answerConnect(server, app);
       answerParserErrors(server, { ...limits, log, name: 'tool-gateway', showLimits: false });
-      const { host, port } = splitHostPort(config.listen);
-      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-      closer.defer('http listener', () => {
-        const force = setTimeout(() => server.closeAllConnections(), 8_000);
-        return new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearTimeout(force));
-      });
-      const bound = server.address();
-      return { http: `${host}:${typeof bound === 'object' && bound ? bound.port : port}` };
+      const drainMs = config.timeoutMs + 1_000;
+      const { lameDuckMs } = config;
+      const { address: http, stop } = await listen(server, { address: config.listen, lameDuckMs, drainMs });
+      closer.defer('http listener', stop, lameDuckMs + drainMs + 1_000);
+      return { http };
     },
     stop: () => closer.close(),
   };

@@ -101,6 +101,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       rateLimitAddress: rateLimit,
       replicas: 1,
       trustedProxies: [],
+      lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       timeoutMs: 5_000,

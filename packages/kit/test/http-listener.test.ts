@@ -1,0 +1,64 @@
+import { Agent, createServer, request, type RequestListener } from 'node:http';
+import { createConnection, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { listen } from '../src/http/listener.ts';
+
+const sockets: Socket[] = [];
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  agent.destroy();
+});
+
+const start = (handle: RequestListener, lameDuckMs = 0) =>
+  listen(createServer(handle), { address: '127.0.0.1:0', lameDuckMs, drainMs: 5_000 });
+
+function ask(address: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`http://${address}`, { agent }, (response) => {
+      response.resume().once('end', () => resolve(response.headers.connection));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+async function open(address: string): Promise<Socket> {
+  const socket = createConnection(Number(address.split(':')[1]), '127.0.0.1');
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+}
+
+it('finishes what is under way, and says that the connection ends with it', async () => {
+  const { address, stop } = await start((_request, response) => void setTimeout(() => response.end('done'), 300));
+  expect(await ask(address)).toBe('keep-alive');
+  const underWay = ask(address);
+  await sleep(100);
+  const stopped = stop();
+  expect(await underWay).toBe('close');
+  await stopped;
+  await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+it('serves on for a while, on connections that end with each answer', async () => {
+  const { address, stop } = await start((_request, response) => void response.end('done'), 500);
+  expect(await ask(address)).toBe('keep-alive');
+  const started = performance.now();
+  const stopped = stop();
+  expect(await ask(address)).toBe('close');
+  expect(await ask(address)).toBe('close');
+  await stopped;
+  expect(performance.now() - started).toBeGreaterThan(490);
+});
+
+it('waits neither for connections that are idle nor for those on which nothing was ever said', async () => {
+  const { address, stop } = await start((_request, response) => void response.end('done'));
+  const silent = await open(address);
+  await ask(address);
+  const started = performance.now();
+  await stop();
+  expect(performance.now() - started).toBeLessThan(2_000);
+  if (!silent.destroyed) await once(silent, 'close');
+});

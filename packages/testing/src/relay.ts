@@ -7,24 +7,36 @@ export interface Relay {
   /** At the address where it was. */
   open(): Promise<void>;
   block(): void;
+  /** What the service says arrives that much later (milliseconds); 0 ends it, and what was held back arrives at once. */
+  delay(ms: number): void;
+  /** Where connections lead from now on: for a service that came back at another address. */
+  retarget(target: string): void;
 }
 
+/** @param target `host:port` */
 export async function startRelay(target: string): Promise<Relay> {
-  const [host = '', port = ''] = target.split(':');
   const ends = new Set<Socket>();
-  const join = (from: Socket, to: Socket) => {
-    ends.add(from);
-    from.pipe(to);
-    from.on('error', () => from.destroy());
-    from.once('close', () => {
-      ends.delete(from);
-      to.destroy();
+  const late = new Set<Late>();
+  let delayMs = 0;
+  const keep = (end: Socket, other: Socket) => {
+    ends.add(end);
+    end.on('error', () => end.destroy());
+    end.once('close', () => {
+      ends.delete(end);
+      other.destroy();
     });
   };
   const server = createServer((near) => {
+    const [host = '', port = ''] = target.split(':');
     const far = createConnection(Number(port), host);
-    join(near, far);
-    join(far, near);
+    keep(near, far);
+    keep(far, near);
+    near.pipe(far);
+    const held = new Late(near);
+    late.add(held);
+    near.once('close', () => late.delete(held));
+    far.on('data', (chunk: Buffer) => held.write(chunk, delayMs));
+    far.once('end', () => held.write(undefined, delayMs));
   });
   const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   await listen(0);
@@ -38,7 +50,51 @@ export async function startRelay(target: string): Promise<Relay> {
       }),
     open: () => listen(own),
     block: () => {
-      for (const end of ends) end.unpipe().pause();
+      for (const end of ends) end.unpipe().removeAllListeners('data').pause();
+    },
+    delay: (ms) => {
+      delayMs = ms;
+      if (ms === 0) for (const held of late) held.flush();
+    },
+    retarget: (address) => {
+      target = address;
     },
   };
+}
+
+/** Writes to a socket later, in order. */
+class Late {
+  readonly #socket: Socket;
+  #held: (Buffer | undefined)[] = [];
+  #timers = new Set<NodeJS.Timeout>();
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.once('close', () => this.#timers.forEach(clearTimeout));
+  }
+
+  /** @param chunk undefined: the end */
+  write(chunk: Buffer | undefined, delayMs: number): void {
+    this.#held.push(chunk);
+    if (delayMs === 0 && this.#timers.size === 0) this.flush();
+    else {
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        this.#send();
+      }, delayMs);
+      this.#timers.add(timer);
+    }
+  }
+
+  flush(): void {
+    this.#timers.forEach(clearTimeout);
+    this.#timers.clear();
+    while (this.#held.length > 0) this.#send();
+  }
+
+  #send(): void {
+    const chunk = this.#held.shift();
+    if (chunk === undefined) this.#socket.end();
+    else if (this.#socket.writable) this.#socket.write(chunk);
+  }
 }

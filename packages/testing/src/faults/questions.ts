@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer, Outcome, Prepared } from './clients.ts';
+
+/** A request that clients make again and again, and how its answers are judged. */
+export interface Question {
+  name: string;
+  gateway: 'api' | 'tools';
+  method: string;
+  path: string;
+  /** Milliseconds within which an answer must be there. */
+  deadlineMs: number;
+  prepare(): Prepared;
+  judge(answer: Answer, prepared: Prepared): Pick<Outcome, 'status' | 'wrong' | 'served'>;
+}
+
+/** Who asks, and for what. */
+export interface Asker {
+  key: string;
+  token: string;
+  callId: string;
+  projectId: string;
+  leadEmail: string;
+  /** Called with each project that was acknowledged. */
+  onCreated: (id: string, body: string) => void;
+}
+
+const META = 'io.modelcontextprotocol';
+const MODERN = '2026-07-28';
+
+/** The mixed load: reads and creations over REST, tools in both generations of the protocol, discovery of sign-in. */
+export function questionsOf(asker: Asker): Question[] {
+  const rest = (name: string, path: string): Question =>
+    read({ name, gateway: 'api', method: 'GET', path, deadlineMs: 5_000 }, () => ({
+      headers: { authorization: `Bearer ${asker.key}` },
+    }));
+  return [
+    rest('list', '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z'),
+    rest('call', `/v1/calls/${asker.callId}`),
+    tool('list_projects', {}, asker, 'legacy'),
+    tool('list_calls', { scope: 'all', limit: 100 }, asker, 'modern'),
+    rest('project', `/v1/projects/${asker.projectId}`),
+    creation(asker),
+    tool('get_call', { call_id: asker.callId }, asker, 'legacy'),
+    rest('offices', '/v1/billing-offices'),
+    tool('list_entities', { project_id: asker.projectId }, asker, 'modern'),
+    rest('list', '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z&page=2'),
+    tool('get_call', { call_id: asker.callId, include_transcript: true }, asker, 'modern'),
+    read(
+      { name: 'discovery', gateway: 'tools', method: 'GET', path: '/.well-known/oauth-authorization-server', deadlineMs: 15_000 },
+      () => ({ headers: {} }),
+    ),
+  ];
+}
+
+type Fixed = Pick<Question, 'name' | 'gateway' | 'method' | 'path' | 'deadlineMs'>;
+
+/** A question whose answer never changes: the first one, got while all is well, is the right one. */
+function read(fixed: Fixed, prepare: () => Prepared): Question {
+  let right: string | undefined;
+  return {
+    ...fixed,
+    prepare,
+    judge: (answer) => {
+      if (answer.status !== 200) return judgeRefusal(answer);
+      right ??= answer.body;
+      const wrong = answer.body === right ? undefined : `not the right answer: ${answer.body.slice(0, 300)}`;
+      return { status: 200, served: wrong === undefined, wrong };
+    },
+  };
+}
+
+function tool(name: string, args: object, { token }: Asker, generation: 'legacy' | 'modern'): Question {
+  const isModern = generation === 'modern';
+  const _meta = {
+    [`${META}/protocolVersion`]: MODERN,
+    [`${META}/clientCapabilities`]: {},
+    [`${META}/clientInfo`]: { name: 'faults', version: '1' },
+  };
+  const params = { name, arguments: args, ...(isModern && { _meta }) };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': isModern ? MODERN : '2025-11-25',
+    ...(isModern && { 'mcp-method': 'tools/call', 'mcp-name': name }),
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({ headers, body }));
+  return {
+    ...question,
+    judge: (answer, prepared) => {
+      const refused = answer.status === 200 ? toolError(answer) : undefined;
+      return refused ?? question.judge(answer, prepared);
+    },
+  };
+}
+
+/** A tool's result that is an error, as the status that it stands for. */
+function toolError({ headers, body }: Answer): Pick<Outcome, 'status' | 'wrong' | 'served'> | undefined {
+  const { result, error } = JSON.parse(body) as {
+    result?: { isError?: boolean; content: { text: string }[] };
+    error?: unknown;
+  };
+  if (error !== undefined) return { status: 200, served: false, wrong: `a protocol error: ${body.slice(0, 300)}` };
+  if (result?.isError !== true) return undefined;
+  const said = (JSON.parse(result.content[0]!.text) as { error: { message: string } }).error.message;
+  const status = said.startsWith('The service is not available') ? 503 : said.startsWith('The request took too long') ? 504 : 500;
+  const wrong = status === 500 ? said : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
+  return { status, served: false, wrong };
+}
+
+/** Each under a key of its own. */
+function creation({ key, leadEmail, onCreated }: Asker): Question {
+  return {
+    name: 'create',
+    gateway: 'api',
+    method: 'POST',
+    path: '/v1/projects',
+    deadlineMs: 10_000,
+    prepare: () => {
+      const idempotencyKey = randomUUID();
+      return {
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
+      };
+    },
+    judge: (answer, { headers }) => {
+      if (answer.status !== 201) return judgeRefusal(answer);
+      const created = JSON.parse(answer.body) as { project_id: string; name: string };
+      const wrong = created.name === headers['idempotency-key'] ? undefined : `another project: ${answer.body}`;
+      onCreated(created.project_id, answer.body);
+      return { status: 201, served: wrong === undefined, wrong };
+    },
+  };
+}
+
+function judgeRefusal({ status, headers, body }: Answer): Pick<Outcome, 'status' | 'wrong' | 'served'> {
+  const isProper = status === 503 || status === 504;
+  const wrong = !isProper ? body.slice(0, 300) : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
+  return { status, served: false, wrong: wrong === undefined ? undefined : `${status}: ${wrong}` };
+}

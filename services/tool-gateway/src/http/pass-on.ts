@@ -45,19 +45,29 @@ export async function passOn(
   const options = {
     host,
     port,
-    agent,
     method: request.method,
     path: target,
     headers: { ...inward(request, keep), ...traceHeaders(response), ...headers },
     signal: AbortSignal.any([late, gone]),
   };
-  const outgoing = tls ? askHttps({ ...options, ...tls.httpsRequestOptions(host) }) : askHttp(options);
-  try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.on('response', resolve).on('error', reject);
+  const askBy = (by: Agent | false) => {
+    const outgoing = tls
+      ? askHttps({ ...options, agent: by, ...tls.httpsRequestOptions(host) })
+      : askHttp({ ...options, agent: by });
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const fail = (error: Error) => reject(Object.assign(error, { wasReused: outgoing.reusedSocket }));
+      outgoing.on('response', resolve).on('error', fail);
       // After 101 there is neither.
-      outgoing.on('close', () => reject(new Error('closed without an answer')));
+      outgoing.on('close', () => fail(new Error('closed without an answer')));
       outgoing.end(body);
+    });
+  };
+  try {
+    // A connection that is kept may be closed in the moment of its use. Who only reads asks again then; others take a new one at once.
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const answer = await askBy(isRead && agent).catch((error: Error & { wasReused?: boolean }) => {
+      if (error.wasReused !== true || options.signal.aborted) throw error;
+      return askBy(false);
     });
     response.writeHead(answer.statusCode!, outward(answer.headers));
     await pipeline(answer, response);

@@ -216,7 +216,10 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
 }
 
 function tenant(scope: Scope, plannedOnce = false) {
-  return { ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT), values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))] };
+  return {
+    ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT),
+    values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))],
+  };
 }
 
 /** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */

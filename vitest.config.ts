@@ -15,6 +15,10 @@ const withoutText = [
   'services/tool-gateway/test/{arguments,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
+/** What Helm makes of the charts. `.ci/charts/run` brings Helm, and names it. */
+const onCharts = 'charts/tools/test/**/*.test.ts';
+const charts = { extends: true as const, test: { name: 'charts', include: [onCharts] } };
+
 /** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */
 export default defineConfig({
   test: {
@@ -23,12 +27,13 @@ export default defineConfig({
     maxWorkers: 2,
     hookTimeout: 60_000,
     projects: [
+      ...(process.env['HELM'] ? [charts] : []),
       {
         extends: true,
         test: {
           name: 'once',
           include: ['**/{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults],
+          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, onCharts],
         },
       },
       {

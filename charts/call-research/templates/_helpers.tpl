@@ -62,7 +62,7 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 - name: tls
   secret:
     secretName: {{ .root.Values.tls.existingSecret | default (printf "%s-%s-tls" (include "call-research.fullname" .root) .component) }}
-    defaultMode: 0440
+    defaultMode: 288 # 0440, which YAML 1.1 and 1.2 read differently
 {{- end }}
 {{- with .root.Values.trustedCertificates.configMap }}
 - name: trusted

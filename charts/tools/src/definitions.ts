@@ -1,0 +1,69 @@
+/** JSON Schema (draft 7), as far as it is written here. */
+export type Schema = { [key: string]: unknown };
+
+const text = { type: 'string' };
+const texts = { type: 'array', items: text };
+const textMap = { type: 'object', additionalProperties: text };
+const object = (properties: Record<string, Schema>, required: string[] = []): Schema => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...(required.length > 0 && { required }),
+});
+const quantity = { type: ['string', 'number', 'null'] };
+const labelSelector = object({
+  matchLabels: textMap,
+  matchExpressions: {
+    type: 'array',
+    items: object({ key: text, operator: { enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] }, values: texts }, [
+      'key',
+      'operator',
+    ]),
+  },
+});
+/** What Kubernetes alone knows all of; kubeconform and the API server check it. */
+const asKubernetesHasIt = { type: 'array', items: { type: 'object', additionalProperties: true } };
+
+/** What values refer to by `{"$ref": "#/definitions/NAME"}`. */
+export const DEFINITIONS: Record<string, Schema> = {
+  amounts: object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }),
+  job: object(
+    {
+      schedule: { ...text, description: 'As cron has it. Absent: started by hand.' },
+      timeZone: { ...text, description: 'Default: Etc/UTC.' },
+      args: { ...texts, minItems: 1, description: 'Of `crs`.' },
+      resources: object({ requests: { $ref: '#/definitions/amounts' }, limits: { $ref: '#/definitions/amounts' } }),
+      volumes: asKubernetesHasIt,
+      volumeMounts: asKubernetesHasIt,
+    },
+    ['args'],
+  ),
+  parentRef: object({ name: text, namespace: text, sectionName: text, port: { type: 'integer' } }, ['name']),
+  peer: {
+    ...object({
+      podSelector: labelSelector,
+      namespaceSelector: labelSelector,
+      ipBlock: object({ cidr: text, except: texts }, ['cidr']),
+    }),
+    minProperties: 1,
+  },
+  port: { type: 'integer', minimum: 1, maximum: 65535 },
+  toleration: object({
+    key: text,
+    operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] },
+    value: text,
+    effect: { enum: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
+    tolerationSeconds: { type: 'integer' },
+  }),
+  topologySpread: object(
+    {
+      topologyKey: text,
+      maxSkew: { type: 'integer', minimum: 1 },
+      minDomains: { type: 'integer', minimum: 1 },
+      whenUnsatisfiable: { enum: ['DoNotSchedule', 'ScheduleAnyway'] },
+      nodeAffinityPolicy: { enum: ['Honor', 'Ignore'] },
+      nodeTaintsPolicy: { enum: ['Honor', 'Ignore'] },
+    },
+    ['topologyKey', 'maxSkew', 'whenUnsatisfiable'],
+  ),
+};

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+
+const CHARTS = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A Kubernetes object, as loosely as tests read it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- rendered YAML has no types of ours; a wrong path fails the test that takes it
+export type Manifest = any;
+
+export interface RenderOptions {
+  chart?: string;
+  release?: string;
+  /** Files in the chart, such as `examples/trial.yaml`. */
+  files?: string[];
+  /** Values over those of the files. */
+  values?: object;
+}
+
+/**
+ * What `helm template` makes of a chart, in its order. `HELM` names the program.
+ * @throws Error with what helm says
+ */
+export async function render({ chart = 'call-research', release = 'crs', files = [], values = {} }: RenderOptions = {}): Promise<
+  Manifest[]
+> {
+  const arguments_ = ['template', release, chart, '--namespace', 'research', '--kube-version', '1.34.0'];
+  for (const file of files) arguments_.push('--values', `${chart}/${file}`);
+  const run = promisify(execFile)(process.env['HELM'] ?? 'helm', [...arguments_, '--values', '-'], {
+    cwd: CHARTS,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  run.child.stdin?.end(JSON.stringify(values));
+  const { stdout } = await run;
+  return parseAllDocuments(stdout)
+    .map((document): Manifest => {
+      if (document.errors.length > 0) throw document.errors[0];
+      return document.toJS();
+    })
+    .filter((manifest) => manifest !== null);
+}
+
+/** The one object of a kind and name. */
+export function find(manifests: Manifest[], kind: string, name: string): Manifest {
+  const found = manifests.filter((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found.length !== 1) throw new Error(`${found.length} objects ${kind} ${name}`);
+  return found[0];
+}
+
+export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
+  return manifests.filter((manifest) => manifest.kind === kind);
+}
+
+/** Every pod that the manifests would start, with the name of what starts it. */
+export function pods(manifests: Manifest[]): { name: string; kind: string; metadata: Manifest; spec: Manifest }[] {
+  return manifests.flatMap((manifest) => {
+    const { kind, metadata, spec } = manifest;
+    const template: Manifest = kind === 'Pod' ? manifest : kind === 'CronJob' ? spec.jobTemplate.spec.template : spec?.template;
+    return template?.spec?.containers ? [{ name: metadata.name, kind, metadata: template.metadata, spec: template.spec }] : [];
+  });
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { find, pods, render } from '../src/render.ts';
+
+test('backends make the Secrets that the trial refers to', async () => {
+  const manifests = await render({ chart: 'backends', release: 'backends' });
+  const trial = JSON.stringify(await render({ files: ['examples/trial.yaml'] }));
+  for (const [secret, key, url] of [
+    ['backends-postgres', 'DATABASE_URL', /^postgres:\/\/postgres:\w{40}@backends-postgres:5432\/postgres\?sslmode=disable$/],
+    ['backends-redis', 'REDIS_URL', /^redis:\/\/:\w{40}@backends-redis:6379$/],
+  ] as const) {
+    expect(find(manifests, 'Secret', secret).stringData[key]).toMatch(url);
+    expect(trial).toContain(JSON.stringify({ name: secret, key }));
+    find(manifests, 'Service', secret);
+  }
+});
+
+test('backends satisfy the restricted standard', async () => {
+  for (const { spec } of pods(await render({ chart: 'backends' }))) {
+    expect(spec).toMatchObject({ automountServiceAccountToken: false });
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(spec.containers[0].securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  }
+});
+
+test('a volume keeps the data, and the Secret is then kept with it', async () => {
+  const manifests = await render({ chart: 'backends', values: { postgres: { storage: '2Gi' } } });
+  const { spec } = find(manifests, 'StatefulSet', 'crs-backends-postgres');
+  expect(spec.volumeClaimTemplates[0].spec.resources.requests.storage).toBe('2Gi');
+  expect(find(manifests, 'Secret', 'crs-backends-postgres').metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+});

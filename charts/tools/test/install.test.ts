@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+
+const NAME = 'crs-call-research';
+const INSTALL = `${NAME}-install`;
+const hookOf = (manifest: Manifest): string | undefined => manifest.metadata.annotations?.['helm.sh/hook'];
+const weightOf = (manifest: Manifest) => Number(manifest.metadata.annotations['helm.sh/hook-weight']);
+
+describe('the install Job', () => {
+  let manifests: Manifest[];
+  let job: Manifest;
+  beforeAll(async () => {
+    manifests = await render({ files: ['examples/production.yaml'] });
+    job = find(manifests, 'Job', INSTALL);
+  });
+
+  test('runs before each installation and upgrade, never after a deletion, and its log stays', () => {
+    expect(job.metadata.annotations).toEqual({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-weight': '0',
+      'helm.sh/hook-delete-policy': 'before-hook-creation',
+    });
+  });
+
+  test('needs nothing of the release, only hooks that come before it and what values name', () => {
+    const { spec } = job.spec.template;
+    const before = manifests.filter(
+      (manifest) => hookOf(manifest) === 'pre-install,pre-upgrade' && weightOf(manifest) < weightOf(job),
+    );
+    expect(before.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual(
+      ['NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount'].map((kind) => `${kind} ${INSTALL}`),
+    );
+    expect(spec.serviceAccountName).toBe(INSTALL);
+    const container = spec.containers[0];
+    expect(container.envFrom).toBeUndefined();
+    const references = (container.env as Manifest[]).flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+    expect(references).toEqual([{ name: 'call-research-postgres', key: 'DATABASE_URL' }]);
+    expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
+  });
+
+  test('may make Secrets, and read those of the release and no other', () => {
+    expect(find(manifests, 'Role', INSTALL).rules).toEqual([
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+      {
+        apiGroups: [''],
+        resources: ['secrets'],
+        resourceNames: ['auth', 'calls', 'projects', 'entities', 'tool-gateway', 'operator'].map((name) => `${NAME}-${name}`),
+        verbs: ['get'],
+      },
+    ]);
+    const { roleRef, subjects } = find(manifests, 'RoleBinding', INSTALL);
+    expect(roleRef.name).toBe(INSTALL);
+    expect(subjects).toEqual([{ kind: 'ServiceAccount', name: INSTALL, namespace: 'research' }]);
+  });
+
+  test('makes every Secret that a pod refers to, but for those that values name', () => {
+    const made = find(manifests, 'Role', INSTALL).rules[1].resourceNames as string[];
+    const referred = pods(manifests).flatMap(({ spec }) => [
+      ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
+      ...(spec.volumes ?? []).flatMap(({ secret }: Manifest) => secret?.secretName ?? []),
+    ]);
+    const certificates = ofKind(manifests, 'Certificate').map(({ spec }) => spec.secretName as string);
+    expect(new Set(referred)).toEqual(new Set([...made, ...certificates]));
+  });
+
+  test('is told whose Secrets they are', () => {
+    const env = Object.fromEntries(
+      (job.spec.template.spec.containers[0].env as Manifest[]).map(({ name, value }) => [name, value]),
+    );
+    expect(env['CRS_SECRET_PREFIX']).toBe(NAME);
+    expect(JSON.parse(env['CRS_SECRET_LABELS'])).toMatchObject({ 'app.kubernetes.io/instance': 'crs' });
+    expect(env).not.toHaveProperty('CRS_SERVICE_DATABASE_URL');
+  });
+
+  test('is told where services connect, if elsewhere', async () => {
+    const large = await render({ files: ['examples/large.yaml'] });
+    expect(find(large, 'Job', INSTALL).spec.template.spec.containers[0].env).toContainEqual({
+      name: 'CRS_SERVICE_DATABASE_URL',
+      value: 'postgres://pgbouncer.databases:6432/research?sslmode=require',
+    });
+  });
+});
+
+describe('crs', () => {
+  const ADMIN = ['AUTH', 'CALLS', 'ENTITIES', 'PROJECTS'].map((service) => ({
+    name: `CRS_${service}_ADMIN_ADDRESS`,
+    value: `${NAME}-${service.toLowerCase()}:50052`,
+  }));
+
+  test('knows the admin listeners and has the operator credential, in its pod, its jobs and the test', async () => {
+    const manifests = await render({ files: ['examples/production.yaml'] });
+    const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
+    for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
+      expect(spec.containers[0].env).toEqual(expect.arrayContaining(ADMIN));
+      expect(spec.volumes).toContainEqual({ name: 'operator', secret: { secretName: `${NAME}-operator`, defaultMode: 0o440 } });
+    }
+  });
+
+  test('is left out where it is not wanted', async () => {
+    const manifests = await render({ files: ['examples/trial.yaml'], values: { toolbox: { enabled: false } } });
+    expect(() => find(manifests, 'Deployment', `${NAME}-crs`)).toThrow('0 objects');
+  });
+
+  test('runs by schedule, with the volumes that it is given', async () => {
+    const { spec } = find(await render({ files: ['examples/production.yaml'] }), 'CronJob', `${NAME}-nightly-import`);
+    expect(spec).toMatchObject({ schedule: '0 2 * * *', suspend: false, concurrencyPolicy: 'Forbid' });
+    const [container] = spec.jobTemplate.spec.template.spec.containers;
+    expect(container).toMatchObject({ command: ['/usr/local/bin/crs'], args: ['import', '/data/records.ndjson', '--json'] });
+    expect(container.volumeMounts).toContainEqual({ name: 'data', mountPath: '/data', readOnly: true });
+  });
+
+  test('waits to be started by hand where there is no schedule', async () => {
+    const { spec } = find(await render({ files: ['ci/everything.yaml'] }), 'CronJob', 'crs-backfill');
+    expect(spec.suspend).toBe(true);
+  });
+});
+
+describe('TLS between the services', () => {
+  test('has a certificate for each, which names what clients dial', async () => {
+    const manifests = await render({ files: ['examples/production.yaml'] });
+    expect(ofKind(manifests, 'Certificate')).toHaveLength(8);
+    for (const { name, kind, spec } of pods(manifests).filter((pod) => pod.kind !== 'Job')) {
+      const own = kind === 'Deployment' ? name : `${NAME}-crs`;
+      expect(spec.volumes).toContainEqual({ name: 'tls', secret: { secretName: `${own}-tls`, defaultMode: 0o440 } });
+      expect(spec.containers[0].volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/crs/tls', readOnly: true });
+      const { dnsNames, usages, issuerRef } = find(manifests, 'Certificate', own).spec;
+      expect(dnsNames).toContain(own);
+      expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
+      expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
+    }
+    for (const { data } of ofKind(manifests, 'ConfigMap')) expect(data.CRS_TLS_DIR).toBe('/etc/crs/tls');
+  });
+
+  test('or one Secret for all', async () => {
+    const manifests = await render({ files: ['ci/everything.yaml'] });
+    expect(ofKind(manifests, 'Certificate')).toEqual([]);
+    for (const { spec } of pods(manifests).filter((pod) => pod.kind !== 'Job'))
+      expect(spec.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'all-services', defaultMode: 0o440 } });
+  });
+
+  test('or is off', async () => {
+    const manifests = await render({ files: ['examples/trial.yaml'] });
+    expect(JSON.stringify(manifests)).not.toContain('/etc/crs/tls');
+  });
+});

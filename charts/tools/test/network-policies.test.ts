@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { arrows, components, outside } from '../src/policies.ts';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+
+/** Every listener of ours. */
+const PORTS = [8080, 8081, 8082, 9090, 50051, 50052, 50053];
+
+/** The arrows of the design, written here once more and not taken from the chart. */
+const DESIGN = [
+  'api-gateway -> auth:50051',
+  'api-gateway -> calls:50051',
+  'api-gateway -> projects:50051',
+  'api-gateway -> rate-limit:50051',
+  'tool-gateway -> auth:50051',
+  'tool-gateway -> auth:8082',
+  'tool-gateway -> calls:50051',
+  'tool-gateway -> entities:50051',
+  'tool-gateway -> projects:50051',
+  'tool-gateway -> rate-limit:50051',
+  'calls -> auth:50051',
+  'entities -> auth:50051',
+  'projects -> auth:50051',
+  // Operators: their pod, their jobs, and `helm test`, which makes a tenant and asks both gateways.
+  ...['crs', 'job', 'test'].flatMap((from) => ['auth', 'calls', 'entities', 'projects'].map((to) => `${from} -> ${to}:50052`)),
+  'test -> api-gateway:8080',
+  'test -> tool-gateway:8081',
+].toSorted();
+
+const DNS = 'kube-system/kube-dns:53/udp,53';
+
+describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    const jobs = { some: { args: ['status'] } };
+    manifests = await render({ files: [`examples/${example}.yaml`], values: { jobs } });
+  });
+
+  test('opens exactly the arrows of the design, at both ends', () => {
+    expect(arrows(manifests, PORTS)).toEqual({ open: DESIGN, halfOpen: [] });
+  });
+
+  test('isolates every pod in both directions', () => {
+    const [name, instance] = ['app.kubernetes.io/name', 'app.kubernetes.io/instance'];
+    expect(find(manifests, 'NetworkPolicy', 'crs-call-research-default-deny').spec).toEqual({
+      podSelector: { matchLabels: { [name]: 'call-research', [instance]: 'crs' } },
+      policyTypes: ['Ingress', 'Egress'],
+    });
+    for (const { metadata } of pods(manifests))
+      expect(metadata.labels).toMatchObject({ [name]: 'call-research', [instance]: 'crs' });
+  });
+});
+
+describe('the world outside, in examples/production.yaml', () => {
+  const PROMETHEUS = 'monitoring:9090';
+  const INGRESS = 'ingress-nginx';
+  const POSTGRES = '10.30.0.0/24:5432';
+  const REDIS = '10.30.1.0/24:6380';
+  const COLLECTOR = 'monitoring:4318';
+  const INTERNET = '0.0.0.0/0 without 10+2000::/3:443';
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await render({ files: ['examples/production.yaml'] });
+  });
+
+  test.each([
+    ['api-gateway', [PROMETHEUS, `${INGRESS}:8080`], [DNS, COLLECTOR]],
+    ['tool-gateway', [PROMETHEUS, `${INGRESS}:8081`], [DNS, COLLECTOR]],
+    ['auth', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES, INTERNET]],
+    ['calls', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
+    ['projects', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
+    ['entities', [PROMETHEUS], [DNS, COLLECTOR, POSTGRES]],
+    ['rate-limit', [PROMETHEUS], [DNS, COLLECTOR, REDIS]],
+    ['crs', [], [DNS]],
+    ['job', [], [DNS]],
+    ['test', [], [DNS]],
+    ['install', [], [DNS, POSTGRES, 'anywhere:443,6443']],
+  ])('%s', (component, from, to) => {
+    expect(outside(manifests, component, 'ingress')).toEqual(from.toSorted());
+    expect(outside(manifests, component, 'egress')).toEqual(to.toSorted());
+  });
+
+  test('names every component', () => {
+    expect([...components(manifests).keys()]).toHaveLength(11);
+  });
+});
+
+test('auth reaches no private address outside', async () => {
+  const manifests = await render({ files: ['examples/trial.yaml'] });
+  const egress = find(manifests, 'NetworkPolicy', 'crs-call-research-auth').spec.egress as Manifest[];
+  const blocks = egress.flatMap(({ to = [] }) => to as Manifest[]).flatMap(({ ipBlock }) => ipBlock ?? []);
+  expect(blocks).toMatchObject([{ cidr: '0.0.0.0/0' }, { cidr: '2000::/3' }]);
+  for (const network of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'])
+    expect(blocks[0].except).toContain(network);
+});
+
+test('without values for it, PostgreSQL and Redis may be anywhere, at their ports', async () => {
+  const manifests = await render({ files: ['examples/trial.yaml'] });
+  expect(outside(manifests, 'calls', 'egress')).toEqual(['anywhere:5432', DNS]);
+  expect(outside(manifests, 'rate-limit', 'egress')).toEqual(['anywhere:6379', DNS]);
+  expect(outside(manifests, 'api-gateway', 'ingress')).toEqual(['anywhere:8080', 'monitoring:9090']);
+});
+
+test('nobody reads metrics where no reader is named', async () => {
+  const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { monitoring: [], clients: [] } } });
+  expect(outside(manifests, 'calls', 'ingress')).toEqual([]);
+});
+
+test('switched off, there is none', async () => {
+  const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { enabled: false } } });
+  expect(ofKind(manifests, 'NetworkPolicy')).toEqual([]);
+});

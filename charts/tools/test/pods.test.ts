@@ -1,0 +1,209 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+
+const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
+const NAME = 'crs-call-research';
+const TRIAL = ['examples/trial.yaml'];
+
+describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/large.yaml', 'ci/everything.yaml'])(
+  'pods of %s',
+  (file) => {
+    let all: ReturnType<typeof pods>;
+    let manifests: Manifest[];
+    beforeAll(async () => {
+      manifests = await render({ files: [file] });
+      all = pods(manifests);
+    });
+
+    test('satisfy the restricted standard, on a read-only root', () => {
+      expect(all.length).toBeGreaterThanOrEqual(10);
+      for (const { spec } of all) {
+        expect(spec.securityContext).toMatchObject({
+          runAsNonRoot: true,
+          runAsUser: 65532,
+          seccompProfile: { type: 'RuntimeDefault' },
+        });
+        for (const container of spec.containers)
+          expect(container.securityContext).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          });
+        for (const volume of spec.volumes ?? []) expect(volume.hostPath).toBeUndefined();
+      }
+    });
+
+    test('carry no token, but for the install Job', () => {
+      for (const { name, spec } of all)
+        expect([name, spec.automountServiceAccountToken]).toEqual([name, name.endsWith('-install')]);
+      for (const account of ofKind(manifests, 'ServiceAccount')) expect(account.automountServiceAccountToken).toBe(false);
+    });
+
+    test('ask for CPU and memory, and have a limit of memory', () => {
+      for (const { spec } of all)
+        for (const { resources } of spec.containers) {
+          expect(resources.requests).toEqual({ cpu: expect.any(String), memory: expect.any(String) });
+          expect(resources.limits).toEqual({ memory: expect.any(String) });
+        }
+    });
+
+    test('run as an account that the chart makes', () => {
+      for (const { spec } of all) find(manifests, 'ServiceAccount', spec.serviceAccountName);
+    });
+  },
+);
+
+describe('a service', () => {
+  let manifests: Manifest[];
+  const containerOf = (service: string) => find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.spec.containers[0];
+  beforeAll(async () => {
+    manifests = await render({ files: TRIAL });
+  });
+
+  test('is one of seven, each with a Deployment, a Service and a ConfigMap', () => {
+    for (const service of SERVICES) {
+      expect(containerOf(service).args).toEqual([`services/${service}/src/main.ts`]);
+      find(manifests, 'Service', `${NAME}-${service}`);
+      find(manifests, 'ConfigMap', `${NAME}-${service}`);
+    }
+    expect(ofKind(manifests, 'Deployment')).toHaveLength(SERVICES.length + 1);
+  });
+
+  test('leaves command and Node.js flags to the image', () => {
+    for (const service of SERVICES) expect(containerOf(service).command).toBeUndefined();
+  });
+
+  test('is asked for its health by gRPC, where no TLS is', () => {
+    for (const service of SERVICES) {
+      const { startupProbe, readinessProbe, livenessProbe } = containerOf(service);
+      expect(startupProbe.grpc).toEqual({ port: 50053, service: 'liveness' });
+      expect(readinessProbe.grpc).toEqual({ port: 50053, service: 'readiness' });
+      expect(livenessProbe.grpc).toEqual({ port: 50053, service: 'liveness' });
+    }
+  });
+
+  test('sleeps before SIGTERM, and has the whole drain after it', async () => {
+    const { spec } = find(manifests, 'Deployment', `${NAME}-calls`).spec.template;
+    expect(spec.containers[0].lifecycle.preStop).toEqual({ sleep: { seconds: 5 } });
+    // kit's runUntilSignal ends the process 45 s after the signal.
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 45);
+    const slower = await render({ files: TRIAL, values: { services: { calls: { preStopSeconds: 20 } } } });
+    expect(find(slower, 'Deployment', `${NAME}-calls`).spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
+      65,
+    );
+  });
+
+  test('loses no pod to an update before another is ready', () => {
+    for (const service of SERVICES)
+      expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec.strategy.rollingUpdate).toEqual({
+        maxUnavailable: 0,
+        maxSurge: '25%',
+      });
+  });
+
+  test('is found by DNS, pod by pod, where clients speak gRPC; by one address where they speak HTTP', () => {
+    for (const service of SERVICES) {
+      const { spec } = find(manifests, 'Service', `${NAME}-${service}`);
+      if (service.endsWith('gateway'))
+        expect(spec).toMatchObject({ type: 'ClusterIP', ports: [{ port: 80, targetPort: 'http' }] });
+      else expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: false });
+    }
+    const ports = find(manifests, 'Service', `${NAME}-auth`).spec.ports as Manifest[];
+    expect(ports.map(({ name, port }) => [name, port])).toEqual([
+      ['admin', 50052],
+      ['grpc', 50051],
+      ['http', 8082],
+    ]);
+  });
+
+  test('has the settings that it reads', () => {
+    expect(find(manifests, 'ConfigMap', `${NAME}-tool-gateway`).data).toEqual({
+      CRS_LISTEN: '0.0.0.0:8081',
+      CRS_OPS_LISTEN: '0.0.0.0:9090',
+      CRS_HEALTH_LISTEN: '0.0.0.0:50053',
+      CRS_LOG_LEVEL: 'info',
+      CRS_TOOLS_URL: 'http://127.0.0.1:8081',
+      CRS_REPLICAS: '1',
+      CRS_AUTH_ADDRESS: `${NAME}-auth:50051`,
+      CRS_AUTH_HTTP_ADDRESS: `${NAME}-auth:8082`,
+      CRS_CALLS_ADDRESS: `${NAME}-calls:50051`,
+      CRS_PROJECTS_ADDRESS: `${NAME}-projects:50051`,
+      CRS_ENTITIES_ADDRESS: `${NAME}-entities:50051`,
+      CRS_RATE_LIMIT_ADDRESS: `${NAME}-rate-limit:50051`,
+      OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=crs,service.version=0.1.0,k8s.namespace.name=research',
+    });
+    expect(find(manifests, 'ConfigMap', `${NAME}-calls`).data).toMatchObject({ CRS_DATABASE_CONNECTIONS: '8' });
+    expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).toMatchObject({ CRS_API_URL: 'http://127.0.0.1:8080' });
+    expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({ CRS_TOOLS_URL: 'http://127.0.0.1:8081' });
+  });
+
+  test('has its secrets by reference', () => {
+    const secretsOf = (service: string) =>
+      (containerOf(service).envFrom as Manifest[]).flatMap(({ secretRef }) => secretRef?.name ?? []);
+    for (const service of ['auth', 'calls', 'projects', 'entities', 'tool-gateway'])
+      expect(secretsOf(service)).toEqual([`${NAME}-${service}`]);
+    for (const service of ['api-gateway', 'rate-limit']) expect(secretsOf(service)).toEqual([]);
+    expect(containerOf('rate-limit').env).toEqual([
+      { name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'backends-redis', key: 'REDIS_URL' } } },
+    ]);
+    expect(ofKind(manifests, 'Secret')).toEqual([]);
+  });
+
+  test('restarts when its settings change, and then only', async () => {
+    const checksum = (of: Manifest[], service: string) =>
+      find(of, 'Deployment', `${NAME}-${service}`).spec.template.metadata.annotations['checksum/config'];
+    const other = await render({
+      files: TRIAL,
+      values: { services: { calls: { env: { CRS_ANY: 1 } } }, networkPolicy: { clients: [] } },
+    });
+    expect(find(other, 'ConfigMap', `${NAME}-calls`).data.CRS_ANY).toBe('1');
+    expect(checksum(other, 'calls')).not.toBe(checksum(manifests, 'calls'));
+    expect(checksum(other, 'projects')).toBe(checksum(manifests, 'projects'));
+  });
+});
+
+test('a value of one service wins over the default, be it zero, false or empty', async () => {
+  const manifests = await render({
+    files: TRIAL,
+    values: {
+      database: { maxConnections: 0 },
+      defaults: {
+        replicas: 3,
+        autoscaling: { enabled: true },
+        priorityClassName: 'high',
+        env: { CRS_A: 'a', CRS_B: 'b' },
+        nodeSelector: { disk: 'ssd' },
+        tolerations: [{ operator: 'Exists' }],
+        affinity: { nodeAffinity: {} },
+      },
+      services: {
+        calls: {
+          replicas: 0,
+          autoscaling: { enabled: false },
+          podDisruptionBudget: { enabled: false },
+          topologySpread: [],
+          tolerations: [],
+          preStopSeconds: 0,
+          priorityClassName: '',
+          env: { CRS_A: '', CRS_C: 0, CRS_D: false },
+          resources: { limits: { memory: '' } },
+        },
+        entities: { podDisruptionBudget: { maxUnavailable: 0 }, resources: { limits: { memory: null, cpu: 2 } } },
+      },
+    },
+  });
+  const { spec } = find(manifests, 'Deployment', `${NAME}-calls`);
+  expect(spec.replicas).toBe(0);
+  expect(spec.template.spec.topologySpreadConstraints).toBeUndefined();
+  expect(spec.template.spec.tolerations).toBeUndefined();
+  expect(spec.template.spec.priorityClassName).toBeUndefined();
+  expect(spec.template.spec.nodeSelector).toEqual({ disk: 'ssd' });
+  expect(spec.template.spec.containers[0].lifecycle.preStop.sleep.seconds).toBe(0);
+  expect(spec.template.spec.containers[0].resources.limits ?? {}).toEqual({});
+  expect(find(manifests, 'ConfigMap', `${NAME}-calls`).data).toMatchObject({ CRS_A: '', CRS_B: 'b', CRS_C: '0', CRS_D: 'false' });
+  expect(() => find(manifests, 'HorizontalPodAutoscaler', `${NAME}-calls`)).toThrow('0 objects');
+  expect(() => find(manifests, 'PodDisruptionBudget', `${NAME}-calls`)).toThrow('0 objects');
+  expect(find(manifests, 'PodDisruptionBudget', `${NAME}-entities`).spec.maxUnavailable).toBe(0);
+  expect(find(manifests, 'Deployment', `${NAME}-entities`).spec.template.spec.containers[0].resources.limits).toEqual({ cpu: 2 });
+  expect(find(manifests, 'Deployment', `${NAME}-auth`).spec.template.spec).toMatchObject({ priorityClassName: 'high' });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { find, ofKind, render } from '../src/render.ts';
+
+const NAME = 'crs-call-research';
+const TRIAL = ['examples/trial.yaml'];
+const refusal = (values: object, files = TRIAL) => expect(render({ files, values })).rejects;
+
+describe('a value that is missing is asked for', () => {
+  test.each([
+    ['publicUrls.api', { publicUrls: { api: '' } }],
+    ['publicUrls.tools', { publicUrls: { tools: '' } }],
+    ['database.existingSecret', { database: { existingSecret: '' } }],
+    ['redis.existingSecret', { redis: { existingSecret: '' } }],
+    ['trustedProxies', { ingress: { enabled: true }, publicUrls: { api: 'https://a.example', tools: 'https://b.example' } }],
+    [
+      'gateway.parentRefs',
+      { gateway: { enabled: true }, trustedProxies: [], publicUrls: { api: 'https://a.x', tools: 'https://b.x' } },
+    ],
+    ['tls.certManager.issuerRef.name', { tls: { enabled: true } }],
+  ])('%s', async (name, values) => {
+    await refusal(values).toThrow(new RegExp(`: Set ${name.replaceAll('.', '\\.')} to `));
+  });
+});
+
+describe('values that can not be meant are refused', () => {
+  test.each([
+    ['an unknown one', { replicas: 3 }, "additional properties 'replicas' not allowed"],
+    ['an unknown one of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
+    ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
+    ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
+    ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
+    ['no list of proxies', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
+    ['a job that does nothing', { jobs: { a: {} } }, "missing property 'args'"],
+    ['both ways in', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
+    ['one host for both', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
+    [
+      'fewer at the most than at the least',
+      { services: { auth: { autoscaling: { enabled: true, minReplicas: 9 } } } },
+      'auth: autoscaling.minReplicas exceeds',
+    ],
+  ])('%s', async (_, values, message) => {
+    await refusal(values).toThrow(message);
+  });
+
+  test('more connections than PostgreSQL allows, counted with the surge of an upgrade', async () => {
+    const values = (maxConnections: number) => ({
+      database: { maxConnections },
+      services: { auth: { replicas: 0 }, entities: { replicas: 0 }, calls: { replicas: 4, databaseConnections: 10 } },
+    });
+    // (4 + 1) x (10 + 3) of calls and (1 + 1) x (8 + 3) of projects.
+    await refusal(values(86)).toThrow(
+      '87 connections to PostgreSQL would be open (auth 0 x 8, calls 5 x 13, entities 0 x 11, projects 2 x 11)',
+    );
+    await expect(render({ files: TRIAL, values: values(87) })).resolves.toBeDefined();
+    const scaled = { ...values(1000), defaults: { autoscaling: { enabled: true, maxReplicas: 80 } } };
+    await refusal(scaled).toThrow('calls 100 x 13');
+  });
+});
+
+describe('scaling', () => {
+  const scaled = {
+    defaults: { autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 7, targetCPUPercent: 60 } },
+    database: { maxConnections: 0 },
+  };
+
+  test('is by CPU, of each service, and leaves the number of pods to the autoscaler', async () => {
+    const manifests = await render({ files: TRIAL, values: scaled });
+    expect(ofKind(manifests, 'HorizontalPodAutoscaler')).toHaveLength(7);
+    expect(find(manifests, 'HorizontalPodAutoscaler', `${NAME}-calls`).spec).toMatchObject({
+      scaleTargetRef: { kind: 'Deployment', name: `${NAME}-calls` },
+      minReplicas: 3,
+      maxReplicas: 7,
+      metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } }],
+    });
+    expect(find(manifests, 'Deployment', `${NAME}-calls`).spec).not.toHaveProperty('replicas');
+  });
+
+  test('tells gateways how many share the limits at the most', async () => {
+    const replicasOf = async (values: object) =>
+      find(await render({ files: TRIAL, values }), 'ConfigMap', `${NAME}-api-gateway`).data.CRS_REPLICAS;
+    expect(await replicasOf(scaled)).toBe('7');
+    expect(await replicasOf({ services: { 'api-gateway': { replicas: 4 } } })).toBe('4');
+    expect(await replicasOf({ services: { 'api-gateway': { replicas: 0 } } })).toBe('1');
+  });
+
+  test('a drain of nodes takes one pod of a service at a time', async () => {
+    const manifests = await render({ files: TRIAL });
+    expect(ofKind(manifests, 'PodDisruptionBudget')).toHaveLength(7);
+    const { spec } = find(manifests, 'PodDisruptionBudget', `${NAME}-auth`);
+    expect(spec.maxUnavailable).toBe(1);
+    expect(spec.selector).toEqual(find(manifests, 'Deployment', `${NAME}-auth`).spec.selector);
+  });
+
+  test('pods of a service spread over zones and nodes', async () => {
+    const { spec } = find(await render({ files: TRIAL }), 'Deployment', `${NAME}-auth`);
+    expect(spec.template.spec.topologySpreadConstraints).toMatchObject([
+      { topologyKey: 'topology.kubernetes.io/zone', labelSelector: spec.selector },
+      { topologyKey: 'kubernetes.io/hostname', labelSelector: spec.selector },
+    ]);
+  });
+});
+
+describe('the way in', () => {
+  test('is an Ingress for each origin', async () => {
+    const manifests = await render({ files: ['examples/production.yaml'] });
+    for (const [service, host] of [
+      ['api-gateway', 'api.research.example.com'],
+      ['tool-gateway', 'tools.research.example.com'],
+    ]) {
+      const { spec } = find(manifests, 'Ingress', `${NAME}-${service}`);
+      expect(spec).toMatchObject({ ingressClassName: 'nginx', tls: [{ hosts: [host], secretName: host!.replaceAll('.', '-') }] });
+      expect(spec.rules).toEqual([
+        {
+          host,
+          http: {
+            paths: [
+              { path: '/', pathType: 'Prefix', backend: { service: { name: `${NAME}-${service}`, port: { name: 'http' } } } },
+            ],
+          },
+        },
+      ]);
+      expect(find(manifests, 'ConfigMap', `${NAME}-${service}`).data.CRS_TRUSTED_PROXIES).toBe('10.20.0.0/16');
+    }
+    expect(ofKind(manifests, 'HTTPRoute')).toEqual([]);
+  });
+
+  test('or a HTTPRoute for each', async () => {
+    const manifests = await render({ files: ['examples/large.yaml'] });
+    expect(find(manifests, 'HTTPRoute', `${NAME}-tool-gateway`).spec).toEqual({
+      parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
+      hostnames: ['tools.research.example.com'],
+      rules: [{ backendRefs: [{ name: `${NAME}-tool-gateway`, port: 80 }] }],
+    });
+    expect(ofKind(manifests, 'Ingress')).toEqual([]);
+  });
+
+  test('or neither, and then nobody is believed', async () => {
+    const manifests = await render({ files: TRIAL });
+    expect(manifests.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute')).toEqual([]);
+    expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).not.toHaveProperty('CRS_TRUSTED_PROXIES');
+  });
+});
+
+describe('names', () => {
+  test('are the release and the chart, the release alone where it says so, or what is asked for', async () => {
+    const nameOf = async (values: object) => ofKind(await render({ files: TRIAL, values }), 'Job')[0].metadata.name;
+    expect(await nameOf({})).toBe('crs-call-research-install');
+    expect(await nameOf({ fullnameOverride: 'crs' })).toBe('crs-install');
+    await refusal({ fullnameOverride: 'a'.repeat(41) }).toThrow('/fullnameOverride');
+  });
+
+  test('the image goes by its digest, or else by its tag, or else by the version', async () => {
+    const imageOf = async (image: object) =>
+      find(await render({ files: TRIAL, values: { image } }), 'Deployment', `${NAME}-calls`).spec.template.spec.containers[0]
+        .image;
+    const digest = `sha256:${'0'.repeat(64)}`;
+    expect(await imageOf({})).toBe('call-research:0.1.0');
+    expect(await imageOf({ repository: 'r.example/c', tag: '2' })).toBe('r.example/c:2');
+    expect(await imageOf({ repository: 'r.example/c', tag: '2', digest })).toBe(`r.example/c@${digest}`);
+  });
+});

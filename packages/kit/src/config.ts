@@ -24,6 +24,8 @@ const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):(\d{1,5})$/;
 export const hostPort = z.string().regex(HOST_PORT, 'must be host:port');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const milliseconds = z.coerce.number().int().min(1).max(600_000);
+/** How many requests of an organization a gateway works on at once. */
+export const tenantConcurrency = z.coerce.number().int().min(1).max(1_000).default(32);
 export const secret = z.string().min(32, 'must have at least 32 characters');
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 

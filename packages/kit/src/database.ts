@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { defaults, Pool, type PoolClient } from 'pg';
+import { Bulkhead } from './bulkhead.ts';
 import { copyRows, type Cell } from './copy.ts';
-import { deadlineExceeded, ServiceError, unavailable } from './errors.ts';
+import { deadlineExceeded, ServiceError, SLOW_WORK, unavailable } from './errors.ts';
 import type { Logger } from './log.ts';
 import { inSpan, meter, SpanKind, tracer } from './telemetry.ts';
 
@@ -42,6 +43,8 @@ export interface DatabaseOptions {
   name: string;
   url: string;
   maxConnections: number;
+  /** How many of them work for one tenant at once; by default half of them. */
+  maxPerTenant?: number;
   log: Logger;
   /** Sends statements without waiting for the answers before; COPY and cursors are then refused. */
   pipeline: boolean;
@@ -49,6 +52,12 @@ export interface DatabaseOptions {
 
 // In local time, as the driver writes dates otherwise, instants before standard time lose the seconds of their offset.
 defaults.parseInputDatesAsUTC = true;
+
+/** Statements take milliseconds: so many are worth waiting for, and more would only be too late. */
+const WAITING = { waitingPerKey: 500, waitingTotal: 2_000 };
+
+/** A statement ends so much before its caller's deadline that the server itself says so: then it is the statement that is slow. */
+const MARGIN_MS = 20;
 
 /** A server that waits for a lock doesn't look whether its client is still there, unless told to. */
 const TENANT: Statement = {
@@ -67,6 +76,8 @@ const TENANT_PLANNED_ONCE: Statement = {
  */
 export class Database {
   readonly #pool: Pool;
+  /** Before the pool, whose own queue is one line for all tenants, and has no end. */
+  readonly #turns: Bulkhead;
   readonly #spans = tracer('database');
   readonly #duration = meter('database').createHistogram('db.client.operation.duration', {
     unit: 's',
@@ -74,7 +85,8 @@ export class Database {
   });
   readonly #closeMetrics: () => void;
 
-  constructor({ name, url, maxConnections, log, pipeline }: DatabaseOptions) {
+  constructor({ name, url, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline }: DatabaseOptions) {
+    this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
     this.#pool = new Pool({
       connectionString: url,
       max: maxConnections,
@@ -132,6 +144,7 @@ export class Database {
 
   async close(): Promise<void> {
     this.#closeMetrics();
+    this.#turns.close();
     await this.#pool.end();
   }
 
@@ -159,12 +172,21 @@ export class Database {
   }
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const wait = scope.deadline - Date.now();
-    if (wait <= 0 || scope.signal?.aborted) throw deadlineExceeded();
+    if (scope.deadline <= Date.now()) throw deadlineExceeded();
+    const release = await this.#turns.acquire(scope.organization, scope);
+    try {
+      return await this.#useNow(scope, work);
+    } finally {
+      release();
+    }
+  }
+
+  async #useNow<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (scope.signal?.aborted) throw deadlineExceeded();
     // Work that outlives its caller must not hold a connection, or wait for one.
     const stopped = Promise.withResolvers<never>();
     const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
-    const timer = setTimeout(stop, wait);
+    const timer = setTimeout(stop, scope.deadline - Date.now());
     scope.signal?.addEventListener('abort', stop, { once: true });
     try {
       const client = await this.#acquire(stopped.promise);
@@ -218,7 +240,7 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
 function tenant(scope: Scope, plannedOnce = false) {
   return {
     ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT),
-    values: [scope.organization, String(Math.max(1, scope.deadline - Date.now()))],
+    values: [scope.organization, String(Math.max(1, scope.deadline - MARGIN_MS - Date.now()))],
   };
 }
 
@@ -234,7 +256,7 @@ const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENO
 function translate(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (code === '57014') return deadlineExceeded(error);
+  if (code === '57014') return deadlineExceeded(error, SLOW_WORK);
   if (code === '40001' || code === '40P01')
     return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);

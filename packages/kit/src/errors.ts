@@ -57,8 +57,20 @@ export function unavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });
 }
 
-export function deadlineExceeded(cause?: unknown): ServiceError {
-  return new ServiceError('deadline_exceeded', 'The request took too long.', { retryAfterSeconds: 1, cause });
+/** Reason of a deadline that passed on work which is slow by itself, while what does it is well. */
+export const SLOW_WORK = 'SLOW_WORK';
+
+export function deadlineExceeded(cause?: unknown, reason = 'DEADLINE_EXCEEDED'): ServiceError {
+  return new ServiceError('deadline_exceeded', 'The request took too long.', { reason, retryAfterSeconds: 1, cause });
+}
+
+/**
+ * What is refused so that the rest is served. Not `unavailable`: clients would ask again at once, three times the load, and count it
+ * against the health of a target that is well for everybody else. Those who are refused together are asked to come back apart.
+ */
+export function overloaded(): ServiceError {
+  const retryAfterSeconds = 1 + Math.floor(Math.random() * 3);
+  return new ServiceError('resource_exhausted', 'Too many requests are under way.', { reason: 'OVERLOADED', retryAfterSeconds });
 }
 
 /** Any thrown value as a {@link ServiceError}: unexpected ones become opaque and keep their cause for the log. */

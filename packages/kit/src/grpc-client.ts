@@ -2,7 +2,7 @@ import { Client, Metadata, status, type ServiceDefinition, type ServiceError as 
 import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { decodeError } from './grpc-errors.ts';
-import { ServiceError, unavailable } from './errors.ts';
+import { ServiceError, SLOW_WORK, unavailable } from './errors.ts';
 import { splitHostPort } from './config.ts';
 import { failSpan, meter, SpanKind, tracer } from './telemetry.ts';
 import { channelCredentials, type Tls } from './tls.ts';
@@ -39,11 +39,11 @@ export interface ClientOptions {
 
 const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
 
-/** Kinds that say the target is ill, not that the request is. */
+/** Kinds that say the target is ill, not that the request is, or too many of them. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 
 function isIll(error: unknown): boolean {
-  return error instanceof ServiceError && ILL.has(error.kind);
+  return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== SLOW_WORK;
 }
 
 /** The caller stopped waiting while there was time, which says nothing of the target. */

@@ -68,7 +68,13 @@ export function createRecordService(
       const pool = { url: config.databaseUrl, log };
       const db = new Database({ ...pool, name, maxConnections: config.maxConnections, pipeline: true });
       closer.defer('database', () => db.close());
-      const importDb = new Database({ ...pool, name: `${name}-import`, maxConnections: IMPORT_CONNECTIONS, pipeline: false });
+      const importDb = new Database({
+        ...pool,
+        name: `${name}-import`,
+        maxConnections: IMPORT_CONNECTIONS,
+        maxPerTenant: IMPORT_CONNECTIONS,
+        pipeline: false,
+      });
       closer.defer('import database', () => importDb.close());
       const auth = client(AuthServiceService, {
         name: 'auth',

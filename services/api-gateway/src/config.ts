@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, origin, readEnvironment, type Environment } from '@crs/kit/config';
+import { hostPort, milliseconds, origin, readEnvironment, tenantConcurrency, type Environment } from '@crs/kit/config';
 import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
 import { parseNetworks, type Network } from '@crs/kit/http/address';
 
@@ -19,6 +19,8 @@ export interface ApiGatewayConfig {
   trustedProxies: Network[];
   /** For requests without a usable key, per client address. */
   addressLimit: Rule;
+  /** How many requests of an organization are worked on at once. */
+  tenantConcurrency: number;
   readTimeoutMs: number;
   /** The deadline of `POST /projects`. */
   writeTimeoutMs: number;
@@ -49,6 +51,7 @@ const schema = z.object({
   CRS_TRUSTED_PROXIES: networks.default([]),
   CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
   CRS_ADDRESS_RATE_LIMIT: rule.default({ requests: 60, periodSeconds: 60 }),
+  CRS_TENANT_CONCURRENCY: tenantConcurrency,
   CRS_READ_TIMEOUT_MS: milliseconds.default(5_000),
   CRS_WRITE_TIMEOUT_MS: milliseconds.default(10_000),
 });
@@ -66,6 +69,7 @@ export function readConfig(environment: Environment): ApiGatewayConfig {
     trustedProxies: values.CRS_TRUSTED_PROXIES,
     lameDuckMs: values.CRS_LAME_DUCK_MS,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
+    tenantConcurrency: values.CRS_TENANT_CONCURRENCY,
     readTimeoutMs: values.CRS_READ_TIMEOUT_MS,
     writeTimeoutMs: values.CRS_WRITE_TIMEOUT_MS,
   };

@@ -12,6 +12,7 @@ import { answerConnect } from '@crs/kit/http/connect';
 import { listen } from '@crs/kit/http/listener';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
+import { tenantSlots } from '@crs/kit/http/slots';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
 import { TABLES } from './routes/index.ts';
@@ -37,6 +38,8 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
+      const slots = tenantSlots(config.tenantConcurrency);
+      closer.defer('slots', () => slots.close());
       const server = createServer({
         requireHostHeader: false,
         keepAliveTimeout: 65_000,
@@ -54,6 +57,7 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
       const app = createApp({ calls, projects, openapi }, buildDocs(TABLES, publicUrl), {
         ...limits,
         credentials: new Credentials(auth),
+        slots,
         readTimeoutMs: config.readTimeoutMs,
         writeTimeoutMs: config.writeTimeoutMs,
         log,

@@ -28,14 +28,17 @@ test('a lost race is run again a few times', async () => {
   expect(lost.calls()).toBe(5);
 });
 
-test.each(['unavailable', 'deadline_exceeded'] as const)('%s is waited out for 30 seconds', async (kind) => {
-  const back = failing(kind, 10);
-  expect(await back.send()).toEqual(DONE);
-  const gone = failing(kind, Infinity);
-  await expect(gone.send()).rejects.toMatchObject({ kind });
-  expect(gone.now()).toBeGreaterThanOrEqual(30_000);
-  expect(gone.now()).toBeLessThan(33_000);
-});
+test.each(['unavailable', 'deadline_exceeded', 'resource_exhausted'] as const)(
+  '%s is waited out for 30 seconds',
+  async (kind) => {
+    const back = failing(kind, 10);
+    expect(await back.send()).toEqual(DONE);
+    const gone = failing(kind, Infinity);
+    await expect(gone.send()).rejects.toMatchObject({ kind });
+    expect(gone.now()).toBeGreaterThanOrEqual(30_000);
+    expect(gone.now()).toBeLessThan(33_000);
+  },
+);
 
 test('a timeout longer than that is tried once more', async () => {
   const slow = failing('deadline_exceeded', 1, 35_000);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, origin, readEnvironment, secret, type Environment } from '@crs/kit/config';
+import { hostPort, milliseconds, origin, readEnvironment, secret, tenantConcurrency, type Environment } from '@crs/kit/config';
 import { parseNetworks, type Network } from '@crs/kit/http/address';
 import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
 
@@ -23,6 +23,8 @@ export interface ToolGatewayConfig {
   addressLimit: Rule;
   /** For sign-in, per client address. */
   signInLimit: Rule;
+  /** How many tool calls of an organization are worked on at once. */
+  tenantConcurrency: number;
   timeoutMs: number;
   /** Seals cursors; the same on every replica. */
   secret: string;
@@ -53,6 +55,7 @@ const schema = z.object({
   CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
   CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
   CRS_SIGN_IN_RATE_LIMIT: ruleSetting.prefault('600/60'),
+  CRS_TENANT_CONCURRENCY: tenantConcurrency,
   CRS_TOOL_TIMEOUT_MS: milliseconds.default(15_000),
   CRS_SECRET: secret,
   CRS_ALLOWED_ORIGINS: z
@@ -78,6 +81,7 @@ export function readConfig(environment: Environment): ToolGatewayConfig {
     lameDuckMs: values.CRS_LAME_DUCK_MS,
     addressLimit: values.CRS_ADDRESS_RATE_LIMIT,
     signInLimit: values.CRS_SIGN_IN_RATE_LIMIT,
+    tenantConcurrency: values.CRS_TENANT_CONCURRENCY,
     timeoutMs: values.CRS_TOOL_TIMEOUT_MS,
     secret: values.CRS_SECRET,
     allowedOrigins: values.CRS_ALLOWED_ORIGINS,

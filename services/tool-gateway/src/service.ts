@@ -4,6 +4,7 @@ import { client } from '@crs/kit/grpc-client';
 import { answerConnect } from '@crs/kit/http/connect';
 import { listen } from '@crs/kit/http/listener';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
+import { tenantSlots } from '@crs/kit/http/slots';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { Seal } from '@crs/kit/seal';
@@ -32,12 +33,15 @@ export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surro
       const limiter = new RateLimiter({ address: config.rateLimitAddress, replicas: config.replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
+      const slots = tenantSlots(config.tenantConcurrency);
+      closer.defer('slots', () => slots.close());
       const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
       closer.defer('auth http agent', () => agent.destroy());
       const app = createApp(
         { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
         {
           ...limits,
+          slots,
           signInLimit: config.signInLimit,
           signIn: config.authHttpAddress === undefined ? undefined : { address: config.authHttpAddress, agent, tls },
           tokens: new Tokens(auth, config.publicUrl),

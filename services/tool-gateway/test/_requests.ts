@@ -104,6 +104,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
+      tenantConcurrency: 32,
       timeoutMs: 5_000,
       secret: 'another-secret-that-is-long-enough-0123456789',
       allowedOrigins: [],

@@ -59,6 +59,14 @@ export function toRefusal(thrown: unknown): Refusal {
         retryAfter(error),
         error,
       );
+    case 'resource_exhausted':
+      return new Refusal(
+        503,
+        'internal_error',
+        'Too many requests are under way. Try again shortly, with fewer at a time.',
+        retryAfter(error),
+        error,
+      );
     case 'deadline_exceeded':
       return new Refusal(504, 'internal_error', 'The request took too long. Try again shortly.', retryAfter(error), error);
     default:

@@ -1,17 +1,22 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Bulkhead } from '@crs/kit/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
 import { rateLimited } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
+import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
 
 export interface AdmissionOptions extends AddressCharging {
   credentials: Credentials;
+  /** Of organizations. */
+  slots: Bulkhead;
 }
 
 /**
  * Who asks, and one charge for it, whatever the answer will be: a usable key charges its organization, anything else the client's
- * address. A request without a usable key goes on with the reason in hand, as some paths need none.
+ * address. A request without a usable key goes on with the reason in hand, as some paths need none. What is refused by then has cost
+ * little; any other request of an organization waits for one of its slots.
  */
 export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
@@ -33,6 +38,7 @@ export function admission(options: AdmissionOptions) {
         credential === undefined ? 'this address' : 'the organization',
       );
     }
+    if (credential !== undefined) await takeSlot(options.slots, credential.organizationId, response);
     next();
   };
 }

@@ -30,7 +30,7 @@ const WITH_A_KEY: Record<number, RefusalExample> = {
       'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.',
   },
   503: {
-    when: 'Something the API depends on is away. Try again after `Retry-After` seconds.',
+    when: 'Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds.',
     message: 'The service is not available right now. Try again shortly.',
   },
   504: {

@@ -74,7 +74,7 @@ export function answerProblems(log: Logger) {
 /** Whether it is worth trying again soon. */
 export function isAway(thrown: unknown): boolean {
   const { kind } = toServiceError(thrown);
-  return kind === 'unavailable' || kind === 'deadline_exceeded';
+  return kind === 'unavailable' || kind === 'deadline_exceeded' || kind === 'resource_exhausted';
 }
 
 function toProblem(thrown: unknown): Problem {

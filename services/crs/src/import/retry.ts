@@ -15,7 +15,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Sends a batch again, which changes nothing that was stored: a few times after a lost race with another import, and for up to
- * 30 seconds while the service is away, which is longer than a restart takes. Other errors, and the last of these, are thrown.
+ * 30 seconds while the service is away or has too much to do, which is longer than a restart takes. Other errors, and the last of these, are thrown.
  */
 export function retrying(send: Send, clock: Clock = { now: () => performance.now(), sleep }): Send {
   return async (batch) => {
@@ -28,7 +28,7 @@ export function retrying(send: Send, clock: Clock = { now: () => performance.now
         const kind = error instanceof ServiceError ? error.kind : undefined;
         if (kind === 'aborted') {
           if (++races === MAX_RACES) throw error;
-        } else if (kind === 'unavailable' || kind === 'deadline_exceeded') {
+        } else if (kind === 'unavailable' || kind === 'deadline_exceeded' || kind === 'resource_exhausted') {
           awaySince ??= clock.now();
           if (clock.now() - awaySince >= OUTAGE_MS) throw error;
         } else {

@@ -1,7 +1,9 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
+import type { Bulkhead } from '@crs/kit/bulkhead';
 import type { AddressCharging } from '@crs/kit/http/charge';
-import { methodNotAllowed, Refusal } from '@crs/kit/http/refusal';
+import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
+import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/log';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -17,13 +19,15 @@ import type { Tokens } from './tokens.ts';
 export interface McpOptions extends AddressCharging {
   tokens: Tokens;
   origins: Origins;
+  /** Of organizations. */
+  slots: Bulkhead;
   log: Logger;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const readBody = bodyReader(MAX_BODY_BYTES);
 
-/** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, arguments. */
+/** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
@@ -36,7 +40,7 @@ export function mcp(context: Context, options: McpOptions) {
       context,
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
       requestId: stateOf(response).id,
-      admit: () => admit(body, user, options),
+      admit: () => admit(body, user, response, options),
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
@@ -46,13 +50,25 @@ export function mcp(context: Context, options: McpOptions) {
   };
 }
 
-/** Tool name, scope and rate; for a message that calls no tool there is nothing to check. @throws Refusal 403 for a missing scope */
-async function admit(body: unknown, user: AuthenticateTokenResponse, options: McpOptions): Promise<Refusal | undefined> {
+/** Tool name, scope, rate and a slot; for a message that calls no tool there is nothing to check. @throws Refusal 403 for a missing scope */
+async function admit(
+  body: unknown,
+  user: AuthenticateTokenResponse,
+  response: ExpressResponse,
+  options: McpOptions,
+): Promise<Refusal | undefined> {
   const { method, params } = body as { method?: unknown; params?: { name?: unknown } };
   const tool = method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
   if (!tool) return undefined;
   if (!user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
-  return chargeUser(options, user);
+  const refused = await chargeUser(options, user);
+  if (refused) return refused;
+  try {
+    await takeSlot(options.slots, user.organizationId, response);
+    return undefined;
+  } catch (error) {
+    return toRefusal(error);
+  }
 }
 
 /** @returns whether the request was a preflight, which is answered now. @throws Refusal 403 for a stranger's page or another name of ours */

@@ -1,0 +1,47 @@
+import { afterEach, expect, it } from 'vitest';
+import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { deadlineExceeded, overloaded, SLOW_WORK, unavailable, type ServiceError } from '../src/errors.ts';
+import { client } from '../src/grpc-client.ts';
+import { bind, rpc, serve } from '../src/grpc-server.ts';
+import { createLogger } from '../src/log.ts';
+
+const log = createLogger('test', { level: 'silent' });
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+/** A service that serves the domain `well` and fails any other, and a client that repeats its calls. */
+async function start(failure: () => ServiceError) {
+  let asked = 0;
+  const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {
+    asked++;
+    if (domain !== 'well') throw failure();
+    return { overallCode: 'OK' as const, statuses: [] };
+  });
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const verify = () => Promise.reject(new Error('not asked'));
+  const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log });
+  cleanups.push(() => server.stop());
+  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: true });
+  cleanups.push(() => service.close());
+  return { call: (domain: string) => service.shouldRateLimit({ domain, descriptors: [], hitsAddend: 1 }), asked: () => asked };
+}
+
+it.each([
+  ['refused as there is too much of it', overloaded, { kind: 'resource_exhausted', reason: 'OVERLOADED' }],
+  ['slow by itself', () => deadlineExceeded(undefined, SLOW_WORK), { kind: 'deadline_exceeded', reason: SLOW_WORK }],
+])('work that is %s is not sent again, and says nothing of the target’s health', async (_, failure, expected) => {
+  const { call, asked } = await start(failure);
+  for (let n = 0; n < 100; n++) await expect(call('crowded')).rejects.toMatchObject(expected);
+  expect(asked()).toBe(100);
+  await expect(call('well')).resolves.toBeDefined();
+});
+
+it('a target that is not available is asked again, and left alone after a while', async () => {
+  const { call, asked } = await start(() => unavailable('It is down.'));
+  await expect(call('ill')).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(asked()).toBe(3);
+  await Promise.allSettled(Array.from({ length: 40 }, () => call('ill')));
+  await expect(call('well')).rejects.toMatchObject({ kind: 'unavailable' });
+});

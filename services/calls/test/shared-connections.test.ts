@@ -1,0 +1,59 @@
+import { Database } from '@crs/kit/database';
+import { createLogger } from '@crs/kit/log';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+
+const CONNECTIONS = 4;
+const NOW = { name: 'now', text: 'select 1' };
+
+let database: Database;
+
+beforeAll(async () => {
+  const log = createLogger('test', { level: 'silent' });
+  database = new Database({ name: 'test', url: inject('postgresUrl'), maxConnections: CONNECTIONS, log, pipeline: true });
+  const open = ['a', 'b', 'c', 'd'].map((organization) => database.read(scope(organization), sleep(0.2)));
+  await Promise.all(open);
+});
+afterAll(() => database?.close());
+
+const scope = (organization: string, ms = 10_000) => ({ organization, deadline: Date.now() + ms });
+const sleep = (seconds: number) => ({ name: 'sleep', text: 'select pg_sleep($1)', values: [seconds] });
+
+/** Milliseconds until it was done. */
+async function time(work: Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work;
+  return performance.now() - started;
+}
+
+it('half of the connections are one tenant’s at most, so that another’s statement waits for none of its own', async () => {
+  const slow = Array.from({ length: 6 }, () => time(database.read(scope('acme'), sleep(0.5))));
+  expect(await time(database.read(scope('other'), NOW))).toBeLessThan(400);
+  const times = (await Promise.all(slow)).toSorted((a, b) => a - b);
+  // Two at a time.
+  expect(times[1]).toBeLessThan(950);
+  expect(times[2]).toBeGreaterThan(950);
+  expect(times[4]).toBeGreaterThan(1_450);
+});
+
+it('where many want them, a tenant of one statement does not wait for those of a thousand', async () => {
+  const crowds = ['acme', 'beta'].flatMap((organization) =>
+    Array.from({ length: 100 }, () => database.read(scope(organization), sleep(0.05))),
+  );
+  expect(await time(database.read(scope('other'), NOW))).toBeLessThan(500);
+  await Promise.all(crowds);
+});
+
+it('only so many may wait, and the rest is refused at once', async () => {
+  const crowd = Array.from({ length: 600 }, () => database.read(scope('acme'), sleep(0.005)));
+  const outcomes = await Promise.allSettled(crowd);
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  expect(refused).toHaveLength(600 - CONNECTIONS / 2 - 500);
+  for (const { reason } of refused) expect(reason).toMatchObject({ kind: 'resource_exhausted', reason: 'OVERLOADED' });
+});
+
+it('a statement that is slow is told from a server that is silent', async () => {
+  await expect(database.read(scope('acme', 300), sleep(2))).rejects.toMatchObject({
+    kind: 'deadline_exceeded',
+    reason: 'SLOW_WORK',
+  });
+});

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSession, type Session } from '@crs/testing/sql';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Answer } from './_requests.ts';
+
+let world: World;
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+/** Holds what every read of calls waits for. */
+let locks: Session;
+/** Of two users of one organization, and of one of another. */
+const tokens: Record<'ann' | 'bob' | 'other', string> = { ann: '', bob: '', other: '' };
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const organization of ['acme', 'other']) {
+    const tool_rate_limit = { requests: 100_000, period_seconds: 60 };
+    await world.load([
+      { type: 'organization', id: organization, name: organization, tool_rate_limit },
+      { type: 'user', organization, email: 'ann@acme.example', name: 'Ann' },
+      { type: 'user', organization, email: 'bob@acme.example', name: 'Bob' },
+    ]);
+  }
+  tokens.ann = await bearer(world, 'acme', 'ann@acme.example');
+  tokens.bob = await bearer(world, 'acme', 'bob@acme.example');
+  tokens.other = await bearer(world, 'other', 'ann@acme.example');
+  gateway = await startGateway(world, { tenantConcurrency: 1, timeoutMs: 2_000 });
+  for (const who of ['ann', 'bob', 'other'] as const) for (const tool of ['list_calls', 'list_projects']) await use(who, tool);
+  locks = await openSession(world.databaseUrl);
+});
+afterEach(() => locks.query('rollback'));
+afterAll(async () => {
+  await locks?.close();
+  await gateway?.stop();
+  await world?.close();
+});
+
+const use = (who: keyof typeof tokens, tool: string, version = LEGACY): Promise<Answer> =>
+  ask(gateway.address, spoken(version, toolCall(tool), tokens[who]));
+
+/** The slot of acme is taken by a call that is stuck. */
+async function crowd(): Promise<{ stuck: Promise<Answer> }> {
+  await locks.query('begin');
+  await locks.query('lock table calls.calls in access exclusive mode');
+  const stuck = use('ann', 'list_calls');
+  await sleep(300);
+  return { stuck };
+}
+
+describe.each([LEGACY, MODERN])('a client of %s', (version) => {
+  it('waits for a slot of its organization; one of another does not', async () => {
+    const { stuck } = await crowd();
+    let isServed = false;
+    const second = use('bob', 'list_projects', version).finally(() => (isServed = true));
+    expect((await use('other', 'list_projects', version)).json.result.isError).toBeUndefined();
+    await sleep(200);
+    expect(isServed).toBe(false);
+    await locks.query('rollback');
+    expect((await second).json.result.structuredContent).toEqual({ projects: [], next_cursor: null });
+    expect((await stuck).json.result.structuredContent).toEqual({ calls: [], next_cursor: null });
+  });
+
+  it('is told by the tool to come back where a fifth of its time is left', async () => {
+    const { stuck } = await crowd();
+    const started = performance.now();
+    const answer = await use('bob', 'list_projects', version);
+    const waited = performance.now() - started;
+    expect(waited).toBeGreaterThan(1_500);
+    expect(waited).toBeLessThan(2_000);
+    expect(answer.status).toBe(200);
+    const { code, message: text } = errorOf(answer);
+    const seconds = answer.headers['retry-after'];
+    expect([code, text]).toEqual([
+      'internal_error',
+      `Too many requests are under way. Try again shortly, with fewer at a time. (Retry after ${seconds} s.)`,
+    ]);
+    expect(Number(seconds)).toBeLessThanOrEqual(3);
+    await stuck;
+  });
+
+  it('needs no slot to learn what tools there are', async () => {
+    const { stuck } = await crowd();
+    const answer = await ask(gateway.address, spoken(version, message('tools/list'), tokens.bob));
+    expect(answer.json.result.tools).toHaveLength(4);
+    await locks.query('rollback');
+    await stuck;
+  });
+});

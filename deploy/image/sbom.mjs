@@ -1,0 +1,22 @@
+// Makes pnpm's bill of materials that of the image: adds Node.js, names the version, and lets nothing in it depend on when it was made:
+//   node sbom.mjs IN OUT VERSION SECONDS
+// Debian's few packages are not in it: they belong to the base, and scanners find them by its /var/lib/dpkg/status.d.
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const [input, output, version, seconds] = process.argv.slice(2);
+const { serialNumber: _, ...bill } = JSON.parse(readFileSync(input, 'utf8'));
+const node = process.versions.node;
+bill.metadata.timestamp = new Date(Number(seconds) * 1000).toISOString();
+Object.assign(bill.metadata.component, { name: 'call-research', version, purl: undefined, licenses: undefined });
+bill.components.push({
+  type: 'platform',
+  name: 'node',
+  version: node,
+  'bom-ref': `pkg:generic/node@${node}`,
+  purl: `pkg:generic/node@${node}`,
+  cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
+});
+const hash = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
+const uuid = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-');
+writeFileSync(output, `${JSON.stringify({ serialNumber: `urn:uuid:${uuid}`, ...bill }, null, 2)}\n`);

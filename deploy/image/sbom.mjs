@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const [input, output, version, seconds] = process.argv.slice(2);
-const { serialNumber: _, ...bill } = JSON.parse(readFileSync(input, 'utf8'));
+const { $schema, serialNumber: _, ...bill } = JSON.parse(readFileSync(input, 'utf8'));
 const node = process.versions.node;
 bill.metadata.timestamp = new Date(Number(seconds) * 1000).toISOString();
 Object.assign(bill.metadata.component, { name: 'call-research', version, purl: undefined, licenses: undefined });
@@ -17,6 +17,13 @@ bill.components.push({
   purl: `pkg:generic/node@${node}`,
   cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
 });
+// pnpm writes them as they come.
+const by = (key) => (a, b) => (key(a) < key(b) ? -1 : 1);
+bill.components.sort(by((component) => component['bom-ref']));
+bill.dependencies.sort(by(({ ref }) => ref));
+for (const { dependsOn } of bill.dependencies) dependsOn?.sort();
 const hash = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
-const uuid = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-');
-writeFileSync(output, `${JSON.stringify({ serialNumber: `urn:uuid:${uuid}`, ...bill }, null, 2)}\n`);
+const uuid = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join(
+  '-',
+);
+writeFileSync(output, `${JSON.stringify({ $schema, serialNumber: `urn:uuid:${uuid}`, ...bill }, null, 2)}\n`);

@@ -69,7 +69,12 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       let adminDatabaseUrl = env.DATABASE_URL;
       if (!adminDatabaseUrl) {
         say('Starting PostgreSQL ...');
-        const postgres = await startPostgres({ dataDir: dataDir.path, locale: 'C', fsync: true, log });
+        const onLost = (error: unknown) => {
+          say(`PostgreSQL ended and can't be started again, so this stops: ${describe(error)}`);
+          process.exitCode = 1;
+          process.kill(process.pid, 'SIGTERM');
+        };
+        const postgres = await startPostgres({ dataDir: dataDir.path, locale: 'C', fsync: true, log, onLost });
         closer.defer('postgres', () => postgres.stop());
         adminDatabaseUrl = postgres.url;
       }

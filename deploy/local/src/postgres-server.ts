@@ -11,6 +11,8 @@ export interface Server {
   /** On 127.0.0.1. */
   port: number;
   pid: number;
+  /** Resolves when it ends without having been told to. */
+  ended: Promise<void>;
   /** Ends it without loss of data, by force after 8 s. */
   stop(): Promise<void>;
 }
@@ -23,6 +25,8 @@ interface ServerOptions extends PostgresBinaries {
   /** File that gets PostgreSQL's own log; grows to about 16 MiB, then starts afresh. */
   logFile: string;
   log: Logger;
+  /** A free one by default. */
+  port?: number;
 }
 
 /** Each signal asks more firmly: end after the transactions' rollback; end now and recover at the next start. With the wait, in ms. */
@@ -34,7 +38,7 @@ const RECOVERY_MS = 300_000;
 const ATTEMPTS = 5;
 
 /**
- * Starts PostgreSQL on a free port and waits until it takes connections, which after a crash may take a while. Whatever ends this process
+ * Starts PostgreSQL on 127.0.0.1 and waits until it takes connections, which after a crash may take a while. Whatever ends this process
  * ends PostgreSQL too.
  * @throws Error with the end of PostgreSQL's log
  */
@@ -45,7 +49,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     // A failure may be a port that somebody else just took, or remains of a killed server that are still ending: try again.
     if (attempt > 0) await delay(50 * 2 ** attempt);
     logStart = startLog(options.logFile);
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const child = spawnServer(options, port);
     const { pid } = child;
     if (pid === undefined) throw (await once(child, 'error'))[0];
@@ -60,10 +64,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     while (!ended() && Date.now() < until) {
       const status = readPidFile(options.directory);
       if (status?.pid === pid && status.ready) {
+        const byItself = Promise.withResolvers<void>();
         child.once('exit', () => {
-          if (!stopping) options.log.error({ log: options.logFile }, 'PostgreSQL ended by itself');
+          if (stopping) return;
+          options.log.error({ log: options.logFile }, 'PostgreSQL ended by itself');
+          byItself.resolve();
         });
-        return { port, pid, stop };
+        return { port, pid, ended: byItself.promise, stop };
       }
       await delay(15);
     }

@@ -15,6 +15,11 @@ export interface PostgresOptions {
   /** False, for tests: quick, and a crash of the machine may ruin the data. */
   fsync: boolean;
   log: Logger;
+  /**
+   * Has it started again, at the same address, whenever it ends by itself; called with the error when that fails. Without this it stays
+   * down.
+   */
+  onLost?: (error: unknown) => void;
 }
 
 export interface Postgres {
@@ -22,7 +27,7 @@ export interface Postgres {
   url: string;
   /** On 127.0.0.1; another one at each start. */
   port: number;
-  pid: number;
+  readonly pid: number;
   /** PostgreSQL's own directory: in `dataDir`, unless root runs it and the account that it uses can't reach that. */
   cluster: string;
   /** Stops the server and lets go of the directory. Stopping twice is one stop. */
@@ -55,7 +60,7 @@ const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes:
  * half-made cluster, is put right first.
  * @throws Error for the user, which says what to do: the directory is in use (by which pid), or PostgreSQL can't run here
  */
-export async function startPostgres({ dataDir, locale, fsync, log }: PostgresOptions): Promise<Postgres> {
+export async function startPostgres({ dataDir, locale, fsync, log, onLost }: PostgresOptions): Promise<Postgres> {
   const made = join(dataDir, 'postgres');
   await mkdir(made, { recursive: true });
   const home = await realpath(made);
@@ -65,17 +70,41 @@ export async function startPostgres({ dataDir, locale, fsync, log }: PostgresOpt
     const { directory, password } = await openCluster({ ...binaries, home, locale, fsync, log });
     await stopOrphan(directory, log);
     const settings = fsync ? SETTINGS : { ...SETTINGS, ...NOT_DURABLE };
-    const server = await startServer({ ...binaries, directory, settings, logFile: join(home, 'log'), log });
+    const options = { ...binaries, directory, settings, logFile: join(home, 'log'), log };
+    let server = await startServer(options);
     const url = (database: string) => `postgres://postgres:${password}@127.0.0.1:${server.port}/${database}`;
     let stopped: Promise<void> | undefined;
-    const stop = () => (stopped ??= server.stop().finally(() => lock.release()));
+    let starting: Promise<void> | undefined;
+    const end = async () => {
+      await starting?.catch(() => {});
+      await server.stop();
+    };
+    const stop = () => (stopped ??= end().finally(() => lock.release()));
+    const keep = async () => {
+      for (;;) {
+        await server.ended;
+        if (stopped) return;
+        starting = startServer({ ...options, port: server.port }).then((next) => void (server = next));
+        await starting;
+        log.info('PostgreSQL runs again');
+      }
+    };
     try {
       await ensureDatabase(url('postgres'));
     } catch (error) {
       await stop();
       throw error;
     }
-    return { url: url(DATABASE), port: server.port, pid: server.pid, cluster: dirname(directory), stop };
+    if (onLost) keep().catch((error: unknown) => stopped ?? onLost(error));
+    return {
+      url: url(DATABASE),
+      port: server.port,
+      get pid() {
+        return server.pid;
+      },
+      cluster: dirname(directory),
+      stop,
+    };
   } catch (error) {
     lock.release();
     throw error;

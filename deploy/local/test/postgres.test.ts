@@ -170,6 +170,40 @@ describe('a later start', () => {
   });
 });
 
+describe('a server that ends by itself', () => {
+  test('is started again at its address, with its data, as often as it takes', async () => {
+    // Durable: otherwise a crash may take what was just written.
+    const postgres = await start({ fsync: true, onLost: () => {} });
+    for (const victim of ['first', 'second']) {
+      await query(postgres.url, `insert into kept values ('${victim} victim')`);
+      const { pid } = postgres;
+      process.kill(pid, 'SIGKILL');
+      await until(() => postgres.pid !== pid);
+      expect(await query(postgres.url, `select from kept where by = '${victim} victim'`)).toHaveLength(1);
+    }
+    await postgres.stop();
+    expect(isAlive(postgres.pid)).toBe(false);
+  });
+
+  test('and can not be started again is reported', async () => {
+    const version = await readFile(join(cluster, 'PG_VERSION'));
+    const lost = Promise.withResolvers<unknown>();
+    const postgres = await start({ onLost: lost.resolve });
+    await writeFile(join(cluster, 'PG_VERSION'), '12\n');
+    process.kill(postgres.pid, 'SIGKILL');
+    expect(String(await lost.promise)).toContain('initialized by PostgreSQL version 12');
+    await writeFile(join(cluster, 'PG_VERSION'), version);
+    await postgres.stop();
+  });
+
+  test('stays down where nobody wants it back', async () => {
+    const postgres = await start();
+    process.kill(postgres.pid, 'SIGKILL');
+    await until(() => !isAlive(postgres.pid));
+    await expect(query(postgres.url, 'select 1')).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
 describe('a second start', () => {
   test('is refused, naming the process that has the directory', async () => {
     const { url, child } = await supervise();

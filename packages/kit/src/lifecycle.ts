@@ -16,9 +16,15 @@ export interface Service<Addresses extends Record<string, string> = Record<strin
   stop(): Promise<void>;
 }
 
+interface Step {
+  name: string;
+  close: () => unknown;
+  timeoutMs: number;
+}
+
 /** What was opened, to be closed in reverse order; each step bounded, so that one that hangs can't hold the others. */
 export class Closer {
-  readonly #steps: { name: string; close: () => unknown; timeoutMs: number }[] = [];
+  readonly #steps: Step[] = [];
   readonly #log: Logger;
   #closing: Promise<void> | undefined;
 
@@ -26,9 +32,14 @@ export class Closer {
     this.#log = log;
   }
 
-  /** @param timeoutMs after which the next step is taken */
+  /**
+   * What is opened only after the closing began, by a start that is still under way, is closed at once.
+   * @param timeoutMs after which the next step is taken
+   */
   defer(name: string, close: () => unknown, timeoutMs = 10_000): void {
-    this.#steps.push({ name, close, timeoutMs });
+    const step = { name, close, timeoutMs };
+    if (this.#closing) this.#closing = this.#closing.then(() => this.#take(step));
+    else this.#steps.push(step);
   }
 
   close(): Promise<void> {
@@ -37,16 +48,18 @@ export class Closer {
   }
 
   async #run(): Promise<void> {
-    for (const { name, close, timeoutMs } of this.#steps.toReversed()) {
-      const late = Promise.withResolvers<never>();
-      const timer = setTimeout(() => late.reject(new Error(`took longer than ${timeoutMs} ms`)), timeoutMs);
-      try {
-        await Promise.race([close(), late.promise]);
-      } catch (error) {
-        this.#log.warn({ err: error, step: name }, 'could not close cleanly');
-      } finally {
-        clearTimeout(timer);
-      }
+    for (const step of this.#steps.toReversed()) await this.#take(step);
+  }
+
+  async #take({ name, close, timeoutMs }: Step): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error(`took longer than ${timeoutMs} ms`)), timeoutMs);
+    try {
+      await Promise.race([close(), late.promise]);
+    } catch (error) {
+      this.#log.warn({ err: error, step: name }, 'could not close cleanly');
+    } finally {
+      clearTimeout(timer);
     }
   }
 }
@@ -75,8 +88,11 @@ export async function runUntilSignal(service: Service, log: Logger, forceAfterMs
   process.on('SIGINT', onSignal);
   try {
     const addresses = await service.start();
-    log.info({ addresses }, 'ready');
+    if (!stopping) log.info({ addresses }, 'ready');
     await stopped.promise;
+  } catch (error) {
+    // What is being closed under it makes a start fail.
+    if (!stopping) throw error;
   } finally {
     await service.stop();
     process.off('SIGTERM', onSignal);

@@ -1,16 +1,36 @@
-// node packages/testing/src/faults/main.ts rolling [--passes N] [--clients N]
+// What holds when things break. Each prints its table and ends with 0 if nothing happened that must not.
+//   node packages/testing/src/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
+//   node packages/testing/src/faults/main.ts rolling [--passes 3]
 import { parseArgs } from 'node:util';
+import { say } from './clients.ts';
 import { rolling } from './rolling.ts';
+import { draw, rounds, type Round } from './rounds.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { passes: { type: 'string', default: '2' }, clients: { type: 'string', default: '8' } },
+  options: {
+    rounds: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    only: { type: 'string' },
+    passes: { type: 'string', default: '3' },
+    clients: { type: 'string', default: '6' },
+  },
 });
-const [what] = positionals;
-if (what === 'rolling') {
-  const ok = await rolling({ passes: Number(values.passes), clients: Number(values.clients) });
-  process.exitCode = ok ? 0 : 1;
+const clients = Number(values.clients);
+const count = Number(values.rounds);
+const started = performance.now();
+let faults: string[];
+if (positionals[0] === 'rolling') {
+  faults = await rolling({ passes: Number(values.passes), clients });
 } else {
-  process.stderr.write('rolling\n');
-  process.exitCode = 2;
+  say(`seed ${values.seed}`);
+  const only = values.only?.split(',').map((each) => {
+    const [victim, fault] = each.split(':');
+    return { victim, fault } as Round;
+  });
+  const baseline = count > 10 && !only ? { baseline: 10 } : {};
+  faults = await rounds({ rounds: only ?? draw(count, Number(values.seed)), clients, ...baseline });
 }
+say(`${((performance.now() - started) / 60_000).toFixed(1)} minutes, ${faults.length} faults`);
+for (const fault of faults) say(`  ${fault}`);
+process.exitCode = faults.length === 0 ? 0 : 1;

@@ -40,15 +40,22 @@ export interface SystemOptions {
   /** Whether relays are put between the services, and between them and the database. */
   relays: boolean;
   execArgv?: ProcessesConfig['execArgv'];
+  environment?: Record<string, string>;
 }
 
 export const twoOfEach = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2])) as Record<ProcessName, number>;
 
-export async function startFaultySystem({ replicas, relays: withRelays, execArgv }: SystemOptions): Promise<FaultySystem> {
+export async function startFaultySystem({
+  replicas,
+  relays: withRelays,
+  execArgv,
+  environment,
+}: SystemOptions): Promise<FaultySystem> {
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
   await chmod(dataDir, 0o711);
   const log = createLogger('postgres', { level: 'silent' });
-  const start = () => startPostgres({ dataDir, locale: 'C', fsync: false, log });
+  // Durable, as what was acknowledged must outlive it.
+  const start = () => startPostgres({ dataDir, locale: 'C', fsync: true, log });
   let postgres: Postgres = await start();
   let redis: RedisServer | undefined;
   let processes: Processes | undefined;
@@ -67,7 +74,7 @@ export async function startFaultySystem({ replicas, relays: withRelays, execArgv
       databaseUrl: postgres.url,
       secret: SECRET,
       redisUrl: redis?.url,
-      environment: { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60' },
+      environment: { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment },
       ...(replicas && { replicas }),
       ...(execArgv && { execArgv }),
       ...(withRelays && {

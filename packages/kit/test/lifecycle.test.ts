@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it, vi } from 'vitest';
+import { Closer, runUntilSignal } from '../src/lifecycle.ts';
+import { createLogger } from '../src/log.ts';
+
+const log = createLogger('test', { level: 'silent' });
+afterEach(() => vi.restoreAllMocks());
+
+it('closes in reverse order, past what fails and what hangs', async () => {
+  const closed: string[] = [];
+  const closer = new Closer(log);
+  closer.defer('first', () => closed.push('first'));
+  closer.defer('hangs', () => new Promise(() => {}), 50);
+  closer.defer('fails', () => Promise.reject(new Error('no')));
+  closer.defer('last', () => closed.push('last'));
+  await closer.close();
+  expect(closed).toEqual(['last', 'first']);
+});
+
+it('leaves nothing open of a start that a signal overtakes', async () => {
+  const closed: string[] = [];
+  const closer = new Closer(log);
+  const opened = Promise.withResolvers<void>();
+  const run = runUntilSignal(
+    {
+      start: async () => {
+        closer.defer('first', () => closed.push('first'));
+        opened.resolve();
+        await sleep(100);
+        closer.defer('second', () => closed.push('second'));
+        throw new Error('the first one is closed');
+      },
+      stop: () => closer.close(),
+    },
+    log,
+  );
+  await opened.promise;
+  process.emit('SIGTERM');
+  await run;
+  expect(closed).toEqual(['first', 'second']);
+});
+
+it('a start that fails by itself is a failure, after what it had opened is closed', async () => {
+  const closed: string[] = [];
+  const closer = new Closer(log);
+  const start = async () => {
+    closer.defer('first', () => closed.push('first'));
+    throw new Error('no such port');
+  };
+  await expect(runUntilSignal({ start, stop: () => closer.close() }, log)).rejects.toThrow('no such port');
+  expect(closed).toEqual(['first']);
+});

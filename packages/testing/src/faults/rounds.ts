@@ -183,7 +183,7 @@ function table(results: Result[]): void {
   say('');
   say('victim        fault   rounds  answers by status                              slowest ms  back within ms');
   const groups = Map.groupBy(results, ({ victim, fault }) => `${victim.padEnd(13)} ${fault.padEnd(7)}`);
-  for (const [name, group] of [...groups].toSorted()) {
+  for (const [name, group] of [...groups].toSorted(([a], [b]) => a.localeCompare(b))) {
     const all = group.flatMap(({ outcomes }) => outcomes);
     const slowest = Math.max(...all.map(({ took }) => took));
     const recovery = Math.max(...group.map((each) => each.recovery));

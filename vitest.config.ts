@@ -11,7 +11,7 @@ const inBothLocales = [
 
 /** About processes, connections and keys: the locale has no part in them. */
 const withoutText = [
-  '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,signer,tokens,twins}.test.ts',
+  '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,schema-gate,signer,tokens,twins}.test.ts',
   'services/tool-gateway/test/{arguments,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 

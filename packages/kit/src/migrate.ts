@@ -1,16 +1,9 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knexFactory, { type Knex } from 'knex';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from './config.ts';
-
-/** A step of a schema: `name` is `<UTC timestamp>-<verb>-<what>`, never changed once released. */
-export interface Migration {
-  name: string;
-  up(db: Knex): Promise<void>;
-  down(db: Knex): Promise<void>;
-}
+import { roleOf, type Migration } from './migration.ts';
 
 export interface MigrateOptions {
   /** A role that may create schemas and roles and owns what it creates. Not the role that the service runs under. */
@@ -23,10 +16,6 @@ export interface MigrateOptions {
 }
 
 const ROLE_ATTEMPTS = 10;
-
-export function roleOf(service: string): string {
-  return `crs_${service.replaceAll('-', '_')}`;
-}
 
 /** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
@@ -53,6 +42,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       };
       await db.migrate.forceFreeMigrationsLock(config);
       const [, names] = (await db.migrate.latest(config)) as [number, string[]];
+      // By which the service knows whether its schema is there.
+      await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
       return names;
     });
   } finally {
@@ -102,26 +93,4 @@ async function checkRole(db: Knex, role: string): Promise<void> {
   const { rows } = await db.raw('select 1 from pg_roles where rolname = ? and (rolsuper or rolbypassrls)', [role]);
   if (rows.length > 0)
     throw new Error(`Row-level security does not hold for the role ${role}: take SUPERUSER and BYPASSRLS from it.`);
-}
-
-/**
- * Puts a table behind the second wall: row-level security, forced, by the column `organization`. The service's role sees the rows of
- * the organization that is set for its transaction; the owner, who migrates, sees all (else a backfill would change nothing).
- */
-export async function protectByTenant(db: Knex, service: string, table: string): Promise<void> {
-  const names = { schema: service, table, role: roleOf(service) };
-  await db.raw('alter table :schema:.:table: enable row level security', names);
-  await db.raw('alter table :schema:.:table: force row level security', names);
-  await db.raw('create policy owner on :schema:.:table: to current_user using (true) with check (true)', names);
-  await db.raw(
-    `create policy tenant on :schema:.:table: to :role:
-      using (organization = (select nullif(current_setting('app.organization_id', true), '')))
-      with check (organization = (select nullif(current_setting('app.organization_id', true), '')))`,
-    names,
-  );
-}
-
-/** A password for a service's role, derived from the installation's secret, where nobody hands one out. */
-export function derivePassword(secret: string, service: string): string {
-  return createHash('sha256').update(`${secret}:database:${service}`).digest('base64url');
 }

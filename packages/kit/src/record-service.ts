@@ -6,6 +6,8 @@ import { client, type ServiceClient } from './grpc-client.ts';
 import { DRAIN_MS, serve, type BoundService } from './grpc-server.ts';
 import { createVerifier } from './identity.ts';
 import { Closer, type Service, type Surroundings } from './lifecycle.ts';
+import type { Migration } from './migration.ts';
+import { schemaReady } from './schema-gate.ts';
 import type { Logger } from './log.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
@@ -57,7 +59,7 @@ const AUTH_TIMEOUT_MS = 5_000;
 
 /** The frame of such a service: two listeners, two pools, auth, and the verification of tokens; `bind` adds what it does. */
 export function createRecordService(
-  name: string,
+  { name, migrations }: { name: string; migrations: readonly Migration[] },
   config: RecordServiceConfig,
   { log, tls }: Surroundings,
   bindServices: (context: RecordContext) => { internal: BoundService[]; admin: BoundService[] },
@@ -68,6 +70,7 @@ export function createRecordService(
       const pool = { url: config.databaseUrl, log };
       const db = new Database({ ...pool, name, maxConnections: config.maxConnections, pipeline: true });
       closer.defer('database', () => db.close());
+      await schemaReady(name, db, migrations, log, closer);
       const importDb = new Database({
         ...pool,
         name: `${name}-import`,

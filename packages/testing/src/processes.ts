@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { derivePassword, roleOf } from '@crs/kit/migrate';
+import { derivePassword, roleOf } from '@crs/kit/migration';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 const NAMES = new URL('./names.ts', import.meta.url).href;
@@ -20,6 +20,9 @@ export type ProcessName = (typeof PROCESS_NAMES)[number];
  * turns, and a young generation in which the batches of an import come and go: otherwise half of an import is collecting garbage.
  */
 const NODE_FLAGS = ['--single-threaded-gc', '--min-semi-space-size=32', '--max-semi-space-size=32'];
+
+/** The same wherever the gateway listens, so that two systems on one database take each other's tokens. */
+const ISSUER = 'http://127.0.0.1:8081';
 
 export interface ProcessesConfig {
   /** A database with every schema, as superuser. */
@@ -99,8 +102,13 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
       CRS_LISTEN: at(0, replica),
       ...(config.redisUrl !== undefined && { REDIS_URL: config.redisUrl }),
     }),
-    // Auth keeps its default issuer, so that two systems on one database take each other's tokens.
-    auth: (replica) => ({ ...listeners(1, replica), CRS_HTTP_LISTEN: at(11, replica), ...databaseOf('auth'), ...secret }),
+    auth: (replica) => ({
+      ...listeners(1, replica),
+      CRS_HTTP_LISTEN: at(11, replica),
+      CRS_TOOLS_URL: ISSUER,
+      ...databaseOf('auth'),
+      ...secret,
+    }),
     calls: (replica) => ({ ...listeners(3, replica), ...databaseOf('calls'), ...auth }),
     projects: (replica) => ({ ...listeners(5, replica), ...databaseOf('projects'), ...auth }),
     entities: (replica) => ({ ...listeners(7, replica), ...databaseOf('entities'), ...auth }),

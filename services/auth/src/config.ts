@@ -28,7 +28,7 @@ const schema = z.object({
   DATABASE_URL: postgresUrl,
   CRS_DATABASE_CONNECTIONS: z.coerce.number().int().min(1).max(100).default(8),
   CRS_SECRET: secret,
-  CRS_TOOLS_URL: origin.default('http://127.0.0.1:8081'),
+  CRS_TOOLS_URL: origin,
   CRS_DEFAULT_ORGANIZATION: z.string().regex(ORGANIZATION_ID, 'must be the id of an organization').optional(),
   CRS_CIMD_ALLOW_HOSTS: z
     .string()

@@ -4,6 +4,8 @@ import { DRAIN_MS, serve } from '@crs/kit/grpc-server';
 import { listen } from '@crs/kit/http/listener';
 import { createVerifier } from '@crs/kit/identity';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
+import { schemaReady } from '@crs/kit/schema-gate';
+import { migrations } from '../migrations/index.ts';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
@@ -33,6 +35,7 @@ export function createAuthService(
         pipeline: true,
       });
       closer.defer('database', () => db.close());
+      await schemaReady('auth', db, migrations, log, closer);
       const signer = new Signer(db, config.secret, log);
       await signer.start();
       closer.defer('signer', () => signer.stop());

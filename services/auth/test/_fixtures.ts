@@ -3,7 +3,7 @@ import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/database';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
 import { createLogger } from '@crs/kit/log';
-import { derivePassword, roleOf } from '@crs/kit/migrate';
+import { derivePassword, roleOf } from '@crs/kit/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/database';
 import { createLogger } from '@crs/kit/log';
@@ -102,12 +103,13 @@ describe('while the database is away', () => {
     }
   });
 
-  it('a replica that never saw it serves once it is there', async () => {
+  it('a replica that never saw it starts once it is there', async () => {
     await relay.close();
-    const { browser, stop } = await replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
+    const starting = replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
+    expect(await Promise.race([starting, sleep(500, 'waits')])).toBe('waits');
+    await relay.open();
+    const { browser, stop } = await starting;
     try {
-      expect((await browser.send('/.well-known/oauth-authorization-server')).status).toBe(503);
-      await relay.open();
       expect((await browser.send('/.well-known/oauth-authorization-server')).status).toBe(200);
     } finally {
       await stop();

@@ -1,5 +1,6 @@
 import type { Service, Surroundings } from '@crs/kit/lifecycle';
 import { createRecordService, type RecordServiceConfig } from '@crs/kit/record-service';
+import { migrations } from '../migrations/index.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 
 /** Entities recognized in calls: the internal listener `grpc`, and `admin` for operators. */
@@ -7,7 +8,7 @@ export function createEntitiesService(
   config: RecordServiceConfig,
   surroundings: Surroundings,
 ): Service<{ grpc: string; admin: string }> {
-  return createRecordService('entities', config, surroundings, (context) => ({
+  return createRecordService({ name: 'entities', migrations }, config, surroundings, (context) => ({
     internal: internalServices(context),
     admin: adminServices(context),
   }));

@@ -1,4 +1,4 @@
-import type { Migration } from '@crs/kit/migrate';
+import type { Migration } from '@crs/kit/migration';
 import { createProjects } from './20261121T001000-create-projects.ts';
 
 export const migrations: Migration[] = [createProjects];

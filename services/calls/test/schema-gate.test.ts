@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import type { ServiceError } from '@crs/kit/errors';
+import { client } from '@crs/kit/grpc-client';
+import { migrate } from '@crs/kit/migrate';
+import { derivePassword, type Migration } from '@crs/kit/migration';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { freePorts } from '@crs/testing/processes';
+import { startRelay } from '@crs/testing/relay';
+import { SECRET } from '@crs/testing/setup';
+import { migrations } from '../migrations/index.ts';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const password = derivePassword(SECRET, 'calls');
+
+let database: TestDatabase;
+let processes: { stop(): Promise<number | null> }[] = [];
+beforeEach(async () => {
+  database = await createDatabase(inject('postgresUrl'));
+});
+afterEach(async () => {
+  for (const running of processes.splice(0)) await running.stop();
+  await database.drop();
+});
+
+const up = (list: Migration[]) => migrate({ adminUrl: database.url, service: 'calls', migrations: list, password });
+
+/** `grpc.health.v1.Health/Check`: from the name of a service to a status. */
+const Health = {
+  check: {
+    path: '/grpc.health.v1.Health/Check',
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (name: string) => Buffer.concat([Buffer.of(0x0a, name.length), Buffer.from(name)]),
+    requestDeserialize: String,
+    responseSerialize: () => Buffer.alloc(0),
+    responseDeserialize: (bytes: Buffer) => ['UNKNOWN', 'SERVING', 'NOT_SERVING'][bytes[1] ?? 0]!,
+  },
+};
+
+/** The service as a process, and what a kubelet asks of it. */
+async function start(databaseUrl = database.url) {
+  const [grpc, admin, ops, health] = (await freePorts(4)).map((port) => `127.0.0.1:${port}`) as [string, string, string, string];
+  const url = new URL(databaseUrl);
+  url.username = 'crs_calls';
+  url.password = password;
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env['PATH'],
+      CRS_LISTEN: grpc,
+      CRS_ADMIN_LISTEN: admin,
+      CRS_OPS_LISTEN: ops,
+      CRS_HEALTH_LISTEN: health,
+      CRS_AUTH_ADDRESS: '127.0.0.1:1',
+      DATABASE_URL: url.href,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const said: string[] = [];
+  createInterface(child.stderr).on('line', (line) => said.push(line));
+  const probes = client(Health, { name: 'health', address: health, timeoutMs: 2_000, retry: false });
+  const ask = (service: string) => probes.check(service).catch((error: ServiceError) => error.kind);
+  const stop = async () => {
+    probes.close();
+    child.kill('SIGTERM');
+    return (await exited)[0];
+  };
+  processes.push({ stop });
+  await expect.poll(() => ask('liveness'), { timeout: 20_000 }).toBe('SERVING');
+  return {
+    ask,
+    stop,
+    /** The HTTP probe says the same. */
+    readyz: async () => (await fetch(`http://${ops}/readyz`)).status,
+    waitsFor: () => said.flatMap((line) => (/waiting/.test(line) ? [String(JSON.parse(line).reason)] : [])),
+  };
+}
+
+const soon = { timeout: 5_000, interval: 100 };
+
+it('a service is ready once its schema is, and says once what it waits for', { timeout: 60_000 }, async () => {
+  const service = await start();
+  expect(await service.ask('readiness')).toBe('NOT_SERVING');
+  expect(await service.readyz()).toBe(503);
+
+  await up(migrations.slice(0, -1));
+  const missing = `the migration ${migrations.at(-1)!.name} has not run`;
+  await expect.poll(service.waitsFor, soon).toContain(missing);
+  expect(await service.ask('readiness')).toBe('NOT_SERVING');
+
+  await up(migrations);
+  await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
+  expect(await service.readyz()).toBe(200);
+  // No such table, and perhaps, while it is made, not yet allowed to read it.
+  expect(new Set(service.waitsFor()).size).toBe(service.waitsFor().length);
+  expect(service.waitsFor()[0]).toMatch(/^it can't be read \((42P01|3F000)\)$/);
+  expect(await service.stop()).toBe(0);
+});
+
+it('a service starts on a schema that is newer than itself', { timeout: 60_000 }, async () => {
+  await up([...migrations, { name: '29990101T000000-make-later', up: async () => {}, down: async () => {} }]);
+  const service = await start();
+  await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
+  expect(service.waitsFor()).toEqual([]);
+});
+
+it('a service starts before its database', { timeout: 60_000 }, async () => {
+  await up(migrations);
+  const relay = await startRelay(new URL(database.url).host);
+  await relay.close();
+  const through = new URL(database.url);
+  through.host = relay.address;
+  const service = await start(through.href);
+  expect(await service.ask('readiness')).toBe('NOT_SERVING');
+  expect(service.waitsFor()).toEqual(["it can't be read (ECONNREFUSED)"]);
+  await relay.open();
+  await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
+
+  // From then on the database's health is not its own.
+  await relay.close();
+  expect(await service.ask('readiness')).toBe('SERVING');
+  await service.stop();
+});
+
+it('a service that still waits can be stopped', { timeout: 60_000 }, async () => {
+  const service = await start();
+  expect(await service.stop()).toBe(0);
+});

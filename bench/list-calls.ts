@@ -11,9 +11,9 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
-import pg from 'pg';
 import { measure, type Result } from './load.ts';
 import { freePorts } from '@crs/testing/processes';
+import { seedCalls } from './seed.ts';
 import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -32,31 +32,6 @@ const CONCURRENCY = 16;
 const DAYS = 1_000;
 const NOW = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 1);
 const FROM = new Date(NOW.getTime() - DAYS * 86_400_000);
-
-/** Seeded past the import, which has a benchmark of its own; rows and spread as the floor's. */
-async function seed(databaseUrl: string, organization: string, rows: number): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(
-    `insert into calls.calls (organization, call_id, call_type, call_status, created_at, updated_at, date, duration_minutes, segment, source,
-        segment_folded, source_folded, cost, rating, name, job_title, employer, country, summary, participants, qa_blocks, has_verbatim,
-        shown_hash, record_hash)
-      select $1, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60,
-        'Segment ' || n % 7, 'Network ' || n % 5, 'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000,
-        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60, repeat('Summary of what was said in this call. ', 8), '[]', '[]', true,
-        sha256(n::text::bytea), sha256(n::text::bytea)
-      from generate_series(1, $2::int) n, lateral (select ($3::timestamptz - (n::float8 / $2 * $4) * interval '1 day')::timestamptz(3) as at) t`,
-    [organization, rows, NOW, DAYS],
-  );
-  await client.query(
-    `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls
-      where organization = $1 group by 1, 2`,
-    [organization],
-  );
-  await client.query('vacuum analyze calls.calls');
-  await client.query('vacuum analyze calls.call_days');
-  await client.end();
-}
 
 async function startFloor(
   system: System,
@@ -108,8 +83,12 @@ try {
     keys.set(organization, key.secret);
   }
   operator.close();
-  await seed(system.databaseUrl, 'small', 1_000);
-  await seed(system.databaseUrl, 'big', ROWS);
+  for (const [organization, rows] of [
+    ['small', 1_000],
+    ['big', ROWS],
+  ] as const) {
+    await seedCalls(system.databaseUrl, { organization, rows, before: NOW, days: DAYS });
+  }
   const floor = await startFloor(system, [
     ['small', 1_000],
     ['big', ROWS],

@@ -43,7 +43,9 @@ rate-limit:
 crs: &crs
   listeners: {}
   asks: { auth: [admin], projects: [admin], calls: [admin], entities: [admin] }
+{{- if .Values.jobs }}
 job: *crs
+{{- end }}
 test:
   listeners: {}
   asks: { api-gateway: [http], tool-gateway: [http], auth: [admin], projects: [admin], calls: [admin], entities: [admin] }

@@ -9,6 +9,7 @@ import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';
 import { buildDocs } from './docs/page.ts';
 import { answerConnect } from '@crs/kit/http/connect';
+import { answerContinue } from '@crs/kit/http/continue';
 import { listen } from '@crs/kit/http/listener';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
@@ -65,6 +66,7 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
       server.on('request', app);
       // Answered as any other request; Node's own answer would lack our headers.
       server.on('checkExpectation', app);
+      answerContinue(server);
       answerConnect(server, app);
       answerParserErrors(server, { ...limits, log, name: 'api-gateway', showLimits: true });
       return { http };

@@ -2,6 +2,7 @@ import { Agent, createServer } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { client } from '@crs/kit/grpc-client';
 import { answerConnect } from '@crs/kit/http/connect';
+import { answerContinue } from '@crs/kit/http/continue';
 import { listen } from '@crs/kit/http/listener';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
 import { tenantSlots } from '@crs/kit/http/slots';
@@ -56,6 +57,7 @@ export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surro
       );
       // Answered as any other request; Node's own answers would lack our headers.
       server.on('checkExpectation', app);
+      answerContinue(server);
       answerConnect(server, app);
       answerParserErrors(server, { ...limits, log, name: 'tool-gateway', showLimits: false });
       const drainMs = config.timeoutMs + 1_000;

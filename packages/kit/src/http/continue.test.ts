@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createConnection, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { answerContinue } from './continue.ts';
+
+/** What comes back of these pieces, from a server that answers a body, in a Buffer, with itself. */
+async function exchange(...pieces: string[]): Promise<string> {
+  const answer = async (request: AsyncIterable<Buffer>) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    // The answer to what follows is there before its turn.
+    if (body.toString() === 'one') await sleep(50);
+    return body;
+  };
+  const server = createServer((request, response) => {
+    void answer(request).then((body) => response.setHeader('Content-Length', body.length).end(body));
+  });
+  answerContinue(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const socket = createConnection((server.address() as AddressInfo).port, '127.0.0.1');
+  const received = text(socket);
+  for (const piece of pieces) {
+    socket.write(piece);
+    await sleep(150);
+  }
+  const all = await received;
+  server.close();
+  // Date and connection are of no interest.
+  return all.replace(/^(Date|Connection|Keep-Alive): .*\r\n/gm, '').replaceAll('\r\n', '|');
+}
+
+const expecting = (body: string) =>
+  `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const FIRST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none';
+const CONTINUE = 'HTTP/1.1 100 Continue||';
+const ok = (body: string) => `HTTP/1.1 200 OK|Content-Length: ${body.length}||${body}`;
+
+it('100 Continue is said before the body is there', async () => {
+  const whole = expecting('two');
+  expect(await exchange(whole.slice(0, -3), whole.slice(-3))).toBe(CONTINUE + ok('two'));
+});
+
+it('100 Continue never gets into an answer that is there before its turn', async () => {
+  expect(await exchange(FIRST + expecting('two'))).toBe(ok('one') + ok('two'));
+});
+
+it('100 Continue is said in its turn to who waits for it behind another request', async () => {
+  const whole = FIRST + expecting('two');
+  expect(await exchange(whole.slice(0, -3), whole.slice(-3))).toBe(ok('one') + CONTINUE + ok('two'));
+});

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { startWorld, type World } from '@crs/testing/world';
-import { bearer } from './_requests.ts';
+import { ask, bearer, errorOf, MODERN, spoken, toolCall } from './_requests.ts';
 
 const ANN = 'ann@acme.example';
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 
 let world: World;
 let tools: Tools;
+let token: string;
 
 beforeAll(async () => {
   world = await startWorld();
@@ -18,7 +19,8 @@ beforeAll(async () => {
     { type: 'call', organization: 'acme', id: 'call_1', project_id: PROJECT, conducted_by: ANN },
     { type: 'entity', organization: 'acme', id: PROJECT, project_id: PROJECT },
   ]);
-  tools = toolClient(world.stack.addresses.tools, (await bearer(world, 'acme', ANN)).slice('Bearer '.length));
+  token = await bearer(world, 'acme', ANN);
+  tools = toolClient(world.stack.addresses.tools, token.slice('Bearer '.length));
 });
 afterAll(() => world?.close());
 
@@ -165,8 +167,11 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
       [{ nope: 1 }, 'nope: is not a known property'],
       [{ Limit: 1 }, 'Limit: is not a known property'],
       [{ 'a secret, perhaps': 1 }, 'arguments: has a property that is not known'],
+      [{ ['__proto__']: {} }, '__proto__: is not a known property'],
     ] as const) {
       expect((await call(more)).error).toMatchObject({ code: 'bad_request', message });
+      const modern = spoken(MODERN, toolCall(name, { ...NEEDED[name], ...more }), token);
+      expect(errorOf(await ask(world.stack.addresses.tools, modern))).toMatchObject({ code: 'bad_request', message });
     }
   });
 });

@@ -41,6 +41,7 @@ export function mcp(context: Context, options: McpOptions) {
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
       requestId: stateOf(response).id,
       admit: () => admit(body, user, response, options),
+      arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };

@@ -27,7 +27,7 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
     if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
-    return callTool(params.name, params.arguments, tools, refused);
+    return callTool(params.name, tools, refused);
   });
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
   await server.connect(transport);

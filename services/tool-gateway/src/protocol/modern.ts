@@ -21,7 +21,7 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
       server.setRequestHandler('tools/list', () => ({ tools: LISTED as never, ttlMs: 3_600_000, cacheScope: 'public' as const }));
       server.setRequestHandler('tools/call', ({ params }) => {
         if (!isTool(params.name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
-        return callTool(params.name, params.arguments, tools, refused);
+        return callTool(params.name, tools, refused);
       });
       return server;
     },

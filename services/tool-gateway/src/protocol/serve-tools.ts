@@ -31,6 +31,8 @@ export interface ToolRequest {
   context: Context;
   call: ToolCall;
   requestId: string;
+  /** As they were sent: the SDKs drop `__proto__`, which is to be refused as any argument that the tool does not have. */
+  arguments: unknown;
   /**
    * Tool name, scope and rate: asked by an adapter once it is content with the protocol's headers.
    * @returns what to answer instead of running the tool
@@ -43,8 +45,7 @@ export interface ToolRequest {
 /** Runs a tool that exists. Whatever goes wrong becomes a result; transcripts and other content never get into its words. */
 export async function callTool(
   name: string,
-  given: unknown,
-  { context, call, requestId, setRetryAfter, log }: ToolRequest,
+  { context, call, requestId, arguments: given, setRetryAfter, log }: ToolRequest,
   refused: Refusal | undefined,
 ): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;

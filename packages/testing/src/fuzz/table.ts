@@ -1,0 +1,29 @@
+/** The report of a run, as text. */
+import type { Report } from './run.ts';
+
+export function table({ requests, seconds, outcomes, memory, violations, broken }: Report): string {
+  const rows = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const width = Math.max(...rows.map(([route]) => route.length));
+  const counted = rows.map(([route, row]) => {
+    const sum = [...row.values()].reduce((a, b) => a + b, 0);
+    const parts = [...row].toSorted(([, a], [, b]) => b - a).map(([outcome, count]) => `${outcome}: ${count}`);
+    return `${route.padEnd(width)} ${String(sum).padStart(7)}  ${parts.join(', ')}`;
+  });
+  const names = [...([...memory.values()][0]?.keys() ?? [])];
+  const measured = names.map((name) => {
+    const cells = [...memory.values()].map((at) => {
+      const { rss, heap, external } = at.get(name)!;
+      return `${heap.toFixed(1)} + ${external.toFixed(1)} (${rss.toFixed(0)})`.padStart(22);
+    });
+    return `${name.padEnd(14)}${cells.join('')}`;
+  });
+  return [
+    ...counted,
+    '',
+    `${'MiB'.padEnd(14)}${[...memory.keys()].map((share) => `at ${share}`.padStart(22)).join('')}   heap + buffers after a collection (resident)`,
+    ...measured,
+    '',
+    ...violations.map((violation) => `VIOLATION ${violation}\n`),
+    `${requests} requests in ${seconds.toFixed(0)} s (${(requests / seconds).toFixed(0)}/s), ${broken} answers outside the contract, ${violations.length} kinds of violations`,
+  ].join('\n');
+}

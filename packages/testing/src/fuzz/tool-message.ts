@@ -1,0 +1,37 @@
+/** Messages to `/mcp`, in both generations of the protocol. */
+export const LEGACY = '2025-11-25';
+export const LEGACY_VERSIONS = [LEGACY, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
+export const MODERN = '2026-07-28';
+const META = 'io.modelcontextprotocol';
+
+interface Spoken {
+  /** Undefined: none is named. */
+  version: string | undefined;
+  /** 2026-07-28 repeats them in headers. */
+  method?: string | undefined;
+  name?: string | undefined;
+}
+
+export function toolHeaders(
+  host: string,
+  authorization: string | undefined,
+  { version, method, name }: Spoken,
+): [string, string][] {
+  const pairs: [string, string | undefined][] = [
+    ['Host', host],
+    ['Authorization', authorization],
+    ['Content-Type', 'application/json'],
+    ['Accept', 'application/json, text/event-stream'],
+    ['MCP-Protocol-Version', version],
+    ['Mcp-Method', version === MODERN ? method : undefined],
+    ['Mcp-Name', version === MODERN ? name : undefined],
+  ];
+  return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
+}
+
+/** What 2026-07-28 wants in the parameters of each request. */
+export const MODERN_META = {
+  [`${META}/protocolVersion`]: MODERN,
+  [`${META}/clientCapabilities`]: {},
+  [`${META}/clientInfo`]: { name: 'fuzz', version: '1' },
+};

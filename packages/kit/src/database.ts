@@ -53,8 +53,11 @@ export interface DatabaseOptions {
 // In local time, as the driver writes dates otherwise, instants before standard time lose the seconds of their offset.
 defaults.parseInputDatesAsUTC = true;
 
-/** Statements take milliseconds: so many are worth waiting for, and more would only be too late. */
-const WAITING = { waitingPerKey: 500, waitingTotal: 2_000 };
+/**
+ * Statements take milliseconds: so many are worth waiting for, and more would only be too late. What stands above tenants has one line
+ * for all of them, into which the credentials of thousands may come in the same second.
+ */
+const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
 /** A statement ends so much before its caller's deadline that the server itself says so: then it is the statement that is slow. */
 const MARGIN_MS = 20;

@@ -13,7 +13,7 @@ import { answerContinue } from '@crs/kit/http/continue';
 import { listen } from '@crs/kit/http/listener';
 import { Credentials } from './http/credentials.ts';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
-import { tenantSlots } from '@crs/kit/http/slots';
+import { addressSlots, tenantSlots } from '@crs/kit/http/slots';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
 import { TABLES } from './routes/index.ts';
@@ -41,6 +41,8 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
       const slots = tenantSlots(config.tenantConcurrency);
       closer.defer('slots', () => slots.close());
+      const strangers = addressSlots('strangers');
+      closer.defer('slots of strangers', () => strangers.close());
       const server = createServer({
         requireHostHeader: false,
         keepAliveTimeout: 65_000,
@@ -57,7 +59,7 @@ export function createApiGateway(config: ApiGatewayConfig, { log, tls }: Surroun
       const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(buildDocument(TABLES, publicUrl))));
       const app = createApp({ calls, projects, openapi }, buildDocs(TABLES, publicUrl), {
         ...limits,
-        credentials: new Credentials(auth),
+        credentials: new Credentials(auth, strangers),
         slots,
         readTimeoutMs: config.readTimeoutMs,
         writeTimeoutMs: config.writeTimeoutMs,

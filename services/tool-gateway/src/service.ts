@@ -5,7 +5,7 @@ import { answerConnect } from '@crs/kit/http/connect';
 import { answerContinue } from '@crs/kit/http/continue';
 import { listen } from '@crs/kit/http/listener';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
-import { tenantSlots } from '@crs/kit/http/slots';
+import { addressSlots, tenantSlots } from '@crs/kit/http/slots';
 import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
 import { RateLimiter } from '@crs/kit/rate-limit/limiter';
 import { Seal } from '@crs/kit/seal';
@@ -36,6 +36,10 @@ export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surro
       const limits = { limiter, addressLimit: config.addressLimit, trustedProxies: config.trustedProxies };
       const slots = tenantSlots(config.tenantConcurrency);
       closer.defer('slots', () => slots.close());
+      const strangers = addressSlots('strangers');
+      closer.defer('slots of strangers', () => strangers.close());
+      const signInSlots = addressSlots('sign-in');
+      closer.defer('slots of sign-in', () => signInSlots.close());
       const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
       closer.defer('auth http agent', () => agent.destroy());
       const app = createApp(
@@ -43,9 +47,10 @@ export function createToolGateway(config: ToolGatewayConfig, { log, tls }: Surro
         {
           ...limits,
           slots,
+          signInSlots,
           signInLimit: config.signInLimit,
           signIn: config.authHttpAddress === undefined ? undefined : { address: config.authHttpAddress, agent, tls },
-          tokens: new Tokens(auth, config.publicUrl),
+          tokens: new Tokens(auth, config.publicUrl, strangers),
           origins: { publicUrl: config.publicUrl, allowed: config.allowedOrigins, loopback: config.loopback },
           timeoutMs: config.timeoutMs,
           log,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
+import type { Bulkhead } from '../bulkhead.ts';
 import type { CallOptions } from '../grpc-client.ts';
 
 /** A remembered answer ages from the moment it was asked for; past this it is never used, whatever state auth is in. */
@@ -7,25 +8,41 @@ const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
 interface Asked<A> {
+  /** Infinity: not yet; -Infinity: without an answer. */
   at: number;
   answer: Promise<A>;
+  /** Whose it is, auth has said. */
+  isKnown: boolean;
 }
 
-/** What auth says of credentials: asked once a second for one in use, however many requests carry it. */
+/** Who brings a credential. */
+export interface Bearer {
+  /** Epoch milliseconds. */
+  deadline: number;
+  /** The client's address, as limits are counted by. */
+  address: () => string;
+}
+
+/**
+ * What auth says of credentials: asked once a second for one in use, however many requests carry it. One that isn't known yet, and may
+ * be made up, is asked for in a slot of the client's address, so that whoever guesses keeps nobody waiting whose credential is good.
+ */
 export class Remembered<A> {
   readonly #ask: (credential: string, call: CallOptions) => Promise<A>;
+  readonly #strangers: Bulkhead;
   readonly #asked = new LRUCache<string, Asked<A>>({ max: MAX_REMEMBERED });
 
-  constructor(ask: (credential: string, call: CallOptions) => Promise<A>) {
+  constructor(ask: (credential: string, call: CallOptions) => Promise<A>, strangers: Bulkhead) {
     this.#ask = ask;
+    this.#strangers = strangers;
   }
 
   /** @param digest of the credential: what is remembered holds no credential */
-  async get(digest: string, credential: string, call: CallOptions): Promise<A> {
+  async get(digest: string, credential: string, bearer: Bearer): Promise<A> {
     const arrived = performance.now();
     for (;;) {
       const known = this.#asked.get(digest);
-      if (!known || performance.now() - known.at > REMEMBER_MS) return this.#askNow(digest, credential, call);
+      if (!known || performance.now() - known.at > REMEMBER_MS) return this.#askAgain(digest, credential, bearer, known?.isKnown);
       // Whoever joins a question gets an answer that has aged meanwhile. Too old, it is as good as one's own only where it was asked
       // for no earlier than one's own would have been.
       const answer = await known.answer;
@@ -33,17 +50,33 @@ export class Remembered<A> {
     }
   }
 
-  #askNow(digest: string, credential: string, { deadline }: CallOptions): Promise<A> {
+  #askAgain(digest: string, credential: string, { deadline, address }: Bearer, isKnown = false): Promise<A> {
     // Not cancelled with the request that happens to ask: others wait for the same answer.
-    const at = performance.now();
-    const answer = this.#ask(credential, deadline === undefined ? {} : { deadline });
-    const asked = { at, answer };
+    const ask = () => {
+      asked.at = performance.now();
+      return this.#ask(credential, { deadline });
+    };
+    const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown };
+    asked.answer = isKnown ? ask() : this.#inSlot(address(), deadline, ask);
     this.#asked.set(digest, asked);
     // An unknown credential is remembered too, so that guessing costs auth nothing; an outage isn't.
-    answer.catch((error) => {
-      const unknown = error instanceof ServiceError && error.kind === 'unauthenticated';
-      if (!unknown && this.#asked.get(digest) === asked) this.#asked.delete(digest);
-    });
-    return answer;
+    asked.answer.then(
+      () => (asked.isKnown = true),
+      (error) => {
+        const unknown = error instanceof ServiceError && error.kind === 'unauthenticated';
+        if (unknown) asked.isKnown = false;
+        else asked.at = -Infinity;
+      },
+    );
+    return asked.answer;
+  }
+
+  async #inSlot(address: string, deadline: number, ask: () => Promise<A>): Promise<A> {
+    const release = await this.#strangers.acquire(address, { deadline });
+    try {
+      return await ask();
+    } finally {
+      release();
+    }
   }
 }

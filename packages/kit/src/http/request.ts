@@ -29,7 +29,7 @@ export function stateOf(response: Response): RequestState {
 }
 
 /** How the request's calls to services are made. */
-export function callOf(response: Response): CallOptions {
+export function callOf(response: Response): CallOptions & { deadline: number } {
   const { callerToken, deadline, signal } = stateOf(response);
   return { token: callerToken, deadline, signal };
 }

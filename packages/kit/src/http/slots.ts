@@ -20,6 +20,11 @@ export function tenantSlots(perTenant: number): Bulkhead {
   });
 }
 
+/** Slots of clients' addresses at a gateway, for what they ask before it is known who they are. */
+export function addressSlots(name: string): Bulkhead {
+  return new Bulkhead({ name, perKey: 32, total: 128, waitingPerKey: WAITING, waitingTotal: WAITING });
+}
+
 /**
  * Takes a slot for a request, until its answer has left or the client has: what a request holds besides - its body, the calls for it,
  * its answer where the client reads slowly - is bounded with it.

@@ -1,9 +1,9 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
-import { chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
+import { addressOf, chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
 import { rateLimited } from '@crs/kit/http/refusal';
-import { callOf, stateOf } from '@crs/kit/http/request';
+import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
 
@@ -22,7 +22,10 @@ export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     let credential: AuthenticateKeyResponse | undefined;
     try {
-      credential = await options.credentials.resolve(request.headers.authorization, callOf(response));
+      credential = await options.credentials.resolve(request.headers.authorization, {
+        deadline: stateOf(response).deadline,
+        address: () => addressOf(options, request),
+      });
       stateOf(response).callerToken = credential.callerToken;
       credentials.set(response, credential);
     } catch (error) {

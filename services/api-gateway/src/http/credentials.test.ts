@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/api-key';
+import { Bulkhead } from '@crs/kit/bulkhead';
 import { ServiceError, unavailable } from '@crs/kit/errors';
 import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -42,6 +43,14 @@ async function settle(...answers: Promise<AuthenticateKeyResponse>[]): Promise<s
   return outcomes;
 }
 
+/** Two unknown keys of an address are asked about at once, and three wait. */
+function credentialsOf(client: ServiceClient<AuthServiceService>): Credentials {
+  const strangers = new Bulkhead({ name: 'strangers', perKey: 2, total: 100, waitingPerKey: 3, waitingTotal: 100 });
+  return new Credentials(client, strangers);
+}
+
+const from = (address = '192.0.2.1') => ({ deadline: Date.now() + 5_000, address: () => address });
+
 const key = createApiKey();
 const header = `Bearer ${key}`;
 
@@ -60,57 +69,60 @@ describe('what can be no key', () => {
     ['a key in another case', `Bearer ${key.toUpperCase()}`],
   ])('%s is 401, and auth is not asked', async (_, authorization) => {
     const { client, questions } = fakeAuth();
-    await expect(new Credentials(client).resolve(authorization, {})).rejects.toMatchObject({ status: 401, code: 'unauthorized' });
+    await expect(credentialsOf(client).resolve(authorization, from())).rejects.toMatchObject({
+      status: 401,
+      code: 'unauthorized',
+    });
     expect(questions).toHaveLength(0);
   });
 
   it.each(['Bearer  ', 'bearer ', 'BEARER    '])('"%s" introduces a key all the same', async (scheme) => {
     const { client } = fakeAuth();
-    await expect(settle(new Credentials(client).resolve(scheme + key, {}))).resolves.toEqual(['answer 1 after 0 ms']);
+    await expect(settle(credentialsOf(client).resolve(scheme + key, from()))).resolves.toEqual(['answer 1 after 0 ms']);
   });
 });
 
 describe('a key in use', () => {
   it('is asked about once a second', async () => {
     const { client, questions } = fakeAuth();
-    const credentials = new Credentials(client);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 0 ms']);
+    const credentials = credentialsOf(client);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 0 ms']);
     await vi.advanceTimersByTimeAsync(980);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 0 ms']);
     await vi.advanceTimersByTimeAsync(10);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 2 after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 2 after 0 ms']);
     expect(questions).toHaveLength(2);
   });
 
   it('is asked about apart from other keys', async () => {
     const { client, questions } = fakeAuth();
-    const credentials = new Credentials(client);
+    const credentials = credentialsOf(client);
     const other = createApiKey();
-    for (const each of [key, other, key, other]) await settle(credentials.resolve(`Bearer ${each}`, {}));
+    for (const each of [key, other, key, other]) await settle(credentials.resolve(`Bearer ${each}`, from()));
     expect(questions.map(({ apiKey }) => apiKey)).toEqual([key, other]);
   });
 
   it('is remembered from the moment of the question, not of the answer', async () => {
     const { client } = fakeAuth({ latencyMs: 600 });
-    const credentials = new Credentials(client);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 600 ms']);
+    const credentials = credentialsOf(client);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 600 ms']);
     await vi.advanceTimersByTimeAsync(380);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 0 ms']);
     await vi.advanceTimersByTimeAsync(20);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 2 after 600 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 2 after 600 ms']);
   });
 
   it('is asked about once by all who wait together', async () => {
     const { client, questions } = fakeAuth({ latencyMs: 500 });
-    const credentials = new Credentials(client);
-    const outcomes = await settle(...Array.from({ length: 50 }, () => credentials.resolve(header, {})));
+    const credentials = credentialsOf(client);
+    const outcomes = await settle(...Array.from({ length: 50 }, () => credentials.resolve(header, from())));
     expect(new Set(outcomes)).toEqual(new Set(['answer 1 after 500 ms']));
     expect(questions).toHaveLength(1);
   });
 
   it('is asked about with the deadline of who asks, but not for them alone', async () => {
     const { client, questions } = fakeAuth();
-    await settle(new Credentials(client).resolve(header, { deadline: 12345, signal: AbortSignal.timeout(1) }));
+    await settle(credentialsOf(client).resolve(header, { deadline: 12345, address: () => '192.0.2.1' }));
     expect(questions).toEqual([{ apiKey: key, deadline: 12345, signal: undefined }]);
   });
 });
@@ -118,10 +130,10 @@ describe('a key in use', () => {
 describe('an answer that took more than a second', () => {
   it('is not for those who came after the question, who ask once more, together', async () => {
     const { client, questions } = fakeAuth({ latencyMs: 1_200 });
-    const credentials = new Credentials(client);
-    const first = outcomeOf(credentials.resolve(header, {}));
+    const credentials = credentialsOf(client);
+    const first = outcomeOf(credentials.resolve(header, from()));
     await vi.advanceTimersByTimeAsync(100);
-    const late = await settle(...Array.from({ length: 20 }, () => credentials.resolve(header, {})));
+    const late = await settle(...Array.from({ length: 20 }, () => credentials.resolve(header, from())));
     expect(await first).toBe('answer 1 after 1200 ms');
     expect(new Set(late)).toEqual(new Set(['answer 2 after 2300 ms']));
     expect(questions).toHaveLength(2);
@@ -131,38 +143,84 @@ describe('an answer that took more than a second', () => {
 describe('a key that auth refuses', () => {
   it('is remembered for a second, too', async () => {
     const { client, questions } = fakeAuth({ fail: (question) => (question === 1 ? invalidKey() : undefined) });
-    const credentials = new Credentials(client);
-    for (let n = 0; n < 5; n++) expect(await settle(credentials.resolve(header, {}))).toEqual(['unauthenticated after 0 ms']);
+    const credentials = credentialsOf(client);
+    for (let n = 0; n < 5; n++) expect(await settle(credentials.resolve(header, from()))).toEqual(['unauthenticated after 0 ms']);
     expect(questions).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 2 after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 2 after 0 ms']);
   });
 });
 
 describe('an outage', () => {
   it('is not remembered', async () => {
     const { client } = fakeAuth({ fail: (question) => (question === 1 ? unavailable('away') : undefined) });
-    const credentials = new Credentials(client);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['unavailable after 0 ms']);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 2 after 0 ms']);
+    const credentials = credentialsOf(client);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['unavailable after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 2 after 0 ms']);
   });
 
   it('leaves what is remembered as it is, for its second', async () => {
     const { client, questions } = fakeAuth({ fail: (question) => (question > 1 ? unavailable('away') : undefined) });
-    const credentials = new Credentials(client);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 0 ms']);
+    const credentials = credentialsOf(client);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 0 ms']);
     await vi.advanceTimersByTimeAsync(900);
-    expect(await settle(credentials.resolve(header, {}))).toEqual(['answer 1 after 0 ms']);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['answer 1 after 0 ms']);
     await vi.advanceTimersByTimeAsync(100);
-    for (let n = 0; n < 3; n++) expect(await settle(credentials.resolve(header, {}))).toEqual(['unavailable after 0 ms']);
+    for (let n = 0; n < 3; n++) expect(await settle(credentials.resolve(header, from()))).toEqual(['unavailable after 0 ms']);
     expect(questions).toHaveLength(4);
   });
 
   it('fails all who wait together', async () => {
     const { client, questions } = fakeAuth({ latencyMs: 100, fail: () => unavailable('away') });
-    const credentials = new Credentials(client);
-    const outcomes = await settle(...Array.from({ length: 10 }, () => credentials.resolve(header, {})));
+    const credentials = credentialsOf(client);
+    const outcomes = await settle(...Array.from({ length: 10 }, () => credentials.resolve(header, from())));
     expect(new Set(outcomes)).toEqual(new Set(['unavailable after 100 ms']));
     expect(questions).toHaveLength(1);
+  });
+});
+
+describe('keys that nobody knows yet', () => {
+  const guess = () => `Bearer ${createApiKey()}`;
+
+  it('wait for a slot of their address, and the rest is refused; those of other addresses don’t wait', async () => {
+    const { client, questions } = fakeAuth({ latencyMs: 100, fail: invalidKey });
+    const credentials = credentialsOf(client);
+    const guesses = settle(...Array.from({ length: 6 }, () => credentials.resolve(guess(), from())));
+    const other = outcomeOf(credentials.resolve(guess(), from('192.0.2.2')));
+    expect(await guesses).toEqual([
+      'unauthenticated after 100 ms',
+      'unauthenticated after 100 ms',
+      'unauthenticated after 200 ms',
+      'unauthenticated after 200 ms',
+      'unauthenticated after 300 ms',
+      'resource_exhausted after 0 ms',
+    ]);
+    expect(await other).toBe('unauthenticated after 100 ms');
+    expect(questions).toHaveLength(6);
+  });
+
+  it('keep no key waiting that was good before, from the same address, an outage in between or not', async () => {
+    const { client } = fakeAuth({ latencyMs: 100, fail: (question) => (question === 2 ? unavailable('away') : undefined) });
+    const credentials = credentialsOf(client);
+    await settle(credentials.resolve(header, from()));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await settle(credentials.resolve(header, from()))).toEqual(['unavailable after 100 ms']);
+    const guesses = Array.from({ length: 5 }, () => outcomeOf(credentials.resolve(guess(), from())));
+    expect((await settle(credentials.resolve(header, from())))[0]).toMatch(/^answer \d after 100 ms$/);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await Promise.all(guesses);
+  });
+
+  it('are remembered from the moment of the question, not of getting into the line', async () => {
+    const { client, questions } = fakeAuth({ latencyMs: 1_000 });
+    const credentials = credentialsOf(client);
+    const before = [guess(), guess()].map((each) => outcomeOf(credentials.resolve(each, from())));
+    const waiting = outcomeOf(credentials.resolve(header, from()));
+    await vi.advanceTimersByTimeAsync(500);
+    const joined = outcomeOf(credentials.resolve(header, from()));
+    await vi.advanceTimersByTimeAsync(1_500);
+    await Promise.all(before);
+    expect([await waiting, await joined]).toEqual(['answer 3 after 2000 ms', 'answer 3 after 1500 ms']);
+    expect(questions).toHaveLength(3);
   });
 });

@@ -1,6 +1,7 @@
 import { digestOf, isApiKey } from '@crs/kit/api-key';
-import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
-import { Remembered } from '@crs/kit/http/remembered';
+import type { Bulkhead } from '@crs/kit/bulkhead';
+import type { ServiceClient } from '@crs/kit/grpc-client';
+import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { unauthorized } from './refusal.ts';
 
@@ -8,14 +9,14 @@ import { unauthorized } from './refusal.ts';
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
 
-  constructor(auth: ServiceClient<AuthServiceService>) {
-    this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey }, call));
+  constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
+    this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey }, call), strangers);
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
-  async resolve(authorization: string | undefined, call: CallOptions): Promise<AuthenticateKeyResponse> {
+  async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateKeyResponse> {
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (key === undefined || !isApiKey(key)) throw unauthorized();
-    return this.#remembered.get(digestOf(key).toString('base64'), key, call);
+    return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
   }
 }

@@ -1,6 +1,6 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import type { Bulkhead } from '@crs/kit/bulkhead';
-import type { AddressCharging } from '@crs/kit/http/charge';
+import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
@@ -101,7 +101,10 @@ async function authenticate(
   options: McpOptions,
 ): Promise<AuthenticateTokenResponse> {
   try {
-    const user = await options.tokens.resolve(request.headers.authorization, callOf(response));
+    const user = await options.tokens.resolve(request.headers.authorization, {
+      deadline: stateOf(response).deadline,
+      address: () => addressOf(options, request),
+    });
     stateOf(response).callerToken = user.callerToken;
     return user;
   } catch (error) {

@@ -1,7 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
+import type { Bulkhead } from '@crs/kit/bulkhead';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
+import { takeSlot } from '@crs/kit/http/slots';
 import { bodyReader } from './body.ts';
 import { chargeSignIn, type SignInCharging } from './limits.ts';
 import { checkHost, type Origins } from './origins.ts';
@@ -12,6 +14,8 @@ export interface SignInOptions extends SignInCharging {
   /** Auth's HTTP listener. Absent: there is no sign-in here. */
   signIn: Upstream | undefined;
   origins: Origins;
+  /** Of addresses: a crowd that signs in must not take auth from those that have. */
+  signInSlots: Bulkhead;
 }
 
 const readBody = bodyReader(64 * 1024);
@@ -38,6 +42,7 @@ export function signIn(options: SignInOptions) {
     if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
     const address = addressOf(options, request);
     await chargeSignIn(options, address);
+    await takeSlot(options.signInSlots, address, response);
     await passOn(options.signIn, request, response, {
       target: passed.path + query,
       body: await readBody(request, response),

@@ -1,8 +1,9 @@
 import { digestOf } from '@crs/kit/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
+import type { Bulkhead } from '@crs/kit/bulkhead';
+import type { ServiceClient } from '@crs/kit/grpc-client';
 import { Refusal } from '@crs/kit/http/refusal';
-import { Remembered } from '@crs/kit/http/remembered';
+import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
 export const SCOPES = ['calls:read', 'projects:read', 'entities:read'];
@@ -12,17 +13,17 @@ export class Tokens {
   readonly #remembered: Remembered<AuthenticateTokenResponse>;
   readonly #metadataUrl: string;
 
-  constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string) {
-    this.#remembered = new Remembered((accessToken, call) => auth.authenticateToken({ accessToken }, call));
+  constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string, strangers: Bulkhead) {
+    this.#remembered = new Remembered((accessToken, call) => auth.authenticateToken({ accessToken }, call), strangers);
     this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
-  async resolve(authorization: string | undefined, call: CallOptions): Promise<AuthenticateTokenResponse> {
+  async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateTokenResponse> {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw this.#unauthorized(authorization !== undefined);
     try {
-      return await this.#remembered.get(digestOf(token).toString('base64'), token, call);
+      return await this.#remembered.get(digestOf(token).toString('base64'), token, bearer);
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'unauthenticated') throw this.#unauthorized(true);
       throw error;

@@ -1,18 +1,12 @@
 import { createApiGateway } from '@crs/api-gateway/service';
-import { ensureOperator } from '@crs/auth/bootstrap';
-import { migrations as authMigrations } from '@crs/auth/migrations';
 import { createAuthService } from '@crs/auth/service';
-import { migrations as callsMigrations } from '@crs/calls/migrations';
 import { createCallsService } from '@crs/calls/service';
-import { migrations as entitiesMigrations } from '@crs/entities/migrations';
 import { createEntitiesService } from '@crs/entities/service';
-import { digestOf } from '@crs/kit/api-key';
+import { prepareDatabase as prepare } from '@crs/install/prepare-database';
 import { Closer } from '@crs/kit/lifecycle';
 import type { Logger } from '@crs/kit/log';
-import { migrate } from '@crs/kit/migrate';
 import { derivePassword, roleOf } from '@crs/kit/migration';
 import type { Rule } from '@crs/kit/rate-limit/rule';
-import { migrations as projectsMigrations } from '@crs/projects/migrations';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
 import { createToolGateway } from '@crs/tool-gateway/service';
@@ -55,7 +49,6 @@ const LIMITS = {
   user: { requests: 120, periodSeconds: 60 },
   address: { requests: 60, periodSeconds: 60 },
 };
-const MIGRATIONS = { auth: authMigrations, projects: projectsMigrations, calls: callsMigrations, entities: entitiesMigrations };
 
 /** Brings every schema up to date and lets the services' roles in. */
 export async function prepareDatabase({
@@ -63,10 +56,11 @@ export async function prepareDatabase({
   secret,
   operatorCredential,
 }: Pick<StackConfig, 'adminDatabaseUrl' | 'secret' | 'operatorCredential'>): Promise<void> {
-  for (const [service, migrations] of Object.entries(MIGRATIONS)) {
-    await migrate({ adminUrl: adminDatabaseUrl, service, migrations, password: derivePassword(secret, service) });
-  }
-  await ensureOperator(adminDatabaseUrl, 'local', digestOf(operatorCredential));
+  await prepare({
+    adminUrl: adminDatabaseUrl,
+    passwordOf: (service) => derivePassword(secret, service),
+    operator: { name: 'local', credential: operatorCredential },
+  });
 }
 
 /** All services in one process, each as it would run alone, talking gRPC over loopback. */

@@ -1,0 +1,56 @@
+import { Client } from 'pg';
+import { Failure } from './failure.ts';
+import { isNetworkError, patiently } from './patience.ts';
+
+const TIMEOUT_MS = 5_000;
+
+/** Waits until the database takes connections. @throws Failure that says why it doesn't */
+export async function waitForDatabase(adminUrl: string, patienceMs?: number): Promise<void> {
+  try {
+    await patiently(() => connectOnce(adminUrl), mayPass, patienceMs);
+  } catch (error) {
+    throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(adminUrl)}): ${reasonOf(error)}.`);
+  }
+}
+
+async function connectOnce(connectionString: string): Promise<void> {
+  const client = new Client({ connectionString, connectionTimeoutMillis: TIMEOUT_MS });
+  try {
+    await client.connect();
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Starting up, stopping, full, cut off, or not there. */
+function mayPass(error: unknown): boolean {
+  return isNetworkError(error) || /^(57P0|53|08)/.test(codeOf(error)) || /timeout|terminated/i.test((error as Error).message);
+}
+
+function reasonOf(error: unknown): string {
+  switch (codeOf(error)) {
+    case '28P01':
+    case '28000':
+      return 'it refuses this role or password';
+    case '3D000':
+      return 'it has no database of this name';
+    default:
+      return codeOf(error) || (error as Error).message;
+  }
+}
+
+/** What a migration failed by, where the role's rights are the reason. */
+export function explainRights(error: unknown): unknown {
+  if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;
+  return new Failure(
+    `The role of MIGRATE_DATABASE_URL may not do what a migration does (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

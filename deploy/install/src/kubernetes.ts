@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Environment } from '@crs/kit/config';
+import { Failure } from './failure.ts';
+import { isNetworkError, patiently } from './patience.ts';
+import type { SecretData, SecretStore } from './secrets.ts';
+
+/** Where Kubernetes mounts what a pod needs to talk to it. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+const TIMEOUT_MS = 10_000;
+
+export interface Cluster {
+  host: string;
+  port: number;
+  /** PEM, of who signed the API server's certificate. */
+  ca: string;
+  token: string;
+  namespace: string;
+}
+
+/** The cluster that this pod runs in. @throws Failure outside of one, or without a token */
+export async function findCluster(environment: Environment, directory = SERVICE_ACCOUNT): Promise<Cluster> {
+  const host = environment['KUBERNETES_SERVICE_HOST'];
+  if (!host) throw new Failure('This runs in a pod of Kubernetes: KUBERNETES_SERVICE_HOST is not set.');
+  const port = Number(environment['KUBERNETES_SERVICE_PORT'] ?? 443);
+  const [ca, token, namespace] = await Promise.all(
+    ['ca.crt', 'token', 'namespace'].map((name) =>
+      readFile(join(directory, name), 'utf8').catch(() => {
+        throw new Failure(`${join(directory, name)} can't be read: the pod needs a ServiceAccount with its token mounted.`);
+      }),
+    ),
+  );
+  return { host, port, ca: ca!, token: token!.trim(), namespace: namespace!.trim() };
+}
+
+/** A status by which the API server says that it can't now. */
+class Busy extends Error {}
+
+/** Secrets of a namespace, all of one prefix. */
+export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): SecretStore {
+  const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
+  const describe = (name: string) => `the Secret ${prefix}-${name}`;
+  const ask = (method: 'GET' | 'POST', target: string, body?: unknown) =>
+    patiently(
+      async () => {
+        const answer = await send(cluster, method, target, body);
+        if (answer.status === 429 || answer.status >= 500) throw new Busy(`it answers with status ${answer.status}`);
+        return answer;
+      },
+      (error) => isNetworkError(error) || error instanceof Busy,
+    ).catch((error: Error & { code?: string }) => {
+      throw new Failure(
+        `The Kubernetes API at ${cluster.host}:${cluster.port} can't be reached: ${error.code ?? error.message}.`,
+      );
+    });
+  const refused = (what: string, status: number) =>
+    new Failure(
+      status === 403 || status === 401
+        ? `The ServiceAccount may not ${what} (status ${status}): its Role must allow that.`
+        : `Kubernetes did not ${what}: status ${status}.`,
+    );
+  return {
+    describe,
+    async read(name) {
+      const { status, body } = await ask('GET', `${path}/${prefix}-${name}`);
+      if (status === 404) return undefined;
+      if (status !== 200) throw refused(`get ${describe(name)}`, status);
+      const { data = {} } = JSON.parse(body) as { data?: SecretData };
+      return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+    },
+    async create(name, data) {
+      const { status } = await ask('POST', path, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'Opaque',
+        metadata: { name: `${prefix}-${name}`, labels },
+        stringData: data,
+      });
+      if (status === 409) return false;
+      if (status !== 201) throw refused(`create ${describe(name)}`, status);
+      return true;
+    },
+  };
+}
+
+/** By `https` rather than `fetch`, which takes authorities for the whole process only. */
+function send(
+  { host, port, ca, token }: Cluster,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<{ status: number; body: string }> {
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    request({ host, port, ca, method, path, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }, (answer) => {
+      text(answer).then((content) => resolve({ status: answer.statusCode!, body: content }), reject);
+    })
+      .on('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

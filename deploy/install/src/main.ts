@@ -1,0 +1,45 @@
+import { postgresUrl, readEnvironment } from '@crs/kit/config';
+import { createLogger } from '@crs/kit/log';
+import { z } from 'zod';
+import { Failure } from './failure.ts';
+import { install } from './install.ts';
+import { findCluster, kubernetesSecrets } from './kubernetes.ts';
+
+/** Labels of the Secrets, as a JSON object. */
+const labels = z.string().transform((json, context) => {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(json));
+  } catch {
+    context.addIssue('must be a JSON object of strings');
+    return z.NEVER;
+  }
+});
+
+const settings = z.object({
+  MIGRATE_DATABASE_URL: postgresUrl,
+  CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
+  CRS_SECRET_PREFIX: z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the beginning of names in Kubernetes'),
+  CRS_SECRET_LABELS: labels.default({}),
+  CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+function readSettings(): z.infer<typeof settings> {
+  try {
+    return readEnvironment(settings, process.env);
+  } catch (error) {
+    throw new Failure((error as Error).message.replaceAll(/\s*\n\s*/g, ' '));
+  }
+}
+
+const log = createLogger('install');
+try {
+  const env = readSettings();
+  log.level = env.CRS_LOG_LEVEL;
+  const store = kubernetesSecrets(await findCluster(process.env), env.CRS_SECRET_PREFIX, env.CRS_SECRET_LABELS);
+  await install({ adminUrl: env.MIGRATE_DATABASE_URL, serviceUrl: env.CRS_SERVICE_DATABASE_URL }, store, log);
+  log.info('done');
+} catch (error) {
+  if (error instanceof Failure) log.fatal(error.message);
+  else log.fatal({ err: error }, 'the installation failed');
+  process.exitCode = 1;
+}

@@ -1,0 +1,48 @@
+import { ensureOperator } from '@crs/auth/bootstrap';
+import { migrations as auth } from '@crs/auth/migrations';
+import { migrations as calls } from '@crs/calls/migrations';
+import { migrations as entities } from '@crs/entities/migrations';
+import { digestOf } from '@crs/kit/api-key';
+import { migrate } from '@crs/kit/migrate';
+import { migrations as projects } from '@crs/projects/migrations';
+
+const MIGRATIONS = { auth, projects, calls, entities };
+
+/** Services that own a schema, in the order in which they are migrated. */
+export type Owner = keyof typeof MIGRATIONS;
+export const OWNERS = Object.keys(MIGRATIONS) as Owner[];
+
+export interface Operator {
+  name: string;
+  /** `cro_...` */
+  credential: string;
+}
+
+export interface Preparation {
+  /** PostgreSQL, as a role that may create roles and schemas. */
+  adminUrl: string;
+  /** Of each service's role; absent: the role is managed elsewhere, and exists. */
+  passwordOf: (owner: Owner) => string | undefined;
+  /** The first operator. */
+  operator: Operator;
+}
+
+/**
+ * Brings every schema up to date, lets the services' roles in, and makes the first operator known.
+ * @returns the steps that ran, as `schema/name`
+ */
+export async function prepareDatabase({ adminUrl, passwordOf, operator }: Preparation): Promise<string[]> {
+  const ran: string[] = [];
+  for (const owner of OWNERS) {
+    const password = passwordOf(owner);
+    const names = await migrate({
+      adminUrl,
+      service: owner,
+      migrations: MIGRATIONS[owner],
+      ...(password !== undefined && { password }),
+    });
+    ran.push(...names.map((name) => `${owner}/${name}`));
+  }
+  await ensureOperator(adminUrl, operator.name, digestOf(operator.credential));
+  return ran;
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createAuthority } from '@crs/testing/certificate';
+import type { Cluster } from '../src/kubernetes.ts';
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  type: string;
+  metadata: { name: string; labels: Record<string, string> };
+  stringData: Record<string, string>;
+}
+
+/** What of the Kubernetes API an installation meets, by its rules. */
+export interface FakeCluster {
+  cluster: Cluster;
+  secrets: Map<string, Manifest>;
+  /** `METHOD path`, in order. */
+  asked: string[];
+  /** Statuses to answer with before anything else. */
+  failures: number[];
+  /** What the Role allows. */
+  allowed: Set<'get' | 'create'>;
+  stop(): Promise<void>;
+}
+
+const PATH = '/api/v1/namespaces/research/secrets';
+
+export async function startCluster(): Promise<FakeCluster> {
+  const authority = createAuthority('kubernetes');
+  const secrets = new Map<string, Manifest>();
+  const asked: string[] = [];
+  const failures: number[] = [];
+  const allowed = new Set<'get' | 'create'>(['get', 'create']);
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const answer = (status: number, body: unknown = { kind: 'Status', code: status }) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const body = await text(request);
+    asked.push(`${request.method} ${request.url}`);
+    const failure = failures.shift();
+    if (failure !== undefined) return answer(failure);
+    if (request.headers.authorization !== 'Bearer the-token') return answer(401);
+    if (request.method === 'POST' && request.url === PATH) {
+      if (!allowed.has('create')) return answer(403);
+      const manifest = JSON.parse(body) as Manifest;
+      if (secrets.has(manifest.metadata.name)) return answer(409);
+      secrets.set(manifest.metadata.name, manifest);
+      return answer(201, manifest);
+    }
+    if (request.method !== 'GET' || !request.url?.startsWith(`${PATH}/`)) return answer(405);
+    if (!allowed.has('get')) return answer(403);
+    const found = secrets.get(request.url.slice(PATH.length + 1));
+    if (!found) return answer(404);
+    const { stringData, ...rest } = found;
+    const data = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+    return answer(200, { ...rest, data: Object.fromEntries(data) });
+  };
+  const server = createServer(authority.issue('127.0.0.1'), (request, response) => void handle(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    cluster: { host: '127.0.0.1', port, ca: authority.cert, token: 'the-token', namespace: 'research' },
+    secrets,
+    asked,
+    failures,
+    allowed,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,233 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/api-key';
+import { createLogger } from '@crs/kit/log';
+import { freePorts } from '@crs/testing/processes';
+import { createDatabase, startTestPostgres, type TestDatabase, type TestPostgres } from '@crs/testing/postgres';
+import { startRelay } from '@crs/testing/relay';
+import { waitForDatabase } from '../src/database.ts';
+import { Failure } from '../src/failure.ts';
+import { install } from '../src/install.ts';
+import { kubernetesSecrets } from '../src/kubernetes.ts';
+import { startCluster, type FakeCluster } from './_cluster.ts';
+
+const LABELS = { 'app.kubernetes.io/part-of': 'call-research' };
+const log = createLogger('test', { level: 'silent' });
+
+// Of its own: roles are the server's, and their passwords change here.
+let postgres: TestPostgres;
+let database: TestDatabase;
+let cluster: FakeCluster;
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+});
+afterAll(() => postgres?.stop());
+beforeEach(async () => {
+  [database, cluster] = await Promise.all([createDatabase(postgres.url), startCluster()]);
+});
+afterEach(async () => {
+  await cluster.stop();
+  await database.drop();
+});
+
+const run = (adminUrl = database.url, serviceUrl?: string) =>
+  install({ adminUrl, serviceUrl }, kubernetesSecrets(cluster.cluster, 'crs', LABELS), log);
+const secret = (name: string) => cluster.secrets.get(`crs-${name}`)!.stringData;
+async function query<Row>(connectionString: string, statement: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query(statement, values)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+describe('an installation', () => {
+  it('makes secrets by which services get in, as their role, and an operator whom auth knows', async () => {
+    await run();
+    expect([...cluster.secrets.keys()].toSorted()).toEqual(
+      ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
+    );
+    for (const { type, metadata } of cluster.secrets.values()) expect([type, metadata.labels]).toEqual(['Opaque', LABELS]);
+    for (const service of ['auth', 'calls', 'projects', 'entities']) {
+      const statement = `select current_user as role, count(*)::int > 0 as migrated from ${service}.migrations`;
+      expect(await query(secret(service)['DATABASE_URL']!, statement)).toEqual([{ role: `crs_${service}`, migrated: true }]);
+    }
+    const secrets = [secret('auth')['CRS_SECRET']!, secret('tool-gateway')['CRS_SECRET']!];
+    for (const each of secrets) expect(each).toMatch(/^[\w-]{43}$/);
+    expect(secrets[0]).not.toBe(secrets[1]);
+    const operator = JSON.parse(secret('operator')['operator.json']!);
+    expect(operator).toEqual({
+      name: expect.stringMatching(/^install-[0-9a-f]{8}$/),
+      credential: expect.stringMatching(/^cro_/),
+    });
+    const known = await query(database.url, 'select name from auth.operators where digest = $1', [digestOf(operator.credential)]);
+    expect(known).toEqual([{ name: operator.name }]);
+  });
+
+  it('changes nothing when it runs again, and gives roles the passwords of their secrets', async () => {
+    await run();
+    const before = JSON.stringify([...cluster.secrets]);
+    await query(postgres.url, `alter role crs_calls password 'another'`);
+    await run();
+    expect(JSON.stringify([...cluster.secrets])).toBe(before);
+    expect(await query(secret('calls')['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await query(database.url, 'select count(*)::int from auth.operators')).toEqual([{ count: 1 }]);
+  });
+
+  it('runs twice at the same time as it does once', async () => {
+    await Promise.all([run(), run(), run()]);
+    for (const service of ['auth', 'calls', 'projects', 'entities']) {
+      expect(await query(secret(service)['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
+    }
+    expect(await query(database.url, 'select count(*)::int from auth.operators')).toEqual([{ count: 1 }]);
+  });
+
+  it('takes secrets as they are, and the way to the database that services shall use', async () => {
+    const manifest = (name: string, stringData: Record<string, string>) =>
+      cluster.secrets.set(`crs-${name}`, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'Opaque',
+        metadata: { name, labels: {} },
+        stringData,
+      });
+    const own = new URL(database.url);
+    [own.username, own.password] = ['crs_calls', 'p@ss/word of our own'];
+    manifest('calls', { DATABASE_URL: own.href });
+    await run(`${database.url}?user=postgres`, 'postgres://pooler.example:6432/research?sslmode=verify-full');
+    expect(await query(own.href, 'select current_user as role')).toEqual([{ role: 'crs_calls' }]);
+    expect(secret('auth')['DATABASE_URL']).toMatch(
+      /^postgres:\/\/crs_auth:[\w-]{43}@pooler\.example:6432\/research\?sslmode=verify-full$/,
+    );
+  });
+
+  it("names a secret that can't be used", async () => {
+    const put = (name: string, stringData: Record<string, string>) =>
+      cluster.secrets.set(`crs-${name}`, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'Opaque',
+        metadata: { name, labels: {} },
+        stringData,
+      });
+    put('auth', { DATABASE_URL: database.url });
+    await expect(run()).rejects.toThrow('the Secret crs-auth has no CRS_SECRET.');
+    put('auth', { DATABASE_URL: database.url, CRS_SECRET: 'x'.repeat(40) });
+    await expect(run()).rejects.toThrow('DATABASE_URL in the Secret crs-auth must be a URL for the role crs_auth.');
+  });
+});
+
+describe('the Kubernetes API', () => {
+  it('is asked again while it is busy', { timeout: 20_000 }, async () => {
+    cluster.failures.push(503, 429);
+    await run();
+    expect(cluster.secrets.size).toBe(6);
+  });
+
+  it.each(['get', 'create'] as const)('refuses to %s: the Role is named', async (verb) => {
+    cluster.allowed.delete(verb);
+    await expect(run()).rejects.toThrow(
+      `The ServiceAccount may not ${verb} the Secret crs-auth (status 403): its Role must allow that.`,
+    );
+  });
+});
+
+describe('the database', () => {
+  it('is waited for', { timeout: 20_000 }, async () => {
+    const relay = await startRelay(new URL(database.url).host);
+    await relay.close();
+    const through = new URL(database.url);
+    through.host = relay.address;
+    const installed = run(through.href);
+    await sleep(1_500);
+    expect(cluster.secrets.size).toBe(0);
+    await relay.open();
+    await installed;
+    expect(cluster.secrets.size).toBe(6);
+    await relay.close();
+  });
+
+  it('that does not come is named, and so is what it says', { timeout: 20_000 }, async () => {
+    const [port] = await freePorts(1);
+    const failed = (url: string) => waitForDatabase(url, 1_500).catch((error: Error) => error);
+    const away = await failed(`postgres://admin:secret@127.0.0.1:${port}/research`);
+    expect(away).toBeInstanceOf(Failure);
+    expect((away as Error).message).toBe(
+      `The database can't be reached by MIGRATE_DATABASE_URL (127.0.0.1:${port}): ECONNREFUSED.`,
+    );
+    const url = new URL(database.url);
+    url.password = 'wrong';
+    expect((await failed(url.href)) as Error).toMatchObject({
+      message: expect.stringContaining('refuses this role or password'),
+    });
+    url.href = database.url;
+    url.pathname = '/nowhere';
+    expect((await failed(url.href)) as Error).toMatchObject({ message: expect.stringContaining('no database of this name') });
+  });
+
+  it('is prepared by a role that is no superuser, as on a managed service', async () => {
+    for (const service of ['auth', 'calls', 'projects', 'entities'])
+      await query(postgres.url, `drop role if exists crs_${service}`);
+    await query(postgres.url, `create role managed login createrole password 'managed'`);
+    await query(postgres.url, `create role feeble login password 'feeble'`);
+    const as = (role: string) => {
+      const url = new URL(database.url);
+      url.username = url.password = role;
+      return url.href;
+    };
+    await expect(run(as('feeble'))).rejects.toThrow(
+      'The role of MIGRATE_DATABASE_URL may not do what a migration does (permission denied to create role): ' +
+        'it needs CREATEROLE, and CREATE on the database.',
+    );
+    await query(postgres.url, `grant create on database ${database.name} to managed`);
+    await run(as('managed'));
+    await run(as('managed'));
+    expect(await query(secret('calls')['DATABASE_URL']!, 'select current_user as role')).toEqual([{ role: 'crs_calls' }]);
+  });
+});
+
+describe('the program', () => {
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  async function start(environment: Record<string, string>) {
+    const child = spawn(process.execPath, [main], {
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = text(child.stderr);
+    const [code] = await once(child, 'exit');
+    return {
+      code,
+      messages: (await said)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).msg as string),
+    };
+  }
+
+  it('says in a sentence what is missing', { timeout: 30_000 }, async () => {
+    expect(await start({})).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required CRS_SECRET_PREFIX: is required"],
+    });
+    expect(await start({ MIGRATE_DATABASE_URL: database.url, CRS_SECRET_PREFIX: 'crs' })).toEqual({
+      code: 1,
+      messages: ['This runs in a pod of Kubernetes: KUBERNETES_SERVICE_HOST is not set.'],
+    });
+  });
+
+  it('of the toolbox waits until it is told to go', { timeout: 30_000 }, async () => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../src/toolbox.ts', import.meta.url))]);
+    const exited = once(child, 'exit');
+    await sleep(1_500);
+    expect(child.exitCode).toBe(null);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
+});

@@ -2,9 +2,11 @@
 //   node packages/testing/src/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
 //   node packages/testing/src/faults/main.ts rolling [--passes 3]
 import { parseArgs } from 'node:util';
+import { PROCESS_NAMES } from '../processes.ts';
 import { say } from './clients.ts';
 import { rolling } from './rolling.ts';
 import { draw, rounds, type Round } from './rounds.ts';
+import { startFaultySystem } from './system.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -21,7 +23,10 @@ const count = Number(values.rounds);
 const started = performance.now();
 let faults: string[];
 if (positionals[0] === 'rolling') {
-  faults = await rolling({ passes: Number(values.passes), clients });
+  const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
+  const system = await startFaultySystem({ replicas, relays: false });
+  faults = await rolling(system, { passes: Number(values.passes), clients, services: PROCESS_NAMES });
+  await system.stop();
 } else {
   say(`seed ${values.seed}`);
   const only = values.only?.split(',').map((each) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROCESS_NAMES, type ProcessName } from '../processes.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
-import { compare, measureAll, PROBED, type Measure } from './measure.ts';
+import { compare, measureAll, PROBED } from './measure.ts';
 import type { Question } from './questions.ts';
 import { startFaultySystem, type FaultySystem, type Victim } from './system.ts';
 
@@ -31,8 +31,10 @@ const RECOVERY_MS = 2_000;
 /** Above the deadline, for a client's own turn on a busy machine. */
 const SLACK_MS = 500;
 /** Before a measure: so that a process which was started again knows what an older one knows, and nothing is under way. */
-const WARM_UP_MS = 8_000;
+const WARM_UP_MS = 6_000;
 const QUIET_MS = 3_000;
+/** Between rounds. */
+const CALM_MS = 1_000;
 
 /** Rounds drawn at random. The same seed draws the same. */
 export function draw(count: number, seed: number): Round[] {
@@ -48,68 +50,70 @@ export function draw(count: number, seed: number): Round[] {
   return Array.from({ length: count }, () => ({ victim: pick(VICTIMS), fault: pick(FAULTS) }));
 }
 
-interface Result extends Round {
+export interface Result extends Round {
   outcomes: Outcome[];
   /** Until the last answer that was no service, counted from the victim's return; milliseconds. */
   recovery: number;
   faults: string[];
 }
 
-/** Breaks one thing after the other under load. @returns what should not have been */
+/** Starts a system and breaks one thing after the other in it, under load. @returns what should not have been */
 export async function rounds({ rounds, clients, baseline }: RoundsOptions): Promise<string[]> {
   const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
   const system = await startFaultySystem({
     relays: true,
     ...(baseline !== undefined && { execArgv: () => PROBED, environment: { CRS_TEST_PROBES: probes } }),
   });
-  const results: Result[] = [];
-  const faults: string[] = [];
   try {
-    let before: Map<string, Measure> | undefined;
-    let outcomes: Outcome[] = [];
-    const begin = () =>
-      startLoad({
-        api: [system.processes.api.replace('http://', '')],
-        tools: [system.processes.tools],
-        questions: system.questions,
-        clients,
-        pauseMs: 30,
-        onOutcome: (outcome) => void outcomes.push(outcome),
-      });
-    let load = begin();
-    const quietly = async () => {
-      await sleep(WARM_UP_MS);
-      await load.stop();
-      await sleep(QUIET_MS);
-      return measureAll(system.processes, probes);
-    };
-    const deadlines = new Map(system.questions.map((question) => [question.name, question]));
-    await sleep(3_000);
-    for (const [index, round] of rounds.entries()) {
-      outcomes = [];
-      const { back } = await breakAndMend(system, round);
-      await sleep(RECOVERY_MS + 1_000);
-      const result = judge(round, outcomes, back, deadlines);
-      results.push(result);
-      const { victim, fault, recovery } = result;
-      const wrongs = result.faults.map((each) => `round ${index + 1} (${victim} ${fault}): ${each}`);
-      faults.push(...wrongs);
-      say(`round ${index + 1}: ${victim} ${fault}, ${countBy(result.outcomes)}, full service after ${recovery.toFixed(0)} ms`);
-      for (const wrong of wrongs.slice(0, 5)) say(`  FAULT ${wrong}`);
-      if (index + 1 === baseline) {
-        before = await quietly();
-        load = begin();
-      }
-    }
-    if (before) faults.push(...compare(before, await quietly()));
-    else await load.stop();
-    faults.push(...(await lostProjects(system)));
+    const first = await breakInTurn(system, { rounds: rounds.slice(0, baseline), clients });
+    if (baseline === undefined) return finish(first, await lostProjects(system));
+    const before = await measureAll(system.processes, probes);
+    const rest = await breakInTurn(system, { rounds: rounds.slice(baseline), clients, from: baseline });
+    const grown = compare(before, await measureAll(system.processes, probes));
+    return finish([...first, ...rest], [...grown, ...(await lostProjects(system))]);
   } finally {
     await system.stop();
     await rm(probes, { recursive: true, force: true });
   }
+}
+
+function finish(results: Result[], others: string[]): string[] {
   table(results);
-  return faults;
+  return [...results.flatMap(({ faults }) => faults), ...others];
+}
+
+/** Breaks one thing after the other, under load, and leaves the system with nothing to do. @param options.warmUpMs of load after the last round */
+export async function breakInTurn(
+  system: FaultySystem,
+  { rounds, clients, from = 0, warmUpMs = WARM_UP_MS }: { rounds: Round[]; clients: number; from?: number; warmUpMs?: number },
+): Promise<Result[]> {
+  let outcomes: Outcome[] = [];
+  const load = startLoad({
+    api: system.processes.apis.map((origin) => origin.replace('http://', '')),
+    tools: system.processes.toolAddresses,
+    questions: system.questions,
+    clients,
+    pauseMs: 30,
+    onOutcome: (outcome) => void outcomes.push(outcome),
+  });
+  const results: Result[] = [];
+  const questions = new Map(system.questions.map((question) => [question.name, question]));
+  await sleep(CALM_MS);
+  for (const [index, round] of rounds.entries()) {
+    outcomes = [];
+    const { back } = await breakAndMend(system, round);
+    await sleep(RECOVERY_MS + CALM_MS);
+    const result = judge(round, outcomes, back, questions);
+    result.faults = result.faults.map((each) => `round ${from + index + 1} (${round.victim} ${round.fault}): ${each}`);
+    results.push(result);
+    const what = `round ${from + index + 1}: ${round.victim} ${round.fault}`;
+    say(`${what}, ${countBy(result.outcomes)}, full service after ${result.recovery.toFixed(0)} ms`);
+    for (const wrong of result.faults.slice(0, 5)) say(`  FAULT ${wrong}`);
+  }
+  await sleep(warmUpMs);
+  await load.stop();
+  if (warmUpMs > 0) await sleep(QUIET_MS);
+  return results;
 }
 
 /** How long a fault lasts: a pause, for which requests just wait, longer than the deadline of most of them. */

@@ -6,7 +6,7 @@ import { createLogger } from '@crs/kit/log';
 import { startPostgres, type Postgres } from '@crs/local/postgres';
 import { prepareDatabase } from '@crs/local/stack';
 import { loader } from '../load.ts';
-import { PROCESS_NAMES, startProcesses, type Processes, type ProcessesConfig, type ProcessName } from '../processes.ts';
+import { startProcesses, type Processes, type ProcessesConfig } from '../processes.ts';
 import { startRedis, type RedisServer } from '../redis.ts';
 import { startRelay, type Relay } from '../relay.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from '../setup.ts';
@@ -43,8 +43,6 @@ export interface SystemOptions {
   environment?: Record<string, string>;
 }
 
-export const twoOfEach = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2])) as Record<ProcessName, number>;
-
 export async function startFaultySystem({
   replicas,
   relays: withRelays,
@@ -79,6 +77,8 @@ export async function startFaultySystem({
       ...(execArgv && { execArgv }),
       ...(withRelays && {
         via: async (target, address) => {
+          // What has replicas is known by name, to the services only.
+          if (address.includes('.crs.test:')) return address;
           const relay = await startRelay(address);
           relays.set(target, [...(relays.get(target) ?? []), relay]);
           return relay.address;

@@ -1,9 +1,10 @@
-import { Client, Metadata, status, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
+import { Metadata, status, type Client, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
 import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { decodeError } from './grpc-errors.ts';
 import { ServiceError, SLOW_WORK, unavailable } from './errors.ts';
 import { splitHostPort } from './config.ts';
+import { Channel } from './grpc-channel.ts';
 import { failSpan, meter, SpanKind, tracer } from './telemetry.ts';
 import { channelCredentials, type Tls } from './tls.ts';
 
@@ -55,7 +56,7 @@ function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const methods = definition as ServiceDefinition;
   const credentials = channelCredentials(options.tls, splitHostPort(options.address).host);
-  const channel = new Client(`dns:///${options.address}`, credentials, channelOptions(methods, options));
+  const channel = new Channel(`dns:///${options.address}`, credentials, channelOptions(methods, options));
   const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
     name: options.name,
     timeout: false,
@@ -89,7 +90,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   for (const [method, { path, requestSerialize, responseDeserialize }] of Object.entries(methods)) {
     const rpcName = path.slice(1);
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const send = (request: unknown, call: CallOptions): Promise<unknown> => {
+    const send = (by: Client, request: unknown, call: CallOptions): Promise<unknown> => {
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
       const metadata = new Metadata();
@@ -97,7 +98,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
       propagation.inject(trace.setSpan(context.active(), span), metadata, metadataSetter);
       return new Promise((resolve, reject) => {
         const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
-        const pending = channel.makeUnaryRequest(
+        const pending = by.makeUnaryRequest(
           path,
           requestSerialize,
           responseDeserialize,
@@ -124,7 +125,9 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     callable[method] = async (request: unknown, call: CallOptions = {}) => {
       try {
         call.signal?.throwIfAborted();
-        return await breaker.fire(() => send(request, call), call);
+        // Also while the breaker refuses: what it waits for may be an answer from there.
+        const by = channel.client();
+        return await breaker.fire(() => send(by, request, call), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
           throw unavailable(`The ${options.name} service is not available.`, error);

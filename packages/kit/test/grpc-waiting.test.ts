@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
@@ -86,4 +87,34 @@ it('callers that give up are no sign that the target is ill; deadlines that pass
   await expect(call()).rejects.toMatchObject({ kind: 'unavailable' });
   await sleep(700);
   await expect(call()).resolves.toBeDefined();
+});
+
+it('an address that takes connections and says nothing is given up, and found again', { timeout: 20_000 }, async () => {
+  const taken: Socket[] = [];
+  const silent = createServer((socket) => void taken.push(socket));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  cleanups.push(() => taken.forEach((socket) => socket.destroy()));
+  const address = `127.0.0.1:${port}`;
+  const service = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 500, retry: false });
+  cleanups.push(() => service.close());
+  const call = () => service.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
+  await expect(call()).rejects.toMatchObject({ kind: 'deadline_exceeded' });
+  // Its connections stay open: nobody says that the machine is gone.
+  silent.close();
+  const shouldRateLimit = rpc(['anyone'], async (_request: RateLimitRequest) => ({ overallCode: 'OK' as const, statuses: [] }));
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
+  cleanups.push(() => server.stop());
+  const started = performance.now();
+  for (;;) {
+    try {
+      await call();
+      break;
+    } catch (error) {
+      expect(error).toMatchObject({ kind: expect.stringMatching(/^(deadline_exceeded|unavailable)$/) });
+      if (performance.now() - started > 12_000) throw error;
+      await sleep(200);
+    }
+  }
 });

@@ -1,9 +1,12 @@
 // What holds when things break. Each prints its table and ends with 0 if nothing happened that must not.
 //   node packages/testing/src/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
 //   node packages/testing/src/faults/main.ts rolling [--passes 3]
+//   node packages/testing/src/faults/main.ts orders [--seed N]
 import { parseArgs } from 'node:util';
 import { PROCESS_NAMES } from '../processes.ts';
 import { say } from './clients.ts';
+import { orders } from './orders.ts';
+import { randomFrom } from './random.ts';
 import { rolling } from './rolling.ts';
 import { draw, rounds, type Round } from './rounds.ts';
 import { startFaultySystem } from './system.ts';
@@ -26,6 +29,11 @@ if (positionals[0] === 'rolling') {
   const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
   const system = await startFaultySystem({ replicas, relays: false });
   faults = await rolling(system, { passes: Number(values.passes), clients, services: PROCESS_NAMES });
+  await system.stop();
+} else if (positionals[0] === 'orders') {
+  say(`seed ${values.seed}`);
+  const system = await startFaultySystem({ relays: true });
+  faults = await orders(system, randomFrom(Number(values.seed)));
   await system.stop();
 } else {
   say(`seed ${values.seed}`);

@@ -6,6 +6,7 @@ import { PROCESS_NAMES, type ProcessName } from '../processes.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import { compare, measureAll, PROBED } from './measure.ts';
 import type { Question } from './questions.ts';
+import { randomFrom } from './random.ts';
 import { startFaultySystem, type FaultySystem, type Victim } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;
@@ -38,14 +39,7 @@ const CALM_MS = 1_000;
 
 /** Rounds drawn at random. The same seed draws the same. */
 export function draw(count: number, seed: number): Round[] {
-  // mulberry32
-  let state = seed;
-  const random = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!;
   return Array.from({ length: count }, () => ({ victim: pick(VICTIMS), fault: pick(FAULTS) }));
 }

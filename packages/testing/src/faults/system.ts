@@ -19,6 +19,8 @@ export interface FaultySystem {
   /** The ways to services and database that the others take, by who is at their end; empty without relays. */
   relays: Map<string, Relay[]>;
   postgres: Victim;
+  /** Absent where the machine has no Redis. */
+  redis: Victim | undefined;
   questions: Question[];
   /** Projects that were acknowledged, with the answer that said so. */
   created: Map<string, string>;
@@ -101,6 +103,14 @@ export async function startFaultySystem({
         },
         pause: () => signalAll(postgres.pid, 'SIGSTOP'),
         resume: () => signalAll(postgres.pid, 'SIGCONT'),
+      },
+      redis: redis && {
+        kill: () => redis!.stop(),
+        start: async () => {
+          redis = await startRedis(redis!.port);
+        },
+        pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
+        resume: () => void process.kill(redis!.pid, 'SIGCONT'),
       },
       questions: questionsOf({ ...asker, key, onCreated: (id, body) => created.set(id, body) }),
       created,

@@ -140,7 +140,7 @@ describe('who waits', () => {
   });
 
   it('is not disturbed by a client that leaves once it has its slot', async () => {
-    const { ask, refused, admitted, release, pass } = create({ perKey: 1 });
+    const { ask, refused, admitted, release, pass } = create({ perKey: 1, waitingTotal: 1 });
     const client = new AbortController();
     ask('a', 'a1');
     ask('a', 'a2', { signal: client.signal });
@@ -148,6 +148,13 @@ describe('who waits', () => {
     client.abort();
     await pass(10_000);
     expect([admitted, refused]).toEqual([['a1', 'a2'], []]);
+    // Its place in the line is free, and is one.
+    ask('a', 'a3');
+    await pass(0);
+    expect(refused).toEqual([]);
+    ask('a', 'a4');
+    await pass(0);
+    expect(refused.map(([name]) => name)).toEqual(['a4']);
   });
 });
 
@@ -181,13 +188,19 @@ describe('all keys together', () => {
     ask('b', 'b2');
     await vi.advanceTimersByTimeAsync(0);
     expect(refused).toEqual([['a4', expect.objectContaining(OVERLOADED)]]);
-    // Of equal lines, the newcomer's.
     ask('b', 'b3');
     ask('a', 'a5');
     await vi.advanceTimersByTimeAsync(0);
     expect(refused.slice(1).map(([name]) => name)).toEqual(['b3', 'a5']);
     for (let n = 0; n < 4; n++) await release(admitted[n]!);
     expect(admitted.toSorted()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2']);
+  });
+
+  it('are bounded in waiting: of equal lines, the newcomer’s gives way', async () => {
+    const { ask, refused } = create({ perKey: 1, total: 1, waitingTotal: 2 });
+    for (const name of ['a1', 'a2', 'b1', 'c1']) ask(name[0]!, name);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused.map(([name]) => name)).toEqual(['c1']);
   });
 
   it('end with everything free', async () => {

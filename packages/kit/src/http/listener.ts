@@ -15,6 +15,12 @@ export interface ListenOptions {
 const SILENT_MS = 500;
 
 /**
+ * A connection with a request on which nothing has moved for so long, besides the longest that an answer may take, is closed: a client
+ * that doesn't read would keep its slot for ever. Longer than Node takes to find out that a request doesn't arrive, which is answered.
+ */
+const STALLED_MS = 75_000;
+
+/**
  * Has an HTTP server listen, and stop without breaking a request. From the first moment of a stop each answer ends its connection
  * (`Connection: close`), which is how a client learns of it; new requests are served meanwhile. When the lame-duck time is over, nothing
  * more is accepted, idle connections are closed, and what is under way is finished.
@@ -23,6 +29,7 @@ export async function listen(
   server: Server,
   { address, lameDuckMs, drainMs }: ListenOptions,
 ): Promise<{ address: string; stop: () => Promise<void> }> {
+  server.timeout = STALLED_MS + drainMs;
   const { host, port } = splitHostPort(address);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = server.address();

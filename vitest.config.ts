@@ -12,7 +12,7 @@ const inBothLocales = [
 /** About processes, connections and keys: the locale has no part in them. */
 const withoutText = [
   '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,schema-gate,signer,tokens,twins}.test.ts',
-  'services/tool-gateway/test/{arguments,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
+  'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
 /** What Helm makes of the charts. `.ci/charts/run` brings Helm, and names it. */

@@ -7,6 +7,7 @@ import { splitHostPort } from './config.ts';
 import { Channel } from './grpc-channel.ts';
 import { failSpan, meter, SpanKind, tracer } from './telemetry.ts';
 import { channelCredentials, type Tls } from './tls.ts';
+import { Late } from './within.ts';
 
 /** How a call is made: a handler's `CallContext` is one. */
 export interface CallOptions {
@@ -36,20 +37,25 @@ export interface ClientOptions {
   maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
+  /** How soon, at the latest, a target that was away is tried again. A second by default. */
+  tryAgainMs?: number;
 }
 
 const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
+
+const TRY_AGAIN_MS = 1_000;
 
 /** Kinds that say the target is ill, not that the request is, or too many of them. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 
 function isIll(error: unknown): boolean {
+  if (error instanceof Late) return true;
   return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== SLOW_WORK;
 }
 
-/** The caller stopped waiting while there was time, which says nothing of the target. */
+/** The caller stopped waiting while there was time, which says nothing of the target; unless it was just too slow for the caller. */
 function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
-  return signal?.aborted === true && Date.now() < deadline;
+  return signal?.aborted === true && !(signal.reason instanceof Late) && Date.now() < deadline;
 }
 
 /** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
@@ -64,7 +70,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     volumeThreshold: 20,
     rollingCountTimeout: 5_000,
     rollingCountBuckets: 5,
-    resetTimeout: 500,
+    resetTimeout: (options.tryAgainMs ?? TRY_AGAIN_MS) / 2,
     errorFilter: (error: unknown, _attempt?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
   });
   const meters = meter('kit');
@@ -155,7 +161,7 @@ function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
       retryThrottling: { maxTokens: 10, tokenRatio: 0.1 },
     }),
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 1_000,
+    'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 2_000,

@@ -19,10 +19,11 @@ export interface RedisServer {
 /**
  * Starts a real Redis that keeps nothing on disk.
  * @param port to start one again where another one was; a free one by default
+ * @param more settings of its own
  * @returns undefined, and says so, where the machine has no `redis-server` on its PATH; the tests that need it are then to be skipped
  * @throws Error with Redis' own words if it doesn't come up
  */
-export async function startRedis(port?: number): Promise<RedisServer | undefined> {
+export async function startRedis(port?: number, more: Record<string, string> = {}): Promise<RedisServer | undefined> {
   const executable = findOnPath('redis-server');
   if (!executable) {
     process.stdout.write('NOT RUN: tests that need Redis, as there is no redis-server on the PATH\n');
@@ -30,7 +31,7 @@ export async function startRedis(port?: number): Promise<RedisServer | undefined
   }
   const listen = port ?? (await freePort());
   const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
-  const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory };
+  const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory, ...more };
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(executable, options, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');

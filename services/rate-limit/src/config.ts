@@ -6,7 +6,7 @@ import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
 export interface RateLimitConfig {
   /** `host:port` of the gRPC listener; port 0 takes a free one. */
   listen: string;
-  /** Where the counters are. Absent: in this process, which must then be the only one. */
+  /** Where the counters are: one server, or several of a Redis Cluster, separated by commas. Absent: in this process, which must then be the only one. */
   redisUrl?: string | undefined;
   /** How long a charge waits for Redis. */
   redisTimeoutMs: number;
@@ -14,10 +14,15 @@ export interface RateLimitConfig {
   defaults: Record<LimitedKind, Rule>;
 }
 
+const redisUrl = z.url({ protocol: /^rediss?$/ });
+const redisUrls = z.string().refine((text) => text.split(',').every((part) => redisUrl.safeParse(part).success), {
+  error: 'must be a redis:// or rediss:// URL, or several of a Redis Cluster, separated by commas',
+});
+
 const schema = z.object({
   CRS_LISTEN: hostPort,
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }).optional(),
-  CRS_REDIS_TIMEOUT_MS: milliseconds.default(50),
+  REDIS_URL: redisUrls.optional(),
+  CRS_REDIS_TIMEOUT_MS: milliseconds.default(20),
   CRS_RATE_LIMIT_ORGANIZATION: ruleSetting.prefault('600/60'),
   CRS_RATE_LIMIT_USER: ruleSetting.prefault('120/60'),
   CRS_RATE_LIMIT_ADDRESS: ruleSetting.prefault('60/60'),

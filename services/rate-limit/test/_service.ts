@@ -54,7 +54,7 @@ export async function startService(redisUrl: string | undefined): Promise<Runnin
 export type Entries = Record<string, string>;
 
 export function describing(entries: Entries, limit?: RateLimitDescriptor['limit']): RateLimitDescriptor {
-  return { entries: Object.entries(entries).map(([key, value]) => ({ key, value })), limit };
+  return { entries: Object.entries(entries).map(([key, value]) => ({ key, value })), limit, hitsAddend: undefined };
 }
 
 let lastId = 0;

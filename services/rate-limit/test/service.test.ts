@@ -138,11 +138,26 @@ describe.each([
       expect(second.statuses.map(({ code }) => code)).toEqual(['OVER_LIMIT', 'OK', 'OK', 'OVER_LIMIT']);
     });
 
+    it('takes hits that were granted elsewhere, with what is left of their window', async () => {
+      const entries = organization('10/60');
+      const told = { ...describing({ ...entries, window: '2/20000' }), hitsAddend: 4 };
+      const { statuses } = await service.ask([told, describing(entries)], { hitsAddend: 1 });
+      expect(statuses.map(({ limitRemaining }) => limitRemaining)).toEqual([4, 3]);
+      expect(resetOf(statuses[0]!)).toBe(20_000);
+      expect(resetOf(await service.askOne(entries))).toBeLessThanOrEqual(20_000);
+      // The window that is open there already stays as it is.
+      const later = { ...describing({ ...entries, window: '5/1000' }), hitsAddend: 0 };
+      const [looked] = (await service.ask([later])).statuses;
+      expect(looked).toMatchObject({ code: 'OK', limitRemaining: 2 });
+      expect(resetOf(looked!)).toBeGreaterThan(10_000);
+    });
+
     it.each<[what: string, field: string, bad: RateLimitDescriptor]>([
       ['a descriptor without entries', 'descriptors[1].entries', describing({})],
       ['an entry without a key', 'descriptors[1].entries', describing({ '': 'x' })],
       ['an entry without a value', 'descriptors[1].entries', describing({ x: '' })],
       ['a rule that is none', 'descriptors[1].entries', describing({ kind: 'user', rule: '600' })],
+      ['a window that is none', 'descriptors[1].entries', describing({ kind: 'user', rule: '6/6', window: '1/-1' })],
       [
         'an override without a unit',
         'descriptors[1].limit.unit',

@@ -2,9 +2,12 @@
 export interface Hit {
   /** Names the counter. Windows of different length need different keys. */
   key: string;
-  /** Whole, at least 1. */
+  /** Whole; 0 only looks, though it opens a window, too. */
   amount: number;
+  /** How long the window stays open, if this hit opens it. */
   windowMs: number;
+  /** What is known to have been counted in this window before, even if the counter was lost meanwhile. */
+  atLeast?: number;
 }
 
 /** A counter, as a hit left it. */
@@ -51,13 +54,13 @@ export class MemoryStore implements CounterStore {
     return this.#windows.size;
   }
 
-  async add({ key, amount, windowMs }: Hit): Promise<Count> {
+  async add({ key, amount, windowMs, atLeast = 0 }: Hit): Promise<Count> {
     // Of fractions, sums of floating-point numbers would make one more millisecond.
     const now = Math.floor(this.#now());
     this.#sweep(now);
     let window = this.#windows.get(key);
     if (!window || window.endsAt <= now) window = this.#open(key, now + windowMs);
-    window.count += amount;
+    window.count = Math.max(window.count, atLeast) + amount;
     return { count: window.count, resetInMs: window.endsAt - now };
   }
 

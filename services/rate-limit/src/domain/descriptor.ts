@@ -10,6 +10,12 @@ import type {
 export interface Charge {
   key: string;
   rule: Rule;
+  /** Hits; undefined: those of the request. */
+  amount: number | undefined;
+  /** How long the window stays open if this charge opens it. */
+  windowMs: number;
+  /** What was counted in this window before, even if the counter was lost. */
+  atLeast: number;
 }
 
 /** Seconds in the units of the protocol; months and years as Envoy's own service counts them. */
@@ -24,6 +30,12 @@ export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
 
 /** The entry with which our gateways bring a limit, since the protocol's override knows whole units only. */
 const RULE = 'rule';
+
+/**
+ * The entry with which our gateways bring a window that they have counted in by themselves meanwhile: what they knew to be counted
+ * before, then what is left of it in milliseconds, as in `60/1900`. The hits that come with it belong to that window.
+ */
+const WINDOW = 'window';
 
 /**
  * Reads a descriptor. The limit is the one of its `rule` entry, else its override, else the default of its `kind`.
@@ -49,7 +61,21 @@ export function readDescriptor(
       : limit !== undefined
         ? readOverride(limit, field)
         : defaults.get(valueOf('kind') ?? '');
-  return rule && { key: keyOf(domain, entries, rule), rule };
+  if (!rule) return undefined;
+  const amount = descriptor.hitsAddend;
+  if (amount !== undefined && amount > MAX_HITS) throw invalid(`${field}.hits_addend`, `must be at most ${MAX_HITS}`);
+  return { key: keyOf(domain, entries, rule), rule, amount, ...readWindow(valueOf(WINDOW), rule, field) };
+}
+
+/** That of the request is as wide. */
+const MAX_HITS = 2 ** 32 - 1;
+
+function readWindow(text: string | undefined, { periodSeconds }: Rule, field: string): Pick<Charge, 'windowMs' | 'atLeast'> {
+  const whole = periodSeconds * 1_000;
+  if (text === undefined) return { windowMs: whole, atLeast: 0 };
+  const match = /^(0|[1-9]\d{0,9})\/([1-9]\d{0,11})$/.exec(text);
+  if (!match) throw invalid(`${field}.entries`, `must have a ${WINDOW} of the form hits/milliseconds`);
+  return { windowMs: Math.min(whole, Number(match[2])), atLeast: Number(match[1]) };
 }
 
 function readRule(text: string, field: string): Rule {
@@ -70,7 +96,7 @@ function readOverride({ requestsPerUnit, unit }: RateLimitDescriptor_RateLimitOv
  */
 function keyOf(domain: string, entries: RateLimitDescriptor['entries'], { requests, periodSeconds }: Rule): string {
   const subject = entries
-    .filter(({ key }) => key !== RULE)
+    .filter(({ key }) => key !== RULE && key !== WINDOW)
     .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `rl:{${[encodeURIComponent(domain), ...subject].join(':')}}:${requests}/${periodSeconds}`;
 }

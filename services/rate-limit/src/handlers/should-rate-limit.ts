@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/grpc-server';
 import { decide, type Rule, type Verdict } from '@crs/kit/rate-limit/rule';
@@ -8,24 +9,41 @@ import {
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus as DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { meter } from '@crs/kit/telemetry';
+import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import type { Context } from '../context.ts';
 import { readDescriptor, UNIT_SECONDS, type Charge } from '../domain/descriptor.ts';
 
 /** Charges every descriptor, also when another one is over its limit, and answers for each in order. */
 export function shouldRateLimit({ store, defaults }: Context) {
-  return rpc(['anyone'], async (request: RateLimitRequest): Promise<RateLimitResponse> => {
+  const checks = meter('rate-limit').createCounter('crs.ratelimit.checks', {
+    description: 'Descriptors that were answered for.',
+  });
+  return rpc(['anyone'], async (request: RateLimitRequest, { signal }): Promise<RateLimitResponse> => {
     const charges = parse(request, defaults);
-    const amount = request.hitsAddend || 1;
+    // After a process was away, calls come with their cancellations close behind; who gave up has counted elsewhere.
+    await turn();
+    signal.throwIfAborted();
     const statuses = await Promise.all(
       charges.map(async (charge) => {
         if (!charge) return UNLIMITED;
-        const { key, rule } = charge;
-        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1000 })));
+        const { key, rule, windowMs, atLeast, amount = request.hitsAddend || 1 } = charge;
+        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs, atLeast })));
       }),
     );
+    for (const [index, { code, currentLimit }] of statuses.entries()) {
+      const outcome = currentLimit === undefined ? 'unlimited' : code === Code.OK ? 'allowed' : 'refused';
+      checks.add(1, { kind: kindOf(request.descriptors[index]!, defaults), outcome });
+    }
     const over = statuses.some(({ code }) => code === Code.OVER_LIMIT);
     return { overallCode: over ? Code.OVER_LIMIT : Code.OK, statuses };
   });
+}
+
+/** For metrics: whatever a stranger sends as its kind is one of few. */
+function kindOf({ entries }: RateLimitDescriptor, defaults: Context['defaults']): string {
+  const kind = entries.find(({ key }) => key === 'kind')?.value;
+  return kind !== undefined && defaults.has(kind) ? kind : 'other';
 }
 
 const UNLIMITED: DescriptorStatus = { code: Code.OK, currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined };

@@ -1,82 +1,93 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, defineScript, type CommandParser } from 'redis';
 import { unavailable } from '@crs/kit/errors';
 import type { Logger } from '@crs/kit/log';
 import type { Count, CounterStore, Hit } from '@crs/kit/rate-limit/store';
+import { meter } from '@crs/kit/telemetry';
+import { Late, Patience, within } from '@crs/kit/within';
+import { createConnection, type Connection } from './connection.ts';
 
-/**
- * Redis' own clock decides when a window closes. A key is still there in the millisecond of its expiry, so it expires one before the
- * window closes. A counter without an expiry, as a restore by hand can leave it, gets one with the next hit.
- */
-const count = defineScript({
-  NUMBER_OF_KEYS: 1,
-  SCRIPT: `
-    local count = redis.call('INCRBY', KEYS[1], ARGV[1])
-    local left = redis.call('PTTL', KEYS[1])
-    if left < 0 then
-      left = tonumber(ARGV[2]) - 1
-      redis.call('PEXPIRE', KEYS[1], left)
-    end
-    return { count, left + 1 }`,
-  parseCommand(parser: CommandParser, key: string, amount: number, windowMs: number) {
-    parser.pushKey(key);
-    parser.push(String(amount), String(windowMs));
-  },
-  transformReply: ([total, resetInMs]: [number, number]): Count => ({ count: total, resetInMs }),
-});
-
-const CONNECT_MS = 500;
 const HANDSHAKE_MS = 1_000;
-const PING_EVERY_MS = 250;
-const PING_MS = 1_000;
+const BEAT_EVERY_MS = 250;
+const BEAT_MS = 1_000;
 const RECONNECT_MS = 250;
-
-type Connection = ReturnType<typeof createConnection>;
+/** How long after its asker gave up a hit may be read and still be counted: more than clocks drift and event loops lag. */
+const SLACK_MS = 200;
 
 /**
- * Counters in Redis, over one connection on which all charges are pipelined.
+ * Counters in Redis, over one connection (one a node, in a cluster) on which all charges are pipelined.
  *
  * The connection is kept by a loop of our own: the client sets no deadline on a command that it has written, so it would hold on to a
- * silent connection for as long as the kernel does. Here a ping that stays unanswered replaces it.
+ * silent connection for as long as the kernel does. Here a heartbeat that stays unanswered replaces it.
  */
 export class RedisStore implements CounterStore {
   readonly #url: string;
   readonly #timeoutMs: number;
+  readonly #patience: Patience;
   readonly #log: Logger;
   readonly #closing = new AbortController();
+  readonly #duration = meter('rate-limit').createHistogram('db.client.operation.duration', {
+    unit: 's',
+    description: 'Time until a statement was answered.',
+  });
+  readonly #connected = meter('rate-limit').createObservableGauge('crs.redis.connected', {
+    description: '1 while there is a connection to Redis, else 0.',
+  });
+  readonly #observe = (result: { observe(value: number): void }) => result.observe(this.#connection ? 1 : 0);
   #connection: Connection | undefined;
+  /** What Redis' clock said when ours was at zero, in milliseconds; too late by a round trip rather than too early. */
+  #epoch = 0;
   #loop: Promise<void> | undefined;
 
-  /** @param options.timeoutMs how long a charge waits for its answer */
+  /**
+   * @param options.url of one server, or of several of a Redis Cluster, separated by commas
+   * @param options.timeoutMs how long a charge waits for its answer
+   */
   constructor({ url, timeoutMs, log }: { url: string; timeoutMs: number; log: Logger }) {
     this.#url = url;
     this.#timeoutMs = timeoutMs;
+    this.#patience = new Patience(timeoutMs);
     this.#log = log;
   }
 
   /** Begins to connect, and keeps connected until closed. @returns once the first attempt has ended, well or not */
   async open(): Promise<void> {
     const attempted = Promise.withResolvers<void>();
+    this.#connected.addCallback(this.#observe);
     this.#loop = this.#keepConnected(attempted.resolve);
     await attempted.promise;
   }
 
-  async add({ key, amount, windowMs }: Hit): Promise<Count> {
-    const connection = this.#connection;
-    // Nothing is queued for later: the caller counts elsewhere by then.
-    if (!connection) throw unavailable('The counters are not available.');
+  async add(hit: Hit): Promise<Count> {
+    const started = performance.now();
+    let failure: string | undefined;
     try {
-      return await within(this.#timeoutMs, connection.count(key, amount, windowMs));
+      const connection = this.#connection;
+      // Nothing is queued for later: the caller counts elsewhere by then.
+      if (!connection) throw new Error('no connection to Redis');
+      const notAfter = Math.ceil(this.#epoch + started + this.#timeoutMs + SLACK_MS);
+      const count = await this.#patience.within(connection.count(hit, notAfter)).catch((error: unknown) => {
+        // After a failover the old primary still answers; a new connection finds the new one.
+        if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
+        throw error;
+      });
+      if (!count) throw new Late(this.#timeoutMs);
+      return count;
     } catch (error) {
-      // After a failover the old primary still answers pings; a new connection finds the new one.
-      if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
+      failure = error instanceof Late ? 'timeout' : this.#connection ? 'error' : 'disconnected';
       throw unavailable('The counters are not available.', error);
+    } finally {
+      this.#duration.record((performance.now() - started) / 1_000, {
+        'db.system.name': 'redis',
+        'db.operation.name': 'count',
+        ...(failure !== undefined && { 'error.type': failure }),
+      });
     }
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#loop;
+    this.#connected.removeCallback(this.#observe);
   }
 
   async #keepConnected(attempted: () => void): Promise<void> {
@@ -84,51 +95,37 @@ export class RedisStore implements CounterStore {
     let reported = false;
     while (!signal.aborted) {
       const connection = createConnection(this.#url);
-      // Failures reach us through the commands.
-      connection.on('error', () => {});
       try {
         await within(HANDSHAKE_MS, connection.connect());
+        await this.#beat(connection);
+        this.#connection?.destroy();
         this.#connection = connection;
         this.#log.info('connected to Redis');
         reported = false;
         attempted();
         for (;;) {
-          await sleep(PING_EVERY_MS, undefined, { signal });
-          await within(PING_MS, connection.ping());
+          await sleep(BEAT_EVERY_MS, undefined, { signal });
+          await this.#beat(connection);
         }
       } catch (error) {
         if (!signal.aborted && !reported) this.#log.warn({ err: error }, 'Redis is not available');
         reported = true;
       }
-      this.#connection = undefined;
-      connection.destroy();
+      // Where a part of it fails, the rest is of use until there is another.
+      if (connection !== this.#connection || !connection.parts || signal.aborted) this.#leave(connection);
       attempted();
       await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
     }
+    if (this.#connection) this.#leave(this.#connection);
   }
-}
 
-function createConnection(url: string) {
-  return createClient({
-    url,
-    scripts: { count },
-    // A connection under construction can't be destroyed, so it must give up before we do.
-    socket: { reconnectStrategy: false, connectTimeout: CONNECT_MS },
-    disableOfflineQueue: true,
-    maintNotifications: 'disabled',
-    // It would cover unwritten commands only, at the price of a timer for each.
-    commandOptions: { timeout: undefined },
-  });
-}
+  async #beat(connection: Connection): Promise<void> {
+    const sent = performance.now();
+    this.#epoch = (await within(BEAT_MS, connection.time())) - sent;
+  }
 
-/** What `work` resolves to, unless that takes longer than `ms`. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  // One turn later, so that an answer which has arrived is read first: a busy event loop is no slow Redis.
-  const timer = setTimeout(() => setImmediate(() => late.reject(new Error(`no answer within ${ms} ms`))), ms);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
+  #leave(connection: Connection): void {
+    if (connection === this.#connection) this.#connection = undefined;
+    connection.destroy();
   }
 }

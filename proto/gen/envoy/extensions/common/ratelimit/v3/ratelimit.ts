@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { UInt64Value } from "../../../../../google/protobuf/wrappers.ts";
 import {
   RateLimitUnit,
   rateLimitUnitFromJSON,
@@ -20,7 +21,11 @@ export const protobufFileName = "envoy/extensions/common/ratelimit/v3/ratelimit.
 /** What is counted: a list of key/value entries, and optionally the limit that the asker wants. */
 export interface RateLimitDescriptor {
   entries: RateLimitDescriptor_Entry[];
-  limit: RateLimitDescriptor_RateLimitOverride | undefined;
+  limit:
+    | RateLimitDescriptor_RateLimitOverride
+    | undefined;
+  /** Hits of this descriptor, instead of those of the request. */
+  hitsAddend: number | undefined;
 }
 
 export interface RateLimitDescriptor_Entry {
@@ -34,7 +39,7 @@ export interface RateLimitDescriptor_RateLimitOverride {
 }
 
 function createBaseRateLimitDescriptor(): RateLimitDescriptor {
-  return { entries: [], limit: undefined };
+  return { entries: [], limit: undefined, hitsAddend: undefined };
 }
 
 export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
@@ -44,6 +49,9 @@ export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
     }
     if (message.limit !== undefined) {
       RateLimitDescriptor_RateLimitOverride.encode(message.limit, writer.uint32(18).fork()).join();
+    }
+    if (message.hitsAddend !== undefined) {
+      UInt64Value.encode({ value: message.hitsAddend! }, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -77,6 +85,14 @@ export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
             message.limit = RateLimitDescriptor_RateLimitOverride.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.hitsAddend = UInt64Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -95,6 +111,11 @@ export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
         ? object.entries.map((e: any) => RateLimitDescriptor_Entry.fromJSON(e))
         : [],
       limit: isSet(object.limit) ? RateLimitDescriptor_RateLimitOverride.fromJSON(object.limit) : undefined,
+      hitsAddend: isSet(object.hitsAddend)
+        ? Number(object.hitsAddend)
+        : isSet(object.hits_addend)
+        ? Number(object.hits_addend)
+        : undefined,
     };
   },
 
@@ -105,6 +126,9 @@ export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
     }
     if (message.limit !== undefined) {
       obj.limit = RateLimitDescriptor_RateLimitOverride.toJSON(message.limit);
+    }
+    if (message.hitsAddend !== undefined) {
+      obj.hitsAddend = message.hitsAddend;
     }
     return obj;
   },
@@ -118,6 +142,7 @@ export const RateLimitDescriptor: MessageFns<RateLimitDescriptor> = {
     message.limit = (object.limit !== undefined && object.limit !== null)
       ? RateLimitDescriptor_RateLimitOverride.fromPartial(object.limit)
       : undefined;
+    message.hitsAddend = object.hitsAddend ?? undefined;
     return message;
   },
 };

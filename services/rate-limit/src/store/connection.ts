@@ -1,0 +1,107 @@
+import { createClient, createCluster, defineScript, type CommandParser } from 'redis';
+import type { Count, Hit } from '@crs/kit/rate-limit/store';
+
+/**
+ * Redis' own clock decides when a window closes. A key is still there in the millisecond of its expiry, so it expires one before the
+ * window closes. A counter without an expiry, as a restore by hand can leave it, gets one with the next hit.
+ *
+ * A hit that Redis reads too late, because it was away meanwhile, isn't counted: who sent it has counted elsewhere by then.
+ */
+const count = defineScript({
+  NUMBER_OF_KEYS: 1,
+  SCRIPT: `
+    local now = redis.call('TIME')
+    if now[1] * 1000 + now[2] / 1000 > tonumber(ARGV[3]) then
+      return { -1, 0 }
+    end
+    local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+    local missing = tonumber(ARGV[4]) - (count - ARGV[1])
+    if missing > 0 then
+      count = redis.call('INCRBY', KEYS[1], missing)
+    end
+    local left = redis.call('PTTL', KEYS[1])
+    if left < 0 then
+      left = tonumber(ARGV[2]) - 1
+      redis.call('PEXPIRE', KEYS[1], left)
+    end
+    return { count, left + 1 }`,
+  parseCommand(parser: CommandParser, { key, amount, windowMs, atLeast = 0 }: Hit, notAfter: number) {
+    parser.pushKey(key);
+    parser.push(String(amount), String(windowMs), String(notAfter), String(atLeast));
+  },
+  transformReply: ([total, resetInMs]: [number, number]): Count | undefined =>
+    total < 0 ? undefined : { count: total, resetInMs },
+});
+
+/** A way to Redis, on which commands are pipelined. It is used until it fails, and then replaced. */
+export interface Connection {
+  /** Whether a part of it may fail, so that the rest is of use until there is another. */
+  parts: boolean;
+  connect(): Promise<unknown>;
+  /** @returns undefined where Redis read it later than `notAfter`, in milliseconds of its clock, and so didn't count it */
+  count(hit: Hit, notAfter: number): Promise<Count | undefined>;
+  /** @returns milliseconds of Redis' clock; of several servers, the one that is ahead */
+  time(): Promise<number>;
+  destroy(): void;
+}
+
+const CONNECT_MS = 500;
+
+// A connection under construction can't be destroyed, so it must give up before we do.
+const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MS } as const;
+const options = {
+  disableOfflineQueue: true,
+  maintNotifications: 'disabled',
+  // It would cover unwritten commands only, at the price of a timer for each.
+  commandOptions: { timeout: undefined },
+} as const;
+
+/** @param url of one server, or of several of a Redis Cluster, separated by commas */
+export function createConnection(url: string): Connection {
+  const urls = url.split(',');
+  return urls.length === 1 ? toServer(url) : toCluster(urls);
+}
+
+function toServer(url: string): Connection {
+  const client = createClient({ url, scripts: { count }, socket, ...options });
+  // Failures reach us through the commands.
+  client.on('error', () => {});
+  return {
+    parts: false,
+    connect: () => client.connect(),
+    count: (hit, notAfter) => client.count(hit, notAfter),
+    time: async () => millisecondsOf(await client.sendCommand(['TIME'])),
+    destroy: () => client.destroy(),
+  };
+}
+
+function toCluster(urls: string[]): Connection {
+  const { protocol, username, password } = new URL(urls[0]!);
+  const cluster = createCluster({
+    rootNodes: urls.map((url) => ({ url })),
+    // The nodes that the first ones name are asked with the same credentials.
+    defaults: {
+      ...options,
+      socket: { ...socket, ...(protocol === 'rediss:' && { tls: true }) },
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    },
+    scripts: { count },
+  });
+  cluster.on('error', () => {});
+  return {
+    parts: true,
+    connect: () => cluster.connect(),
+    count: (hit, notAfter) => cluster.count(hit, notAfter),
+    time: async () => {
+      const times = cluster.masters.map(async (master) => (await cluster.nodeClient(master)).sendCommand(['TIME']));
+      return Math.max(...(await Promise.all(times)).map(millisecondsOf));
+    },
+    destroy: () => cluster.destroy(),
+  };
+}
+
+function millisecondsOf(reply: unknown): number {
+  const [seconds, microseconds] = reply as [string, string];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+}

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+async function smoke(overrides: Record<string, string> = {}): Promise<{ code: number; lines: string[] }> {
+  const { addresses } = world.stack;
+  const env = {
+    PATH: process.env['PATH'],
+    CRS_AUTH_ADMIN_ADDRESS: addresses.authAdmin,
+    CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,
+    CRS_ENTITIES_ADMIN_ADDRESS: addresses.entitiesAdmin,
+    CRS_PROJECTS_ADMIN_ADDRESS: addresses.projectsAdmin,
+    CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
+    CRS_SMOKE_API: `http://${addresses.api}`,
+    CRS_SMOKE_TOOLS: `http://${addresses.tools}`,
+    CRS_TOOLS_URL: TOOLS_URL,
+    ...overrides,
+  };
+  const run = promisify(execFile)(process.execPath, [SMOKE], { env });
+  const { stdout, code = 0 } = (await run.catch((failure: unknown) => failure)) as { stdout: string; code?: number };
+  return { code, lines: stdout.trim().split('\n') };
+}
+
+const organizations = async () => (await world.query('select organization_id from auth.organizations')).rows;
+
+test('a sound installation passes, and nothing is left of the test', async () => {
+  const { code, lines } = await smoke();
+  expect([code, lines.at(-1), lines.filter((line) => line.startsWith('FAIL'))]).toEqual([0, '9 passed, 0 failed', []]);
+  expect(await organizations()).toEqual([]);
+});
+
+test('a gateway under another name is found out, and nothing is left either', async () => {
+  const { code, lines } = await smoke({ CRS_TOOLS_URL: 'https://elsewhere.example' });
+  expect([code, lines.at(-1)]).toEqual([1, '6 passed, 3 failed']);
+  expect(await organizations()).toEqual([]);
+});

@@ -1,13 +1,29 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ImportError, ImportRecordsRequest } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { ServiceError } from './errors.ts';
+import { rpc, type CallContext } from './grpc-server.ts';
 import { parseLine, type Refusal } from './import-record.ts';
+import { meter } from './telemetry.ts';
 import type { z } from 'zod';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Read without a pause: callers, and the writing of the batch before, must not wait for a whole batch. */
 const LINES_AT_ONCE = 50;
+
+/** `ImportRecords` of a service: for operators, its lines counted by what became of them. */
+export function importRpc(
+  handle: (request: ImportRecordsRequest, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
+) {
+  const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by what became of them.' });
+  return rpc(['operator'], async (request: ImportRecordsRequest, call) => {
+    const response = await handle(request, call);
+    counted.add(response.accepted, { outcome: 'accepted' });
+    counted.add(response.unchanged, { outcome: 'unchanged' });
+    counted.add(response.errors.length, { outcome: 'refused' });
+    return response;
+  });
+}
 
 /** A good line of a batch. */
 export interface Line<R> {

@@ -1,4 +1,5 @@
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { RuntimeNodeInstrumentation } from '@opentelemetry/instrumentation-runtime-node';
 import { envDetector, hostDetector, serviceInstanceIdDetector } from '@opentelemetry/resources';
 import { AggregationType, type IMetricReader } from '@opentelemetry/sdk-metrics';
 import { NodeSDK } from '@opentelemetry/sdk-node';
@@ -28,6 +29,8 @@ export function startTelemetry(serviceName: string, environment: Environment): T
     // The process detector would export the command line.
     resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
     logRecordProcessors: [],
+    // Event loop, heap and garbage collection; it patches nothing.
+    instrumentations: [new RuntimeNodeInstrumentation()],
     views: [
       {
         instrumentName: '*.duration',

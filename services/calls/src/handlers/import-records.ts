@@ -1,8 +1,7 @@
-import { byLine, checkSize, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
-import { rpc } from '@crs/kit/grpc-server';
+import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
 import { operatorScope } from '@crs/kit/operator-scope';
 import { CALL_ID } from '@crs/kit/text';
-import type { ImportError, ImportLine, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { Copy, Query } from '@crs/kit/database';
 import type { Context } from '../context.ts';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
@@ -35,7 +34,7 @@ const REFERENCES_AT_ONCE = 2_000;
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
 export function importRecords({ importDb, auth }: Context) {
-  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+  return importRpc(async (request, call) => {
     const scope = operatorScope(call);
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));

@@ -1,9 +1,8 @@
 import type { Query } from '@crs/kit/database';
-import { byLine, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
-import { rpc } from '@crs/kit/grpc-server';
+import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
 import { operatorScope } from '@crs/kit/operator-scope';
 import type { RecordContext as Context } from '@crs/kit/record-service';
-import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { entityLine, type EntityLine } from '../domain/import-records.ts';
 import {
   deleteEntities,
@@ -16,7 +15,7 @@ import {
 } from '../store/entities.ts';
 
 export function importRecords({ importDb, auth }: Context) {
-  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+  return importRpc(async (request, call) => {
     const scope = operatorScope(call);
     const { lines, errors } = await readBatch(request, entityLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/database';
-import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
-import { rpc, type CallContext } from '@crs/kit/grpc-server';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
+import type { CallContext } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
-import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import type { RecordContext as Context } from '@crs/kit/record-service';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice, type BillingOfficeRow } from '../store/billing-offices.ts';
@@ -17,7 +17,7 @@ interface Counts {
 }
 
 export function importRecords({ importDb, auth }: Context) {
-  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+  return importRpc(async (request, call) => {
     const scope = operatorScope(call);
     const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };

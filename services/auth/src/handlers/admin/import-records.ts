@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, Query, Scope } from '@crs/kit/database';
 import { ServiceError } from '@crs/kit/errors';
-import { byLine, NO_ORGANIZATION, readBatch, refused, type Line } from '@crs/kit/import-batch';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
 import type { Refusal } from '@crs/kit/import-record';
-import { rpc } from '@crs/kit/grpc-server';
 import { operatorScope } from '@crs/kit/operator-scope';
 import { fold } from '@crs/kit/text';
-import type { ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
 import {
   authLine,
@@ -31,7 +29,7 @@ import { findEmailsWithPassword, findUser, insertUser, updateUser } from '../../
 type Outcome = 'accepted' | 'unchanged' | Refusal;
 
 export function importRecords({ db }: Context) {
-  return rpc(['operator'], async (request: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+  return importRpc(async (request, call) => {
     const scope = operatorScope(call);
     const { lines, errors } = await readBatch(request, authLine, scope.organization);
     const hashes = await hashPasswords(db, scope, lines);

@@ -5,6 +5,7 @@ const underFaults = ['services/*/test/**/*-under-faults.test.ts'];
 const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
+  'packages/testing/test/fuzz.test.ts',
 ];
 /** What stores, orders or compares text; the rest of the gateways' suites is about HTTP. */
 const inBothLocales = [

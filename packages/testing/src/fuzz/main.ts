@@ -1,4 +1,5 @@
-// Asks the system generated requests, over every route and tool, and holds each answer against the contract.
+// Asks the system generated requests, over every route and tool, and holds each answer against the contract. Ctrl-C ends it early, with
+// its report.
 //
 //   node packages/testing/src/fuzz/main.ts [--requests 100000] [--seed N] [--concurrency 24]
 import { parseArgs } from 'node:util';
@@ -27,15 +28,22 @@ try {
   await prepareDatabase({ adminDatabaseUrl: database.url, ...access });
   const system = await startFuzzSystem({ databaseUrl: database.url, ...access, say });
   try {
+    const interrupted = new AbortController();
+    process.once('SIGINT', () => interrupted.abort());
     say(`seed ${seed}`);
     const begun = performance.now();
     const progress = (done: number) => {
-      if (!process.stdout.isTTY) return;
-      const seconds = (performance.now() - begun) / 1000;
-      process.stdout.write(`\r${done} of ${requests}, ${(done / seconds).toFixed(0)}/s `);
-      if (done === requests) process.stdout.write('\n');
+      const line = `${done} of ${requests}, ${((done / (performance.now() - begun)) * 1000).toFixed(0)}/s`;
+      if (process.stdout.isTTY) process.stdout.write(`\r${line} ${done === requests ? '\n' : ''}`);
+      else if (done % 10_000 === 0) say(line);
     };
-    const report = await fuzz(system, { requests, seed, concurrency: Number(options.concurrency), progress });
+    const report = await fuzz(system, {
+      requests,
+      seed,
+      concurrency: Number(options.concurrency),
+      progress,
+      signal: interrupted.signal,
+    });
     say(table(report));
     process.exitCode = report.violations.length > 0 ? 1 : 0;
   } finally {

@@ -192,6 +192,8 @@ async function answered(connection: Connection, expected: string[][]): Promise<V
       violations.push(`${status} instead of ${statuses.join(' or ')}: ${text.slice(0, 200)}`);
     if (!/^[0-9a-f]{32}$/.test(headers.get('x-request-id') ?? '')) violations.push('no X-Request-Id');
     if (status >= 400 && !text.startsWith('{"error":{"code":"')) violations.push(`no envelope: ${text.slice(0, 200)}`);
+    // Said with the answer, so that the client knows that it has to ask the others again: as after an expectation that was not met.
+    if (headers.get('connection') === 'close') break;
   }
   const more = await connection.ended();
   if (more.length > 0) violations.push(`more answers than requests: ${more.toString('latin1', 0, 200)}`);

@@ -5,6 +5,8 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+/** Each command of `crs` is a process. */
+const TIMEOUT_MS = 120_000;
 const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
 let world: World;
 beforeAll(async () => {
@@ -31,15 +33,15 @@ async function smoke(overrides: Record<string, string> = {}): Promise<{ code: nu
   return { code, lines: stdout.trim().split('\n') };
 }
 
-const organizations = async () => (await world.query('select organization_id from auth.organizations')).rows;
+const organizations = async () => (await world.query('select organization from auth.organizations')).rows;
 
-test('a sound installation passes, and nothing is left of the test', async () => {
+test('a sound installation passes, and nothing is left of the test', { timeout: TIMEOUT_MS }, async () => {
   const { code, lines } = await smoke();
   expect([code, lines.at(-1), lines.filter((line) => line.startsWith('FAIL'))]).toEqual([0, '9 passed, 0 failed', []]);
   expect(await organizations()).toEqual([]);
 });
 
-test('a gateway under another name is found out, and nothing is left either', async () => {
+test('a gateway under another name is found out, and nothing is left either', { timeout: TIMEOUT_MS }, async () => {
   const { code, lines } = await smoke({ CRS_TOOLS_URL: 'https://elsewhere.example' });
   expect([code, lines.at(-1)]).toEqual([1, '6 passed, 3 failed']);
   expect(await organizations()).toEqual([]);

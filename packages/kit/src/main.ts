@@ -65,5 +65,7 @@ export async function runMain(
     process.exitCode = 1;
   } finally {
     await closer.close();
+    // A closed gRPC client leaves its attempt to reach a peer that is gone, and with it the process, until the kernel gives it up.
+    process.exit();
   }
 }

@@ -1,9 +1,11 @@
 import { postgresUrl, readEnvironment } from '@crs/kit/config';
 import { createLogger } from '@crs/kit/log';
 import { z } from 'zod';
+import { directorySecrets } from './directory.ts';
 import { Failure } from './failure.ts';
 import { install } from './install.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
+import type { SecretStore } from './secrets.ts';
 
 /** Labels of the Secrets, as a JSON object. */
 const labels = z.string().transform((json, context) => {
@@ -18,7 +20,12 @@ const labels = z.string().transform((json, context) => {
 const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
-  CRS_SECRET_PREFIX: z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the beginning of names in Kubernetes'),
+  /** Where secrets are files; absent: they are Kubernetes'. */
+  CRS_SECRET_DIR: z.string().optional(),
+  CRS_SECRET_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the beginning of names in Kubernetes')
+    .optional(),
   CRS_SECRET_LABELS: labels.default({}),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
@@ -31,12 +38,19 @@ function readSettings(): z.infer<typeof settings> {
   }
 }
 
+async function openStore(env: z.infer<typeof settings>): Promise<SecretStore> {
+  if (env.CRS_SECRET_DIR !== undefined) return directorySecrets(env.CRS_SECRET_DIR);
+  const { CRS_SECRET_PREFIX: prefix } = env;
+  if (prefix === undefined) throw new Failure("The configuration can't be used: CRS_SECRET_PREFIX: is required");
+  return kubernetesSecrets(await findCluster(process.env), prefix, env.CRS_SECRET_LABELS);
+}
+
 const log = createLogger('install');
 try {
   const env = readSettings();
   log.level = env.CRS_LOG_LEVEL;
-  const store = kubernetesSecrets(await findCluster(process.env), env.CRS_SECRET_PREFIX, env.CRS_SECRET_LABELS);
-  await install({ adminUrl: env.MIGRATE_DATABASE_URL, serviceUrl: env.CRS_SERVICE_DATABASE_URL }, store, log);
+  const database = { adminUrl: env.MIGRATE_DATABASE_URL, serviceUrl: env.CRS_SERVICE_DATABASE_URL };
+  await install(database, await openStore(env), log);
   log.info('done');
 } catch (error) {
   if (error instanceof Failure) log.fatal(error.message);

@@ -214,7 +214,11 @@ describe('the program', () => {
   it('says in a sentence what is missing', { timeout: 30_000 }, async () => {
     expect(await start({})).toEqual({
       code: 1,
-      messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required CRS_SECRET_PREFIX: is required"],
+      messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required"],
+    });
+    expect(await start({ MIGRATE_DATABASE_URL: database.url })).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: CRS_SECRET_PREFIX: is required"],
     });
     expect(await start({ MIGRATE_DATABASE_URL: database.url, CRS_SECRET_PREFIX: 'crs' })).toEqual({
       code: 1,

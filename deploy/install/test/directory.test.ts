@@ -1,0 +1,56 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLogger } from '@crs/kit/log';
+import { directorySecrets } from '../src/directory.ts';
+import { Failure } from '../src/failure.ts';
+import { ensureSecrets } from '../src/secrets.ts';
+
+const BASE = 'postgres://admin:of@database:5432/crs?sslmode=disable';
+const log = createLogger('test', { level: 'silent' });
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'crs-secrets-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+const files = async () => {
+  const names = (await readdir(directory)).toSorted();
+  return Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const));
+};
+
+it('keeps secrets in files that node and crs read, for the owner alone, and uses what exists', async () => {
+  const made = await ensureSecrets(directorySecrets(directory), BASE, log);
+  const written = await files();
+  expect(written.map(([name]) => name)).toEqual([
+    'auth.env',
+    'calls.env',
+    'entities.env',
+    'operator.json',
+    'projects.env',
+    'tool-gateway.env',
+  ]);
+  for (const [name] of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
+  const contents = Object.fromEntries(written);
+  expect(contents['calls.env']).toBe(
+    `DATABASE_URL=postgres://crs_calls:${made.passwords.calls}@database:5432/crs?sslmode=disable\n`,
+  );
+  expect(JSON.parse(contents['operator.json']!)).toEqual(made.operator);
+  expect(await ensureSecrets(directorySecrets(directory), BASE, log)).toEqual(made);
+  expect(await files()).toEqual(written);
+});
+
+it('does not overwrite what another made meanwhile, and leaves no parts', async () => {
+  const store = directorySecrets(directory);
+  expect(await store.create('calls', { DATABASE_URL: 'first' })).toBe(true);
+  expect(await store.create('calls', { DATABASE_URL: 'second' })).toBe(false);
+  expect(await store.read('calls')).toEqual({ DATABASE_URL: 'first' });
+  expect(await readdir(directory)).toEqual(['calls.env']);
+});
+
+it('says what is wrong with the directory', async () => {
+  const store = directorySecrets(join(directory, 'absent'));
+  const error = await store.create('calls', { DATABASE_URL: 'x' }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Failure);
+  expect(String(error)).toContain('CRS_SECRET_DIR must be a directory');
+});

@@ -96,8 +96,10 @@ export class RateLimiter {
   /** Charges one request. Never throws. */
   check(check: Check): Promise<Decision> {
     const key = `${check.kind}:${check.id}:${formatRule(check.rule)}`;
-    const refusal = this.#windows.refusal(key, performance.now());
+    const now = performance.now();
+    const refusal = this.#windows.refusal(key, now);
     if (refusal) return Promise.resolve(this.#decided(check, { ...refusal, source: 'remembered' }));
+    if (this.#windows.isTelling(key)) return Promise.resolve(this.#decided(check, this.#countHere({ check, key }, now)));
     const { promise, resolve } = Promise.withResolvers<Decision>();
     this.#waiting.push({ check, key, resolve });
     if (this.#waiting.length === 1) setImmediate(() => this.#flush());
@@ -125,15 +127,12 @@ export class RateLimiter {
       const verdict = verdicts?.[index];
       if (verdict) this.#windows.learn(key, verdict, asked, now);
       if (told[index]) this.#windows.told(key, verdict ? told[index].granted : 0);
-      resolve(
-        this.#decided(
-          check,
-          verdict
-            ? { ...verdict, source: 'service' }
-            : { ...this.#windows.count(key, check.rule, this.#replicas, now), source: 'fallback' },
-        ),
-      );
+      resolve(this.#decided(check, verdict ? { ...verdict, source: 'service' } : this.#countHere({ check, key }, now)));
     }
+  }
+
+  #countHere({ check, key }: Pick<Waiting, 'check' | 'key'>, now: number): Decision {
+    return { ...this.#windows.count(key, check.rule, this.#replicas, now), source: 'fallback' };
   }
 
   #decided({ kind }: Check, decision: Decision): Decision {

@@ -56,7 +56,9 @@ it('what was granted is told once, and again where that failed', () => {
   grant(windows, 0, 10);
   expect(windows.tell('a', 1_000)).toEqual({ granted: 10, counted: 0, windowMs: 59_000 });
   expect(windows.tell('a', 1_000)).toBeUndefined();
+  expect(windows.isTelling('a')).toBe(true);
   windows.told('a', 0);
+  expect(windows.isTelling('a')).toBe(false);
   grant(windows, 2_000, 5);
   expect(windows.tell('a', 2_000)).toEqual({ granted: 15, counted: 0, windowMs: 58_000 });
   // Meanwhile the service fails others.

@@ -90,6 +90,11 @@ export class Windows {
     return { granted: window.own.granted, counted, windowMs: Math.ceil(window.endsAt - now) };
   }
 
+  /** Whether the service is being told: until it is, what it says to others would leave out what was granted here. */
+  isTelling(key: string): boolean {
+    return this.#windows.get(key)?.own?.telling ?? false;
+  }
+
   /** @param granted what the service knows of now; 0 if it couldn't be told */
   told(key: string, granted: number): void {
     const window = this.#windows.get(key);

@@ -35,9 +35,11 @@ export function windowsOf(answers: Answer[], periodMs: number): SeenWindow[] {
   });
 }
 
-/** The most that was admitted in any stretch of this length. */
+/** The most that was admitted of what was sent in any stretch of this length: while something hangs, answers come late. */
 export function mostAdmitted(answers: Answer[], stretchMs: number): number {
-  const times = admittedOf(answers).map(({ done }) => done);
+  const times = admittedOf(answers)
+    .map(({ sent }) => sent)
+    .toSorted((a, b) => a - b);
   let most = 0;
   let first = 0;
   for (const [index, time] of times.entries()) {

@@ -37,13 +37,13 @@ export interface ClientOptions {
   maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
-  /** How soon, at the latest, a target that was away is tried again. A second by default. */
+  /** How soon, at the latest, a target that was away is tried again. Half a second by default. */
   tryAgainMs?: number;
 }
 
 const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
 
-const TRY_AGAIN_MS = 1_000;
+const TRY_AGAIN_MS = 500;
 
 /** Kinds that say the target is ill, not that the request is, or too many of them. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);

@@ -19,11 +19,11 @@ const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.me
 export const DEMO_ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
 
-/** Loads the demo organization by `crs`, as an operator would, unless that was done before. */
-export async function loadDemo(dataDir: DataDir): Promise<Demo> {
+/** Loads the demo organization by `crs`, as an operator would, unless that was done before. @param signal ends it in the middle */
+export async function loadDemo(dataDir: DataDir, signal: AbortSignal): Promise<Demo> {
   const done = await dataDir.read<Demo>('demo.json');
   if (done) return done;
-  const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, input);
+  const crs = (args: string[], input?: AsyncIterable<string>) => runCrs(dataDir, args, signal, input);
   const password = randomSecret().slice(0, 16);
   await crs(['import', '-'], records(password));
   const { key } = (await crs(['key', 'create', '--org', DEMO_ORGANIZATION, '--label', 'demo'])) as { key: string };
@@ -42,12 +42,16 @@ async function* records(password: string): AsyncGenerator<string> {
   }
 }
 
-async function runCrs(dataDir: DataDir, args: string[], input?: AsyncIterable<string>): Promise<unknown> {
+async function runCrs(dataDir: DataDir, args: string[], signal: AbortSignal, input?: AsyncIterable<string>): Promise<unknown> {
   const child = spawn(process.execPath, [CRS, ...args, '--json'], {
     env: { ...process.env, CRS_DATA_DIR: dataDir.path },
     stdio: ['pipe', 'pipe', 'pipe'],
+    signal,
   });
   const exit = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  // Who is ended in the middle of it is asked for its exit below.
+  exit.catch(() => {});
+  child.stdin.on('error', () => {});
   const output = Promise.all([text(child.stdout), text(child.stderr)]);
   if (input) for await (const chunk of input) child.stdin.write(chunk);
   child.stdin.end();

@@ -57,6 +57,7 @@ function readOptions(): Options {
 function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
   const log = loggerOf('local');
   const closer = new Closer(log);
+  const stopping = new AbortController();
   return {
     async start() {
       const telemetry = startTelemetry('call-research', process.env);
@@ -90,11 +91,13 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         defaultOrganization: env.CRS_DEFAULT_ORGANIZATION ?? (options.empty ? undefined : DEMO_ORGANIZATION),
         cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
       };
+      stopping.signal.throwIfAborted();
       say('Preparing the database ...');
       await prepareDatabase(config);
       let ready = false;
       const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
       closer.defer('ops', () => ops.stop());
+      stopping.signal.throwIfAborted();
       const { addresses, stop } = await startStack(config, loggerOf);
       closer.defer('services', stop);
       await dataDir.write('admin.json', {
@@ -103,13 +106,17 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         calls: addresses.callsAdmin,
         entities: addresses.entitiesAdmin,
       });
+      stopping.signal.throwIfAborted();
       if (!options.empty) say('Loading the demo organization (on first start) ...');
-      const demo = options.empty ? undefined : await loadDemo(dataDir);
+      const demo = options.empty ? undefined : await loadDemo(dataDir, stopping.signal);
       ready = true;
       announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir.file('demo.json'));
       return { ...addresses, ops: ops.address };
     },
-    stop: () => closer.close(),
+    stop: () => {
+      stopping.abort();
+      return closer.close();
+    },
   };
 }
 

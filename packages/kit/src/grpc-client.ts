@@ -113,7 +113,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
           { deadline },
           (failure: GrpcFailure | null, response?: unknown) => {
             call.signal?.removeEventListener('abort', cancel);
-            const error = failure ? decodeError(failure, options.name) : undefined;
+            const error = failure ? errorOf(failure, options.name) : undefined;
             duration.record((performance.now() - started) / 1000, {
               ...attributes,
               'rpc.response.status_code': error?.kind ?? 'ok',
@@ -143,6 +143,15 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     };
   }
   return callable as ServiceClient<D>;
+}
+
+/** What got in between may have been our own earlier try, which is no business of the caller's. */
+function errorOf(failure: GrpcFailure, target: string): ServiceError {
+  const error = decodeError(failure, target);
+  const isRepeated = failure.metadata?.get('grpc-previous-rpc-attempts').length > 0;
+  if (error.kind !== 'aborted' || !isRepeated) return error;
+  const retryAfterSeconds = error.retryAfterSeconds ?? 1;
+  return new ServiceError('unavailable', `The ${target} service was interrupted.`, { retryAfterSeconds, cause: error });
 }
 
 function channelOptions(methods: ServiceDefinition, options: ClientOptions) {

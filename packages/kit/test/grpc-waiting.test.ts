@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { deadlineExceeded } from '../src/errors.ts';
+import { deadlineExceeded, ServiceError, unavailable } from '../src/errors.ts';
 import { client, type CallOptions } from '../src/grpc-client.ts';
 import { bind, rpc, serve, type CallContext } from '../src/grpc-server.ts';
 import type { Verifier } from '../src/identity.ts';
@@ -117,4 +117,23 @@ it('an address that takes connections and says nothing is given up, and found ag
       await sleep(200);
     }
   }
+});
+
+it("what its own earlier try got in the way of is an interruption; another's is told as it is", async () => {
+  const inTheWay = () => new ServiceError('aborted', 'in flight', { reason: 'IN_FLIGHT', retryAfterSeconds: 7 });
+  let tries = 0;
+  const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {
+    if (domain === 'interrupted' && tries++ === 0) throw unavailable('gone');
+    throw inTheWay();
+  });
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const address = '127.0.0.1:0';
+  const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
+  cleanups.push(() => server.stop());
+  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: true });
+  cleanups.push(() => service.close());
+  const ask = (domain: string) => service.shouldRateLimit({ domain, descriptors: [], hitsAddend: 1 });
+  await expect(ask('interrupted')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 7 });
+  expect(tries).toBe(2);
+  await expect(ask('at once')).rejects.toMatchObject({ kind: 'aborted', reason: 'IN_FLIGHT' });
 });

@@ -101,10 +101,21 @@ function describe({ id, status, errorMessage }: Check): string {
   return `${id}: ${status} ${errorMessage ?? ''}`;
 }
 
-/** The suite has no option for headers. All but the token passes as it is, `Host` and `Origin` too: the gateway is to judge them. */
+/**
+ * The suite has no option for headers. All but the token passes as it is, `Host` and `Origin` too, since the gateway is to judge them; where they name
+ * this proxy they name the gateway, as it is known to clients.
+ */
 function passOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const [here, there] = [new URL(signedIn), new URL(url!)];
   const { method, headers } = incoming;
-  const onward = request(url!, { method, headers: { ...headers, authorization: `Bearer ${token}` } }, (answer) => {
+  const { host, origin } = headers;
+  const named = {
+    ...headers,
+    ...(host === here.host && { host: there.host }),
+    ...(origin === here.origin && { origin: there.origin }),
+    authorization: `Bearer ${token}`,
+  };
+  const onward = request(there, { method, headers: named }, (answer) => {
     outgoing.writeHead(answer.statusCode!, answer.headers);
     answer.pipe(outgoing);
   });

@@ -1,0 +1,211 @@
+/**
+ * A steady load over REST and MCP that forgives nothing: each request counts, none is tried again. Half of them go over kept connections, half
+ * over connections of their own.
+ *
+ * Usage: node load.ts REQUESTS_PER_SECOND SECONDS, with the system in the environment (`Target`). Prints each failure as it comes on standard error and a
+ * `Summary` on standard output, after that time or a SIGTERM, when the last request has been answered.
+ */
+import { randomUUID } from 'node:crypto';
+import { Agent, request, type RequestOptions } from 'node:http';
+import { pathToFileURL } from 'node:url';
+
+export interface Summary {
+  requests: number;
+  failed: number;
+  /** How many of each kind. */
+  kinds: Record<string, number>;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  slowest: number;
+  /** From the first request to the last answer. */
+  seconds: number;
+}
+
+/** Where the system is: the addresses to connect to (`http://ADDRESS[:PORT]`), the origin that the tools are known by, and credentials. */
+interface Target {
+  api: string;
+  tools: string;
+  toolsOrigin: string;
+  key: string;
+  token: string;
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+interface Kind {
+  name: string;
+  send: (agent: Agent | undefined) => Promise<Answer>;
+  /** Of the answer's text. */
+  good: (json: unknown) => boolean;
+  status?: number;
+}
+
+const PATIENCE_MS = 20_000;
+
+function send(url: string, options: RequestOptions, body?: unknown): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { ...options, method: body === undefined ? 'GET' : 'POST', timeout: PATIENCE_MS }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }));
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+interface Records {
+  callId: string;
+  projectId: string;
+}
+
+/** Kinds of requests, in the order in which they take turns; asking for the records of `found` as it then is. */
+function kinds({ api, tools, toolsOrigin, key, token }: Target, found: Records): Kind[] {
+  const rest = (agent: Agent | undefined, path: string, body?: unknown) =>
+    send(
+      `${api}/v1${path}`,
+      {
+        agent: agent ?? false,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body !== undefined && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
+        },
+      },
+      body,
+    );
+  const tool = (agent: Agent | undefined, name: string, args: object) =>
+    send(
+      `${tools}/mcp`,
+      {
+        agent: agent ?? false,
+        headers: {
+          host: new URL(toolsOrigin).host,
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2025-11-25',
+        },
+      },
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+    );
+  const has = (field: string) => (json: unknown) => typeof json === 'object' && json !== null && field in json;
+  const answered = (json: unknown) => {
+    const { result } = json as { result?: { isError?: boolean; structuredContent?: object } };
+    return result?.structuredContent !== undefined && result.isError !== true;
+  };
+  const year = 'start_date=2025-01-01T00:00:00Z&end_date=2030-01-01T00:00:00Z';
+  const project = { name: 'Made under load', lead_email: 'dana@northwind.example' };
+  return [
+    { name: 'list calls', send: (agent) => rest(agent, `/calls?${year}&per_page=20`), good: has('pagination') },
+    { name: 'tool list_calls', send: (agent) => tool(agent, 'list_calls', { limit: 10 }), good: answered },
+    { name: 'get call', send: (agent) => rest(agent, `/calls/${found.callId}`), good: has('call_id') },
+    { name: 'tool get_call', send: (agent) => tool(agent, 'get_call', { call_id: found.callId }), good: answered },
+    { name: 'billing offices', send: (agent) => rest(agent, '/billing-offices'), good: has('data') },
+    { name: 'tool list_projects', send: (agent) => tool(agent, 'list_projects', { scope: 'all' }), good: answered },
+    { name: 'create project', send: (agent) => rest(agent, '/projects', project), good: has('project_id'), status: 201 },
+    {
+      name: 'tool list_entities',
+      send: (agent) => tool(agent, 'list_entities', { project_id: found.projectId }),
+      good: answered,
+    },
+  ];
+}
+
+/** @throws Error if the organization holds no call or project */
+async function kindsFor(target: Target): Promise<Kind[]> {
+  const found = { callId: '', projectId: '' };
+  const mixture = kinds(target, found);
+  const ask = async (name: string) => {
+    const { status, text } = await mixture.find((kind) => kind.name === name)!.send(undefined);
+    if (status !== 200) throw new Error(`${name}: ${status} ${text}`);
+    return JSON.parse(text) as unknown;
+  };
+  const calls = (await ask('list calls')) as { data: { call_id: string }[] };
+  const projects = (await ask('tool list_projects')) as { result: { structuredContent?: { projects: { id: string }[] } } };
+  found.callId = calls.data[0]?.call_id ?? '';
+  found.projectId = projects.result.structuredContent?.projects[0]?.id ?? '';
+  if (found.callId === '' || found.projectId === '') throw new Error('There is no call or no project to read; import the demo.');
+  return mixture;
+}
+
+/** Sends until the time is over or `stop` fires; `failed` hears of each failure. */
+export async function load(
+  target: Target,
+  perSecond: number,
+  seconds: number,
+  stop: AbortSignal,
+  failed: (text: string) => void,
+): Promise<Summary> {
+  const mixture = await kindsFor(target);
+  const kept = new Agent({ keepAlive: true, maxSockets: 64 });
+  const times: number[] = [];
+  const counts: Record<string, number> = {};
+  const pending = new Set<Promise<void>>();
+  let failures = 0;
+  const one = async (index: number) => {
+    const { name, send: sendOne, good, status = 200 } = mixture[index % mixture.length]!;
+    // Each kind takes turns between kept connections and its own.
+    const keep = Math.floor(index / mixture.length) % 2 === 0;
+    const started = performance.now();
+    let fault: string | undefined;
+    try {
+      const answer = await sendOne(keep ? kept : undefined);
+      if (answer.status !== status || !good(JSON.parse(answer.text))) fault = `${answer.status} ${answer.text.slice(0, 300)}`;
+    } catch (error) {
+      fault = String(error);
+    }
+    const took = performance.now() - started;
+    times.push(took);
+    counts[name] = (counts[name] ?? 0) + 1;
+    if (fault === undefined) return;
+    failures += 1;
+    failed(
+      `${new Date().toISOString()} ${name}, ${keep ? 'kept' : 'own'} connection, after ${took.toFixed(0)} ms: ${fault.replaceAll(/\s+/g, ' ')}`,
+    );
+  };
+
+  const begun = performance.now();
+  // By the clock, so that slow answers don't lower the load.
+  for (let index = 0; !stop.aborted && index < perSecond * seconds; index++) {
+    const wait = begun + (index * 1000) / perSecond - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    const sent = one(index).finally(() => pending.delete(sent));
+    pending.add(sent);
+  }
+  await Promise.all(pending);
+  kept.destroy();
+  times.sort((a, b) => a - b);
+  const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0);
+  return {
+    requests: times.length,
+    failed: failures,
+    kinds: counts,
+    p50: at(0.5),
+    p99: at(0.99),
+    slowest: at(1),
+    seconds: Math.round((performance.now() - begun) / 1000),
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]!).href) {
+  const { LOAD_API, LOAD_TOOLS, LOAD_TOOLS_ORIGIN, LOAD_KEY, LOAD_TOKEN } = process.env;
+  const [perSecond, seconds] = process.argv.slice(2).map(Number);
+  if (!LOAD_API || !LOAD_TOOLS || !LOAD_TOOLS_ORIGIN || !LOAD_KEY || !LOAD_TOKEN || !perSecond || !seconds) {
+    process.stderr.write(
+      'usage: LOAD_API=... LOAD_TOOLS=... LOAD_TOOLS_ORIGIN=... LOAD_KEY=... LOAD_TOKEN=... load.ts RATE SECONDS\n',
+    );
+    process.exit(2);
+  }
+  const stop = new AbortController();
+  process.once('SIGTERM', () => stop.abort());
+  const target = { api: LOAD_API, tools: LOAD_TOOLS, toolsOrigin: LOAD_TOOLS_ORIGIN, key: LOAD_KEY, token: LOAD_TOKEN };
+  const summary = await load(target, perSecond, seconds, stop.signal, (text) => process.stderr.write(`${text}\n`));
+  process.stdout.write(`${JSON.stringify(summary)}\n`);
+  process.exitCode = summary.failed === 0 ? 0 : 1;
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { say } from './report.ts';
+
+export const NAMESPACE = process.env['NAMESPACE'] ?? 'crs-scenario';
+export const RELEASE = 'crs';
+/** What the names of all that the release makes begin with. */
+export const NAME = 'crs-call-research';
+export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
+
+interface Options {
+  input?: string;
+  env?: Record<string, string>;
+  /** Shows the command and what it prints. */
+  shown?: boolean;
+}
+
+/** Runs a command. @returns its standard output. @throws Error with what it printed, unless it ends with 0 */
+export async function run(command: string, args: string[], { input, env, shown = false }: Options = {}): Promise<string> {
+  if (shown) say(`$ ${[command, ...args].join(' ')}`);
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  if (shown) {
+    child.stdout.pipe(process.stdout, { end: false });
+    child.stderr.pipe(process.stderr, { end: false });
+  }
+  const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
+  child.stdin.end(input);
+  const [code, [stdout, stderr]] = await Promise.all([ended, output]);
+  if (code !== 0)
+    throw new Error(`${command} ${args.slice(0, 3).join(' ')} ended with ${code}: ${(stderr || stdout).trim().slice(-1000)}`);
+  return stdout;
+}
+
+export function helm(args: string[], options?: Options): Promise<string> {
+  return run('helm', [...args, '--namespace', NAMESPACE], options);
+}
+
+export function kubectl(args: string[], options?: Options): Promise<string> {
+  return run('kubectl', ['--namespace', NAMESPACE, ...args], options);
+}
+
+/** Objects of a kind, as the API has them. */
+// oxlint-disable-next-line typescript/no-explicit-any -- objects of the API are looked into freely
+export async function objects(kind: string, selector = ''): Promise<any[]> {
+  return JSON.parse(await kubectl(['get', kind, '--selector', selector, '--output', 'json'])).items;
+}
+
+/** What `crs` in the cluster prints as JSON. */
+export async function crs<T>(args: string[], input?: string): Promise<T> {
+  const output = await kubectl(
+    ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'],
+    {
+      ...(input !== undefined && { input }),
+    },
+  );
+  return JSON.parse(output) as T;
+}

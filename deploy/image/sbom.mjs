@@ -7,16 +7,27 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const [input, output, version, seconds] = process.argv.slice(2);
 const { $schema, serialNumber: _, ...bill } = JSON.parse(readFileSync(input, 'utf8'));
 const node = process.versions.node;
+const nodeRef = `pkg:generic/node@${node}`;
 bill.metadata.timestamp = new Date(Number(seconds) * 1000).toISOString();
 Object.assign(bill.metadata.component, { name: 'call-research', version, purl: undefined, licenses: undefined });
 bill.components.push({
   type: 'platform',
   name: 'node',
   version: node,
-  'bom-ref': `pkg:generic/node@${node}`,
-  purl: `pkg:generic/node@${node}`,
+  'bom-ref': nodeRef,
+  purl: nodeRef,
   cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
 });
+// The workspace's packages are the image itself, and what they depend on, it does. (pnpm says that sometimes of them, sometimes of the root.)
+const root = bill.metadata.component['bom-ref'];
+const isOurs = (ref) => ref === root || ref.startsWith('pkg:npm/%40crs/');
+const direct = bill.dependencies.filter(({ ref }) => isOurs(ref)).flatMap(({ dependsOn }) => dependsOn ?? []);
+bill.components = bill.components.filter((component) => !isOurs(component['bom-ref']));
+bill.dependencies = bill.dependencies.filter(({ ref }) => !isOurs(ref));
+bill.dependencies.push(
+  { ref: nodeRef },
+  { ref: root, dependsOn: [...new Set([...direct, nodeRef])].filter((ref) => !isOurs(ref)) },
+);
 // pnpm writes them as they come.
 const by = (key) => (a, b) => (key(a) < key(b) ? -1 : 1);
 bill.components.sort(by((component) => component['bom-ref']));

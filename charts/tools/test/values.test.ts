@@ -31,6 +31,7 @@ describe('values that can not be meant are refused', () => {
     ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
     ['no list of proxies', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
     ['a job that does nothing', { jobs: { a: {} } }, "missing property 'args'"],
+    ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
     ['both ways in', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
     ['one host for both', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
     [

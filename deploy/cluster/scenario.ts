@@ -8,6 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { deletePods, rollback, upgrade } from './scenario/disruptions.ts';
+import { checkArrows } from './scenario/arrows.ts';
 import { describePods, install, installLog, test, uninstall } from './scenario/release.ts';
 import { report, type Step } from './scenario/report.ts';
 import { restClient, seed, toolClients } from './scenario/tenant.ts';
@@ -16,6 +17,7 @@ const STEPS: [string, Step][] = [
   ['install from nothing', install],
   ['the install Job', installLog],
   ['pods under the restricted policy', describePods],
+  ['network policies, enforced', checkArrows],
   ['helm test', test],
   ['a tenant, by crs in the cluster', seed],
   ['tools, by clients of others', toolClients],

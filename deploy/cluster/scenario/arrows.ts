@@ -1,0 +1,93 @@
+import { kubectl, NAME } from './cluster.ts';
+import { IMAGE } from './release.ts';
+
+const POSTGRES = 'backends-postgres:5432';
+const REDIS = 'backends-redis:6379';
+const to = (service: string, port: number) => `${NAME}-${service}:${port}`;
+
+/** Connections that must and that mustn't come about, by the pod that they come from. */
+const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
+  {
+    from: 'crs',
+    open: ['auth', 'projects', 'calls', 'entities'].map((service) => to(service, 50052)),
+    shut: [to('calls', 50051), to('auth', 8082), to('rate-limit', 50051), to('calls', 9090), POSTGRES, REDIS],
+  },
+  {
+    from: 'api-gateway',
+    open: ['auth', 'projects', 'calls', 'rate-limit'].map((service) => to(service, 50051)),
+    shut: [to('entities', 50051), to('calls', 50052), to('auth', 8082), to('calls', 50053), POSTGRES, REDIS],
+  },
+  {
+    from: 'tool-gateway',
+    open: [...['auth', 'projects', 'calls', 'entities', 'rate-limit'].map((service) => to(service, 50051)), to('auth', 8082)],
+    shut: [to('auth', 50052), to('auth', 9090), POSTGRES, REDIS],
+  },
+  { from: 'calls', open: [to('auth', 50051), POSTGRES], shut: [to('auth', 50052), to('projects', 50051), REDIS] },
+  { from: 'rate-limit', open: [REDIS], shut: [to('auth', 50051), POSTGRES] },
+  {
+    from: 'stranger',
+    open: [to('api-gateway', 80), to('tool-gateway', 80)],
+    shut: [
+      to('calls', 50051),
+      to('auth', 50052),
+      to('auth', 8082),
+      to('auth', 9090),
+      to('rate-limit', 50051),
+      to('api-gateway', 9090),
+    ],
+  },
+];
+
+/** Connects to each `host:port` of its arguments, and prints a JSON object of which could be. */
+const PROBE = `
+const connect = (target) => new Promise((resolve) => {
+  const [host, port] = target.split(':');
+  const socket = require('node:net').connect({ host, port: Number(port), timeout: 2000 });
+  socket.on('connect', () => { socket.destroy(); resolve([target, true]); });
+  socket.on('timeout', () => { socket.destroy(); resolve([target, false]); });
+  socket.on('error', () => resolve([target, false]));
+});
+Promise.all(process.argv.slice(1).map(connect)).then((all) => console.log(JSON.stringify(Object.fromEntries(all))));
+`;
+
+/** That the policies hold, and hinder nothing that has to be. Fails where the cluster's network doesn't enforce them. */
+export async function checkArrows(): Promise<string> {
+  await startStranger();
+  let checked = 0;
+  const wrong: string[] = [];
+  for (const { from, open, shut } of ARROWS) {
+    const pod = from === 'stranger' ? 'pod/stranger' : `deploy/${NAME}-${from}`;
+    const output = await kubectl(['exec', pod, '--', '/usr/local/bin/node', '--eval', PROBE, ...open, ...shut]);
+    const reached = JSON.parse(output) as Record<string, boolean>;
+    wrong.push(...open.filter((target) => !reached[target]).map((target) => `${from} can't reach ${target}`));
+    wrong.push(...shut.filter((target) => reached[target]).map((target) => `${from} reaches ${target}`));
+    checked += open.length + shut.length;
+  }
+  await kubectl(['delete', 'pod', 'stranger', '--grace-period=1']);
+  if (wrong.length > 0) throw new Error(wrong.join(', '));
+  return `${checked} connections, open or shut as they should be`;
+}
+
+/** A pod of somebody else in the namespace. */
+async function startStranger(): Promise<void> {
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'stranger' },
+    spec: {
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'stranger',
+          image: IMAGE,
+          args: ['deploy/install/src/toolbox.ts'],
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    },
+  };
+  await kubectl(['delete', 'pod', 'stranger', '--ignore-not-found', '--grace-period=1']);
+  await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(manifest) });
+  await kubectl(['wait', '--for=condition=Ready', 'pod/stranger', '--timeout=60s']);
+}

@@ -66,6 +66,9 @@ export class Remembered<A> {
         const unknown = error instanceof ServiceError && error.kind === 'unauthenticated';
         if (unknown) asked.isKnown = false;
         else asked.at = -Infinity;
+        // What strangers make up is soon forgotten: thousands of errors, and what they hold, are much to keep.
+        if (!asked.isKnown)
+          setTimeout(() => this.#asked.peek(digest) === asked && this.#asked.delete(digest), REMEMBER_MS).unref();
       },
     );
     return asked.answer;

@@ -35,3 +35,8 @@ export const MODERN_META = {
   [`${META}/clientCapabilities`]: {},
   [`${META}/clientInfo`]: { name: 'fuzz', version: '1' },
 };
+
+/** What a call of a tool comes to, among other things. */
+export const RESULT = '200 result';
+export const BAD = '200 bad_request';
+export const MISSING = '200 not_found';

@@ -63,10 +63,11 @@ export class Remembered<A> {
     asked.answer.then(
       () => (asked.isKnown = true),
       (error) => {
-        const unknown = error instanceof ServiceError && error.kind === 'unauthenticated';
-        if (unknown) asked.isKnown = false;
-        else asked.at = -Infinity;
-        // What strangers make up is soon forgotten: thousands of errors, and what they hold, are much to keep.
+        if (error instanceof ServiceError && error.kind === 'unauthenticated') {
+          asked.isKnown = false;
+          asked.answer = refused(error);
+        } else asked.at = -Infinity;
+        // What strangers make up is soon forgotten: thousands of refusals are much to keep.
         if (!asked.isKnown)
           setTimeout(() => this.#asked.peek(digest) === asked && this.#asked.delete(digest), REMEMBER_MS).unref();
       },
@@ -82,4 +83,13 @@ export class Remembered<A> {
       release();
     }
   }
+}
+
+/** The refusal alone: the stack of the error that came holds the call that it ended, and with it the credential, several times over. */
+function refused({ kind, message, reason }: ServiceError): Promise<never> {
+  const error = new ServiceError(kind, message, { reason });
+  error.stack = `${error.name}: ${message}`;
+  const answer = Promise.reject<never>(error);
+  answer.catch(() => {});
+  return answer;
 }

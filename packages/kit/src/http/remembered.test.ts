@@ -1,0 +1,36 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { Bulkhead } from '../bulkhead.ts';
+import { ServiceError } from '../errors.ts';
+import { Remembered } from './remembered.ts';
+
+const REFUSED = 100;
+
+it('of a credential that auth refuses nothing is kept but the refusal', async () => {
+  const errors: WeakRef<Error>[] = [];
+  const ask = async (): Promise<never> => {
+    const error = new ServiceError('unauthenticated', 'unknown', { reason: 'INVALID_API_KEY' });
+    errors.push(new WeakRef(error));
+    throw error;
+  };
+  const strangers = new Bulkhead({ name: 'test', perKey: 1, total: 1, waitingPerKey: 1, waitingTotal: 1 });
+  const remembered = new Remembered(ask, strangers);
+  const bearer = { deadline: Date.now() + 5_000, address: () => '127.0.0.1' };
+  const refusalOf = (n: number) =>
+    remembered.get(`digest ${n}`, `credential ${n}`, bearer).then(
+      () => 'none',
+      ({ kind, message, reason }: ServiceError) => [kind, message, reason].join(),
+    );
+  const first: string[] = [];
+  for (let n = 0; n < REFUSED; n++) first.push(await refusalOf(n));
+  // Errors' stacks hold what was called, and with it credentials and buffers.
+  setFlagsFromString('--expose-gc');
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  (runInNewContext('gc') as () => void)();
+  expect(errors.filter((error) => error.deref() !== undefined).length).toBeLessThan(REFUSED / 10);
+  // And it is still remembered, word for word.
+  expect(await refusalOf(REFUSED - 1)).toBe(first.at(-1));
+  expect(first[0]).toBe('unauthenticated,unknown,INVALID_API_KEY');
+  expect(errors).toHaveLength(REFUSED);
+});

@@ -32,8 +32,15 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
   await server.connect(transport);
   try {
-    return await transport.handleRequest(request, { parsedBody: body });
+    return await transport.handleRequest(request, { parsedBody: withoutTask(body) });
   } finally {
     await server.close();
   }
+}
+
+/** Tasks aren't offered; a call that asks for one is then to be answered as any other. The SDK would call it an internal error. */
+function withoutTask(body: unknown): unknown {
+  const { params } = body as { params?: unknown };
+  if (typeof params !== 'object' || params === null || !Object.hasOwn(params, 'task')) return body;
+  return { ...(body as object), params: { ...params, task: undefined } };
 }

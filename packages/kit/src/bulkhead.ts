@@ -68,6 +68,10 @@ export class Bulkhead {
   constructor(options: BulkheadOptions) {
     this.#options = options;
     this.#attributes = { 'crs.bulkhead.name': options.name };
+    // From zero on, or whoever looks at increases would not see the first.
+    for (const reason of ['queue_full', 'wait_too_long']) {
+      this.#shed.add(0, { ...this.#attributes, 'crs.bulkhead.reason': reason });
+    }
     const gauge = meter('kit').createObservableGauge('crs.bulkhead.work', {
       description: 'Work by state: under way or waiting.',
     });

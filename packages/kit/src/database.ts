@@ -160,6 +160,7 @@ export class Database {
       { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } },
       context.active(),
       async () => {
+        let failure: { 'error.type'?: string } = {};
         try {
           const { rows } = await client.query({
             ...(!statement.dynamic && { name: statement.name }),
@@ -167,8 +168,11 @@ export class Database {
             values: [...(statement.values ?? [])],
           });
           return rows as Row[];
+        } catch (error) {
+          failure = { 'error.type': errorType(error) };
+          throw error;
         } finally {
-          this.#duration.record((performance.now() - started) / 1000, attributes);
+          this.#duration.record((performance.now() - started) / 1000, { ...attributes, ...failure });
         }
       },
     );
@@ -213,6 +217,7 @@ export class Database {
 
   async #acquire(stopped: Promise<never>): Promise<PoolClient> {
     const pending = this.#pool.connect();
+    const started = performance.now();
     try {
       return await Promise.race([pending, stopped]);
     } catch (error) {
@@ -220,7 +225,10 @@ export class Database {
         (unused) => unused.release(),
         () => {},
       );
-      throw error instanceof ServiceError ? error : unavailable('The database is not available.', error);
+      if (error instanceof ServiceError) throw error;
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': 'connect', 'error.type': errorType(error) };
+      this.#duration.record((performance.now() - started) / 1000, attributes);
+      throw unavailable('The database is not available.', error);
     }
   }
 }
@@ -252,6 +260,11 @@ async function allOrFirstError<T extends readonly unknown[]>(promises: { readonl
   const results = await Promise.allSettled(promises as Promise<unknown>[]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+/** For metrics: PostgreSQL's code of the error, or the system's. */
+function errorType(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'disconnected';
 }
 
 const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);

@@ -4,6 +4,7 @@ import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';
 import { startOps } from './ops.ts';
+import { meter } from './telemetry.ts';
 import { startTelemetry } from './telemetry-sdk.ts';
 import { Tls } from './tls.ts';
 
@@ -40,6 +41,9 @@ export async function runMain(
     closer.defer('tls', () => tls?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';
+    meter('kit')
+      .createObservableGauge('crs.ready', { description: '1 while the process should get traffic, else 0.' })
+      .addCallback((result) => result.observe(state === 'ready' ? 1 : 0));
     const ops = await startOps(CRS_OPS_LISTEN, telemetry, () => state === 'ready');
     closer.defer('ops', () => ops.stop());
     const health = CRS_HEALTH_LISTEN === undefined ? undefined : await startHealth(CRS_HEALTH_LISTEN);

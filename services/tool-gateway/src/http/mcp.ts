@@ -5,6 +5,7 @@ import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/log';
+import { meter } from '@crs/kit/telemetry';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
@@ -29,6 +30,13 @@ const readBody = bodyReader(MAX_BODY_BYTES);
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
+  // An answer's own status doesn't tell: what a tool refuses is a result, too.
+  const duration = meter('tool-gateway').createHistogram('crs.tool.call.duration', {
+    unit: 's',
+    description: 'Time that a tool took, by the status that REST would have answered with.',
+  });
+  const measure = (tool: string, status: number, seconds: number) =>
+    duration.record(seconds, { 'crs.tool.name': tool, 'http.response.status_code': status });
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
     if (answersOrigin(request, response, options.origins)) return;
@@ -42,6 +50,7 @@ export function mcp(context: Context, options: McpOptions) {
       requestId: stateOf(response).id,
       admit: () => admit(body, user, response, options),
       arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
+      measure,
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };

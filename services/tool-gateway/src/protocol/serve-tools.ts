@@ -39,16 +39,20 @@ export interface ToolRequest {
    */
   admit: () => Promise<Refusal | undefined>;
   setRetryAfter: (seconds: string) => void;
+  /** Told of each call of a tool: the status that it would have over REST, and how long it took. */
+  measure: (tool: string, status: number, seconds: number) => void;
   log: Logger;
 }
 
 /** Runs a tool that exists. Whatever goes wrong becomes a result; transcripts and other content never get into its words. */
 export async function callTool(
   name: string,
-  { context, call, requestId, arguments: given, setRetryAfter, log }: ToolRequest,
+  { context, call, requestId, arguments: given, setRetryAfter, measure, log }: ToolRequest,
   refused: Refusal | undefined,
 ): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;
+  const started = performance.now();
+  let status = 200;
   try {
     if (refused) throw refused;
     const parsed = parseObject(tool.input, withoutNulls(given));
@@ -57,6 +61,7 @@ export async function callTool(
     return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
   } catch (error) {
     const refusal = toRefusal(error);
+    status = refusal.status;
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
     if (retryAfter !== undefined) setRetryAfter(retryAfter);
@@ -64,6 +69,8 @@ export async function callTool(
     const message = isAway ? `${refusal.message} (Retry after ${retryAfter} s.)` : refusal.message;
     const body = { error: { code: refusal.code, message, request_id: requestId } };
     return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
+  } finally {
+    measure(name, status, (performance.now() - started) / 1000);
   }
 }
 

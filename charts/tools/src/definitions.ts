@@ -47,6 +47,7 @@ export const DEFINITIONS: Record<string, Schema> = {
     }),
     minProperties: 1,
   },
+  labels: textMap,
   port: { type: 'integer', minimum: 1, maximum: 65535 },
   toleration: object({
     key: text,

@@ -1,0 +1,175 @@
+import { OURS } from './objectives.ts';
+import type { Alert } from './rules.ts';
+
+const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
+
+/** Codes of a server that is away, full, stopping or doesn't know us, and of the network; not of statements that fail for their own reasons. */
+const AWAY = '08...|28...|53...|57P..|E[A-Z]+|disconnected';
+
+/** Alerts besides those of the error budgets. `for` bridges restarts and single scrapes. */
+export const ALERTS: Alert[] = [
+  {
+    alert: 'CallResearchNothingServed',
+    expr: `(
+  sum by (job, namespace, service) (rate(http_server_request_duration_count{${OURS},service=~"api-gateway|tool-gateway"}[10m])) > 0.05
+  unless sum by (job, namespace, service) (rate(http_server_request_duration_count{${OURS},service=~"api-gateway|tool-gateway",http_response_status_code=~"[23].."}[10m])) > 0
+)
+or (
+  sum by (job, namespace, service) (rate(http_server_request_duration_count{${OURS},service=~"api-gateway|tool-gateway"}[30m])) == 0
+  and sum by (job, namespace, service) (rate(http_server_request_duration_count{${OURS},service=~"api-gateway|tool-gateway"}[1h] offset 30m)) > 0.05
+)`,
+    for: '5m',
+    labels: { severity: 'critical' },
+    annotations: {
+      summary: '{{ $labels.service }} serves nobody',
+      description:
+        'Requests come to {{ $labels.service }} and none succeeds, or none has come for half an hour after an hour with many.',
+    },
+  },
+  {
+    alert: 'CallResearchServiceGone',
+    expr: SERVICES.map((service) => `absent(up{${OURS},service="${service}"} == 1)`).join('\nor '),
+    for: '2m',
+    labels: { severity: 'critical' },
+    annotations: {
+      summary: 'No process of {{ $labels.service }} can be seen',
+      description: 'Prometheus has read the metrics of no process of {{ $labels.service }} for two minutes.',
+    },
+  },
+  {
+    alert: 'CallResearchScrapeGone',
+    expr: `up{${OURS}} == 0`,
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'Metrics of {{ $labels.service }} at {{ $labels.instance }} can not be read',
+      description:
+        'Prometheus knows the process of {{ $labels.service }} at {{ $labels.instance }}, and has got no metrics from it for five minutes.',
+    },
+  },
+  {
+    alert: 'CallResearchNotReady',
+    expr: `crs_ready{${OURS}} == 0`,
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} at {{ $labels.instance }} is not ready',
+      description:
+        'The process at {{ $labels.instance }} runs and gets no traffic: it is starting, waits for the schema of its database, or is stopping, for five minutes.',
+    },
+  },
+  {
+    alert: 'CallResearchRestarting',
+    expr: `count by (job, namespace, service, instance) (count by (job, namespace, service, instance, service_instance_id) (count_over_time(target_info{${OURS}}[15m]))) > 3`,
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} at {{ $labels.instance }} starts again and again',
+      description: '{{ $value }} processes of {{ $labels.service }} ran at {{ $labels.instance }} within 15 minutes.',
+    },
+  },
+  {
+    alert: 'CallResearchDatabaseAway',
+    expr: `sum by (job, namespace, service) (rate(db_client_operation_duration_count{${OURS},db_system_name="postgresql",error_type=~"${AWAY}"}[2m])) > 0`,
+    for: '1m',
+    labels: { severity: 'critical' },
+    annotations: {
+      summary: 'PostgreSQL is away for {{ $labels.service }}',
+      description:
+        '{{ $value | humanize }} connections or statements of {{ $labels.service }} fail each second since PostgreSQL does not answer, refuses connections or is stopping.',
+    },
+  },
+  {
+    alert: 'CallResearchDatabasePoolExhausted',
+    expr: `avg_over_time(crs_bulkhead_work{${OURS},crs_bulkhead_name=~".+-database",crs_bulkhead_state="waiting"}[5m]) > 1`,
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'Statements of {{ $labels.service }} wait for a connection',
+      description:
+        '{{ $value | humanize }} pieces of work wait for connections ({{ $labels.crs_bulkhead_name }}) at {{ $labels.instance }}, on average over five minutes.',
+    },
+  },
+  {
+    alert: 'CallResearchBreakerOpen',
+    expr: `max by (job, namespace, service, target) (max_over_time(crs_breaker_open{${OURS}}[1m])) > 0`,
+    for: '1m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} does not ask {{ $labels.target }} any more',
+      description: 'Most calls of {{ $labels.service }} to {{ $labels.target }} fail, so that others are refused at once.',
+    },
+  },
+  {
+    alert: 'CallResearchShedding',
+    expr: `sum by (job, namespace, service, crs_bulkhead_name) (rate(crs_bulkhead_shed_total{${OURS}}[5m])) > 0.2`,
+    for: '2m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} refuses work, as there is too much of it',
+      description:
+        '{{ $value | humanize }} requests or statements a second get no slot of {{ $labels.crs_bulkhead_name }} in time and end with 503.',
+    },
+  },
+  {
+    alert: 'CallResearchLimiterFallback',
+    expr: `sum by (job, namespace, service) (rate(crs_ratelimit_decisions_total{${OURS},source="fallback"}[2m])) > 0`,
+    for: '2m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} counts requests by itself',
+      description: 'rate-limit gives {{ $labels.service }} no answers, so each gateway grants its part of the limits alone.',
+    },
+  },
+  {
+    alert: 'CallResearchRedisAway',
+    expr: `crs_redis_connected{${OURS}} == 0`,
+    for: '1m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'rate-limit at {{ $labels.instance }} has no Redis',
+      description:
+        'rate-limit at {{ $labels.instance }} has had no connection to Redis for a minute; gateways count by themselves.',
+    },
+  },
+  {
+    alert: 'CallResearchEventLoopBlocked',
+    expr: `nodejs_eventloop_delay_p99{${OURS}} > 0.5`,
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'The event loop of {{ $labels.service }} at {{ $labels.instance }} is blocked',
+      description: 'One in a hundred turns of the event loop at {{ $labels.instance }} is {{ $value | humanizeDuration }} late.',
+    },
+  },
+  {
+    alert: 'CallResearchImportRefusals',
+    expr: `sum by (job, namespace, service) (increase(crs_import_lines_total{${OURS},outcome="refused"}[30m]))
+> 0.01 * sum by (job, namespace, service) (increase(crs_import_lines_total{${OURS}}[30m]))`,
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} refuses lines of an import',
+      description: '{{ $value | humanize }} lines, more than one in a hundred, were refused within half an hour.',
+    },
+  },
+  {
+    alert: 'CallResearchCertificateExpiry',
+    expr: `crs_tls_certificate_expiry{${OURS}} - time() < 14 * 86400 and crs_tls_certificate_expiry{${OURS}} - time() >= 3 * 86400`,
+    for: '10m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'The certificate of {{ $labels.service }} expires soon',
+      description:
+        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}; it should have been renewed long ago.',
+    },
+  },
+  {
+    alert: 'CallResearchCertificateExpiry',
+    expr: `crs_tls_certificate_expiry{${OURS}} - time() < 3 * 86400`,
+    labels: { severity: 'critical' },
+    annotations: {
+      summary: 'The certificate of {{ $labels.service }} is about to expire',
+      description:
+        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}; then no other service talks to it.',
+    },
+  },
+];

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { readExpression, readScrape, unknowns, type Known } from './expressions.ts';
+
+test('metrics, matchers and groups are found', () => {
+  expect(
+    readExpression(
+      'sum by (a, b) (rate(m_total{x="1",y=~"2.*}\\\\d"}[5m] offset 1h)) / on (a) 3e4 * bare > 0 and max(n:o{}) or absent(p)',
+    ),
+  ).toEqual({
+    grouped: ['a', 'b', 'a'],
+    selectors: [
+      {
+        metric: 'm_total',
+        matchers: [
+          { label: 'x', operator: '=', value: '1' },
+          { label: 'y', operator: '=~', value: '2.*}\\d' },
+        ],
+      },
+      { metric: 'bare', matchers: [] },
+      { metric: 'n:o', matchers: [] },
+      { metric: 'p', matchers: [] },
+    ],
+  });
+});
+
+test('what nobody emits is found', () => {
+  const known: Known = new Map();
+  readScrape('# TYPE m counter\nm{x="1",y="a b"} 3\nm{x="2"} 4 1700000000\nn 1\n', known);
+  const of = (expression: string, shown: string[] = []) => unknowns(expression, known, new Map([['r:s', ['slo']]]), shown);
+  expect(of('sum by (x, job) (rate(m{x="2",y!="c",service="z"}[5m])) / r:s{slo="q"} + n', ['x'])).toEqual([]);
+  expect(of('rate(o[5m])')).toEqual(['no metric o']);
+  expect(of('m{z="1"}')).toEqual(['m has no label z']);
+  expect(of('m{x=~"3|4"}')).toEqual(['m has no x=~"3|4"']);
+  expect(of('sum by (z) (m)')).toEqual(['none of its metrics has a label z to group by']);
+  expect(of('sum by (x) (m)', ['y'])).toEqual(['its results have no label y']);
+  expect(of('1')).toEqual(['it asks for no metric']);
+});

@@ -1,0 +1,97 @@
+import { ALERTS } from './alerts.ts';
+import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type Window } from './objectives.ts';
+
+export interface Recording {
+  record: string;
+  expr: string;
+  labels?: Record<string, string>;
+}
+
+export interface Alert {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: 'critical' | 'warning' | 'info' };
+  annotations: { summary: string; description: string };
+}
+
+/** Where pages on alerts are, relative to the root; the chart puts an address before their names. */
+export const RUNBOOKS = 'docs/runbooks/';
+
+const BY = 'sum by (job, namespace, service, slo)';
+
+function recordings(): Recording[] {
+  const rates = OBJECTIVES.flatMap(({ slo, all, bad }) => [
+    { record: 'crs:slo_requests:rate5m', expr: all, labels: { slo } },
+    // Where nothing is bad, that is 0 and not unknown.
+    { record: 'crs:slo_errors:rate5m', expr: `(${bad})\nor 0 * ${all}`, labels: { slo } },
+  ]);
+  const ratios = WINDOWS.map((window) => ({
+    record: `crs:slo_errors:ratio_${window}`,
+    expr:
+      window === '5m'
+        ? `crs:slo_errors:rate5m{${OURS}} / crs:slo_requests:rate5m{${OURS}}`
+        : `${BY} (sum_over_time(crs:slo_errors:rate5m{${OURS}}[${window}]))\n/ ${BY} (sum_over_time(crs:slo_requests:rate5m{${OURS}}[${window}]))`,
+  }));
+  return [...rates, ...ratios];
+}
+
+function burns({ slo, objective }: Objective, severity: string): string {
+  const budget = 1 - objective;
+  const selector = `{${OURS},slo="${slo}"}`;
+  const above = (window: Window, factor: number) =>
+    `crs:slo_errors:ratio_${window}${selector} > ${Number((factor * budget).toFixed(6))}`;
+  return BURNS.filter((burn) => burn.severity === severity)
+    .map(({ factor, long, short }) => `(${above(long, factor)} and ${above(short, factor)})`)
+    .join('\nor ');
+}
+
+const PROMISES: Record<string, { alert: string; what: string; severities: ('critical' | 'warning')[] }> = {
+  availability: {
+    alert: 'CallResearchAvailability',
+    what: 'requests answered with 5xx (promised: 99.9% are not, over 30 days)',
+    severities: ['critical', 'warning'],
+  },
+  latency: {
+    alert: 'CallResearchLatency',
+    what: 'lists, details and tools that took longer than a second (promised: 99% do not, over 30 days)',
+    severities: ['critical', 'warning'],
+  },
+  // Nobody outside sees it, so nobody is woken.
+  'limiter-exactness': {
+    alert: 'CallResearchLimiterExactness',
+    what: 'requests charged by gateways alone (promised: 99.9% are counted for all together, over 30 days)',
+    severities: ['warning'],
+  },
+};
+
+function budgetAlerts(): Alert[] {
+  return OBJECTIVES.flatMap((objective) => {
+    const { alert, what, severities } = PROMISES[objective.slo]!;
+    return severities.map((severity) => ({
+      alert,
+      // A handful of requests is no evidence.
+      expr: `(\n${burns(objective, severity)}\n)\nand 3600 * avg_over_time(crs:slo_requests:rate5m{${OURS},slo="${objective.slo}"}[1h]) > 60`,
+      labels: { severity },
+      annotations: {
+        summary: `The error budget of {{ $labels.service }} (${objective.slo}) is burning ${severity === 'critical' ? 'fast' : 'slowly'}`,
+        description: `{{ $value | humanizePercentage }} of the events of {{ $labels.service }} are ${what}.`,
+      },
+    }));
+  });
+}
+
+/** The rules of Prometheus, as its files have them. */
+export function rules() {
+  const page = (alert: Alert) => ({
+    ...alert,
+    annotations: { ...alert.annotations, runbook_url: `${RUNBOOKS}${alert.alert}.md` },
+  });
+  return {
+    groups: [
+      { name: 'call-research-objectives', rules: recordings() },
+      { name: 'call-research-budgets', rules: budgetAlerts().map(page) },
+      { name: 'call-research-alerts', rules: ALERTS.map(page) },
+    ],
+  };
+}

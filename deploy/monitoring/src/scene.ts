@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect } from '@crs/crs/connection';
+import { createAuthority } from '@crs/testing/certificate';
+import { startLoad } from '@crs/testing/faults/clients';
+import { startFaultySystem, type FaultySystem } from '@crs/testing/faults/system';
+import { loader } from '@crs/testing/load';
+import { toolClient } from '@crs/testing/mcp';
+import { freePorts } from '@crs/testing/processes';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+
+const RATE_LIMIT = fileURLToPath(new URL('../../../services/rate-limit/src/main.ts', import.meta.url));
+
+/** A system to which everything happens that metrics tell of. */
+export interface Scene {
+  system: FaultySystem;
+  /** One more rate-limit, whose listener is TLS: `host:port` of its metrics. */
+  secureOps: string;
+  /** Callers of all kinds, until stopped. */
+  traffic(clients: number): { stop(): Promise<void> };
+  /** An organization whose limit is far below what it asks. */
+  exceedLimit(): Promise<void>;
+  /** Batches with good lines and bad. */
+  importLines(lines?: number): Promise<void>;
+  /** More at once than there are slots. */
+  crowd(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startScene(): Promise<Scene> {
+  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '8' } });
+  const { processes } = system;
+  const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
+  const authority = createAuthority('scene');
+  const { cert, key } = authority.issue('localhost');
+  for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
+    await writeFile(join(directory, name), content);
+  }
+  const [listen, ops] = await freePorts(2);
+  const secureOps = `127.0.0.1:${ops}`;
+  const secure = spawn(process.execPath, [RATE_LIMIT], {
+    env: { PATH: process.env['PATH'], CRS_LISTEN: `127.0.0.1:${listen}`, CRS_OPS_LISTEN: secureOps, CRS_TLS_DIR: directory },
+    stdio: 'ignore',
+  });
+  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+  const tryLoad = loader(operator);
+  const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
+    fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
+  let batch = 0;
+  return {
+    system,
+    secureOps,
+    traffic: (clients) =>
+      startLoad({
+        api: [processes.api.replace('http://', '')],
+        tools: [processes.tools],
+        questions: system.questions,
+        clients,
+        pauseMs: 100,
+        onOutcome: () => {},
+      }),
+    exceedLimit: async () => {
+      const rule = { requests: 5, period_seconds: 1 };
+      const email = 'eve@small.example';
+      await tryLoad([
+        { type: 'organization', id: 'small', name: 'Small', rate_limit: rule, tool_rate_limit: rule },
+        { type: 'user', organization: 'small', email, name: 'Eve' },
+      ]);
+      const options = await operator.operator('small');
+      const { secret } = await operator.auth.createKey({ label: '', readOnly: true, expiresInSeconds: 0 }, options);
+      const { accessToken } = await operator.auth.createToken({ email, scopes: [], expiresInSeconds: 0 }, options);
+      const tools = toolClient(processes.tools, accessToken);
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(Array.from({ length: 10 }, () => Promise.all([ask(secret), tools('list_projects')])));
+        await sleep(100);
+      }
+    },
+    importLines: async (lines = 200) => {
+      batch += 1;
+      await tryLoad(
+        Array.from({ length: lines }, (_, n) => ({
+          type: 'call',
+          organization: 'acme',
+          id: `imported-${batch}-${n}`,
+          created_at: n % 10 === 0 ? 'yesterday' : '2025-03-01T00:00:00Z',
+          conducted_by: 'ann@acme.example',
+          segment: 'north',
+        })),
+      );
+    },
+    crowd: async () => {
+      await Promise.allSettled(Array.from({ length: 1_500 }, () => ask(system.key)));
+    },
+    stop: async () => {
+      operator.close();
+      secure.kill();
+      if (secure.exitCode === null && secure.signalCode === null) await once(secure, 'exit');
+      await system.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

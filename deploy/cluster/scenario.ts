@@ -7,9 +7,9 @@
  * With STEPs, only these: they go on with what earlier ones left.
  */
 import { fileURLToPath } from 'node:url';
-import { deletePods, rollback, upgrade } from './scenario/disruptions.ts';
+import { deletePods, renewCertificate, rollback, upgrade } from './scenario/disruptions.ts';
 import { checkArrows } from './scenario/arrows.ts';
-import { describePods, install, installLog, test, uninstall } from './scenario/release.ts';
+import { describePods, install, installLog, test, TLS, uninstall } from './scenario/release.ts';
 import { report, type Step } from './scenario/report.ts';
 import { restClient, seed, toolClients } from './scenario/tenant.ts';
 
@@ -26,6 +26,7 @@ const STEPS: [string, Step][] = [
   ['upgrade under load', upgrade],
   ['rollback under load', rollback],
   ['deletion of pods under load', deletePods],
+  ...(TLS ? [['renewal of certificates under load', renewCertificate] satisfies [string, Step]] : []),
   ['uninstall', uninstall],
 ];
 

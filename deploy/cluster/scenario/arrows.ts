@@ -33,7 +33,7 @@ const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
       to('auth', 8082),
       to('auth', 9090),
       to('rate-limit', 50051),
-      to('api-gateway', 9090),
+      to('entities', 9090),
     ],
   },
 ];

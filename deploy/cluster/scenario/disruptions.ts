@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Summary } from '../load.ts';
+import { issueCertificate } from './certificate.ts';
 import { helm, kubectl, NAME, objects, RELEASE, SERVICES } from './cluster.ts';
 import { image, VALUES } from './release.ts';
 import { say } from './report.ts';
@@ -84,5 +85,14 @@ export function deletePods(): Promise<string> {
       await kubectl(['delete', 'pod', pod.metadata.name], { shown: true });
       await kubectl(['rollout', 'status', `deployment/${NAME}-${service}`, '--timeout=5m']);
     }
+  });
+}
+
+/** A new certificate, which pods find in their files: the kubelet takes up to a minute and a half to put it there. */
+export function renewCertificate(): Promise<string> {
+  return underLoad(async () => {
+    await issueCertificate();
+    await sleep(120_000);
+    say(await kubectl(['logs', `deploy/${NAME}-calls`, '--tail=3']));
   });
 }

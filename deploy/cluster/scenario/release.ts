@@ -1,8 +1,18 @@
+import { issueCertificate } from './certificate.ts';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
+/** Mutual TLS between the services. */
+export const TLS = process.env['TLS'] === 'on';
+
 /** What the release is installed and upgraded with, besides the image. */
-export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'deploy/cluster/scenario/values.yaml'];
+export const VALUES = [
+  '--values',
+  'charts/call-research/examples/trial.yaml',
+  '--values',
+  'deploy/cluster/scenario/values.yaml',
+  ...(TLS ? ['--set', 'tls.enabled=true', '--set', 'tls.existingSecret=services-tls'] : []),
+];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18-trial';
 const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8-trial';
@@ -18,6 +28,7 @@ export async function install(): Promise<string> {
   await run('kubectl', ['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait'], { shown: true });
   await run('kubectl', ['create', 'namespace', NAMESPACE], { shown: true });
   await run('kubectl', ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
+  if (TLS) await issueCertificate();
   const images = ['--set', `postgres.image=${POSTGRES_IMAGE}`, '--set', `redis.image=${REDIS_IMAGE}`];
   await helm(['install', 'backends', 'charts/backends', ...images, '--wait', '--timeout', '5m'], { shown: true });
   const begun = performance.now();

@@ -65,22 +65,24 @@ export async function manyAtReset(system: LimitsSystem, clients: number, rule: R
     const keys = Array.from({ length: Math.min(20, clients - made) }, () => system.createOrganization(rule));
     all.push(...(await Promise.all(keys)).map(restClient));
   }
-  const answers: Answer[] = [];
-  // In groups, as a queue of all of them at one gateway would outlast the window.
+  const refused: { client: Client; origin: string; answer: Answer }[] = [];
   for (let start = 0; start < all.length; start += 100) {
-    const group = all.slice(start, start + 100);
-    answers.push(...(await Promise.all(group.map((client, index) => comeBack(client, apis[index % apis.length]!)))));
+    const group = all.slice(start, start + 100).map((client, index) => ({ client, origin: apis[index % apis.length]! }));
+    refused.push(...(await Promise.all(group.map(async (one) => ({ ...one, answer: await useUp(one.client, one.origin) })))));
   }
-  return summary(answers);
-}
-
-async function comeBack(client: Client, origin: string): Promise<Answer> {
-  for (;;) {
-    const answer = await client(origin);
-    if (answer.outcome === 'admitted') continue;
+  const back = refused.map(async ({ client, origin, answer }) => {
     if (answer.outcome !== 'refused') return answer;
     await until(answer.reset! * 1_000);
     return client(origin);
+  });
+  return summary(await Promise.all(back));
+}
+
+/** @returns the first answer that admits nothing */
+async function useUp(client: Client, origin: string): Promise<Answer> {
+  for (;;) {
+    const answer = await client(origin);
+    if (answer.outcome !== 'admitted') return answer;
   }
 }
 

@@ -43,7 +43,8 @@ async function printExactness(system: LimitsSystem, name: string): Promise<void>
     const counts = `admitted ${admittedMin} to ${admittedMax} of ${limit}, refused ${refused}, below the limit ${refusedBelow}, counted alone ${parts}`;
     print(holds, `${name}, ${what.padEnd(5)} ${String(windows).padStart(2)} windows: ${counts}; ${tally(faults)}`);
   }
-  const many = await manyAtReset(system, Number(options.clients), { requests: 2, periodSeconds: 3 });
+  // Long enough for all of them to use up their limits before the first one's window ends.
+  const many = await manyAtReset(system, Number(options.clients), { requests: 2, periodSeconds: 20 });
   const one = await oneAtReset(system, { requests: 100, periodSeconds: 3 });
   for (const [whose, { clients, admitted, faults }] of [
     ['each of its own organization', many],

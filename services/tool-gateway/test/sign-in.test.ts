@@ -195,7 +195,7 @@ describe('headers inward', () => {
     };
     const { headers } = await ask({ method: 'POST', path: '/sign-in/a', body: 'a=b', headers: { ...claims, ...kept } });
     const id = headers['x-request-id'];
-    const connection = { connection: 'keep-alive', 'content-length': '3' };
+    const connection = { connection: 'close', 'content-length': '3' };
     expect(passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
@@ -204,7 +204,7 @@ describe('headers inward', () => {
     const asked = { ...claims, ...kept, cookie: 'a=b', origin: 'https://app.example', referer: 'https://app.example/' };
     const { headers } = await ask({ method: 'POST', path: '/token', body: 'a=b', headers: asked });
     const id = headers['x-request-id'];
-    const connection = { connection: 'keep-alive', 'content-length': '3' };
+    const connection = { connection: 'close', 'content-length': '3' };
     expect(passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 

@@ -28,7 +28,11 @@ or (
   },
   {
     alert: 'CallResearchServiceGone',
-    expr: SERVICES.map((service) => `absent(up{${OURS},service="${service}"} == 1)`).join('\nor '),
+    // Of a plain selector only, `absent` keeps the labels.
+    expr: [
+      `max by (job, namespace, service) (up{${OURS}}) == 0`,
+      ...SERVICES.map((service) => `absent(up{${OURS},service="${service}"})`),
+    ].join('\nor '),
     for: '2m',
     labels: { severity: 'critical' },
     annotations: {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,16 +11,18 @@ import { startLoad } from '@crs/testing/faults/clients';
 import { startFaultySystem, type FaultySystem } from '@crs/testing/faults/system';
 import { loader } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
-import { freePorts } from '@crs/testing/processes';
+import { freePorts, type ProcessName } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 
-const RATE_LIMIT = fileURLToPath(new URL('../../../services/rate-limit/src/main.ts', import.meta.url));
+const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 
 /** A system to which everything happens that metrics tell of. */
 export interface Scene {
   system: FaultySystem;
-  /** One more rate-limit, whose listener is TLS: `host:port` of its metrics. */
-  secureOps: string;
+  /** One more process of a service, besides the system. */
+  lone(service: ProcessName, environment: Record<string, string>): Promise<Lone>;
+  /** One more rate-limit, by itself, whose listener is TLS. */
+  secure(validForDays?: number): Promise<Lone>;
   /** Callers of all kinds, until stopped. */
   traffic(clients: number): { stop(): Promise<void> };
   /** An organization whose limit is far below what it asks. */
@@ -32,21 +34,28 @@ export interface Scene {
   stop(): Promise<void>;
 }
 
+export interface Lone {
+  /** `host:port` of its metrics. */
+  ops: string;
+  /** `host:port` that it serves at. */
+  listen: string;
+  process: ChildProcess;
+}
+
 export async function startScene(): Promise<Scene> {
-  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '8' } });
+  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '16' } });
   const { processes } = system;
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
-  const authority = createAuthority('scene');
-  const { cert, key } = authority.issue('localhost');
-  for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
-    await writeFile(join(directory, name), content);
-  }
-  const [listen, ops] = await freePorts(2);
-  const secureOps = `127.0.0.1:${ops}`;
-  const secure = spawn(process.execPath, [RATE_LIMIT], {
-    env: { PATH: process.env['PATH'], CRS_LISTEN: `127.0.0.1:${listen}`, CRS_OPS_LISTEN: secureOps, CRS_TLS_DIR: directory },
-    stdio: 'ignore',
-  });
+  const lones: ChildProcess[] = [];
+  const lone = async (service: ProcessName, environment: Record<string, string>) => {
+    const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
+    const process_ = spawn(process.execPath, [join(SERVICES, service, 'src/main.ts')], {
+      env: { PATH: process.env['PATH'], CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
+      stdio: 'ignore',
+    });
+    lones.push(process_);
+    return { ops, listen, process: process_ };
+  };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const tryLoad = loader(operator);
   const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
@@ -54,7 +63,16 @@ export async function startScene(): Promise<Scene> {
   let batch = 0;
   return {
     system,
-    secureOps,
+    lone,
+    secure: async (validForDays) => {
+      const authority = createAuthority('scene', validForDays);
+      const { cert, key } = authority.issue('localhost');
+      const files = await mkdtemp(join(directory, 'tls-'));
+      for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
+        await writeFile(join(files, name), content);
+      }
+      return lone('rate-limit', { CRS_TLS_DIR: files });
+    },
     traffic: (clients) =>
       startLoad({
         api: [processes.api.replace('http://', '')],
@@ -98,8 +116,11 @@ export async function startScene(): Promise<Scene> {
     },
     stop: async () => {
       operator.close();
-      secure.kill();
-      if (secure.exitCode === null && secure.signalCode === null) await once(secure, 'exit');
+      for (const each of lones) {
+        if (each.exitCode !== null || each.signalCode !== null) continue;
+        each.kill('SIGKILL');
+        await once(each, 'exit');
+      }
       await system.stop();
       await rm(directory, { recursive: true });
     },

@@ -4,15 +4,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readExpression, readScrape, unknowns, type Known } from '../src/expressions.ts';
 import { DASHBOARDS } from '../src/generate.ts';
 import { rules, type Alert, type Recording } from '../src/rules.ts';
-import { startScene, type Scene } from '../src/scene.ts';
+import { startScene, type Lone, type Scene } from '../src/scene.ts';
 
 // Real processes, to which happens what alerts are about, are scraped; and nothing may be asked for that none of them emitted.
 
 const known: Known = new Map();
 let scene: Scene;
+let secure: Lone;
 
 async function scrape(): Promise<void> {
-  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), scene.secureOps];
+  const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secure.ops];
   for (const address of addresses) {
     const answer = await fetch(`http://${address}/metrics`).catch(() => undefined);
     if (answer) readScrape(await answer.text(), known);
@@ -21,6 +22,7 @@ async function scrape(): Promise<void> {
 
 beforeAll(async () => {
   scene = await startScene();
+  secure = await scene.secure();
   const { processes, redis, relays } = scene.system;
   const traffic = scene.traffic(12);
   await scene.exceedLimit();

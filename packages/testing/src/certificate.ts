@@ -20,14 +20,20 @@ export function selfSigned(...names: string[]): Certificate {
   return pair(privateKey, certificate({ subject: names[0]!, issuer: names[0]!, publicKey, signer: privateKey, names }));
 }
 
-/** An authority that vouches for itself; two of the same name are two authorities, and differ by their keys alone. */
-export function createAuthority(name: string): Authority {
+/**
+ * An authority that vouches for itself; two of the same name are two authorities, and differ by their keys alone.
+ * @param validForDays of what it issues; until 2049 by default
+ */
+export function createAuthority(name: string, validForDays?: number): Authority {
   const own = newKey();
   return {
     cert: certificate({ subject: name, issuer: name, publicKey: own.publicKey, signer: own.privateKey }),
     issue: (...names) => {
       const { publicKey, privateKey } = newKey();
-      return pair(privateKey, certificate({ subject: names[0]!, issuer: name, publicKey, signer: own.privateKey, names }));
+      return pair(
+        privateKey,
+        certificate({ subject: names[0]!, issuer: name, publicKey, signer: own.privateKey, names, validForDays }),
+      );
     },
   };
 }
@@ -39,11 +45,12 @@ interface Content {
   signer: KeyObject;
   /** Absent: an authority's. */
   names?: string[];
+  validForDays?: number | undefined;
 }
 
-function certificate({ subject, issuer, publicKey, signer, names }: Content): string {
+function certificate({ subject, issuer, publicKey, signer, names, validForDays }: Content): string {
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
-  const validity = sequence(der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')));
+  const validity = sequence(der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from(end(validForDays))));
   const extension = names
     ? sequence(oid('551d11'), der(0x04, sequence(...names.map(alternative))))
     : sequence(oid('551d13'), der(0x01, Buffer.of(0xff)), der(0x04, sequence(der(0x01, Buffer.of(0xff)))));
@@ -91,4 +98,10 @@ function der(tag: number, content: Buffer): Buffer {
 
 function sequence(...parts: Buffer[]): Buffer {
   return der(0x30, Buffer.concat(parts));
+}
+
+/** As certificates write instants. */
+function end(days: number | undefined): string {
+  if (days === undefined) return '491231235959Z';
+  return new Date(Date.now() + days * 86_400_000).toISOString().replace(/^20|[-:T]|\.\d+/g, '');
 }

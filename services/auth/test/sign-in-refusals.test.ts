@@ -198,7 +198,7 @@ describe('a sign-in', () => {
     expect(new Set([answers[0]!.text, answers[1]!.text, answers[4]!.text]).size).toBe(1);
   });
 
-  it('takes as long for a user who is not there', async () => {
+  it('takes as long for a user who is not there', { retry: 3 }, async () => {
     const b = browser();
     const page = await form(b);
     const time = async (fields: object) => {

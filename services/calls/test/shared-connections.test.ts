@@ -25,15 +25,19 @@ async function time(work: Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-it('half of the connections are one tenant’s at most, so that another’s statement waits for none of its own', { retry: 2 }, async () => {
-  const slow = Array.from({ length: 6 }, () => time(database.read(scope('acme'), sleep(0.5))));
-  expect(await time(database.read(scope('other'), NOW))).toBeLessThan(400);
-  const times = (await Promise.all(slow)).toSorted((a, b) => a - b);
-  // Two at a time.
-  expect(times[1]).toBeLessThan(950);
-  expect(times[2]).toBeGreaterThan(950);
-  expect(times[4]).toBeGreaterThan(1_450);
-});
+it(
+  'half of the connections are one tenant’s at most, so that another’s statement waits for none of its own',
+  { retry: 2 },
+  async () => {
+    const slow = Array.from({ length: 6 }, () => time(database.read(scope('acme'), sleep(0.5))));
+    expect(await time(database.read(scope('other'), NOW))).toBeLessThan(400);
+    const times = (await Promise.all(slow)).toSorted((a, b) => a - b);
+    // Two at a time.
+    expect(times[1]).toBeLessThan(950);
+    expect(times[2]).toBeGreaterThan(950);
+    expect(times[4]).toBeGreaterThan(1_450);
+  },
+);
 
 it('where many want them, a tenant of one statement does not wait for those of a thousand', { retry: 2 }, async () => {
   const crowds = ['acme', 'beta'].flatMap((organization) =>

@@ -132,7 +132,7 @@ try {
   floor.stop();
 
   console.log(
-    `\nCPU of a page of 1,000 calls, whole system to floor: ${median(small).toFixed(2)} (at most 4; rounds ${small.map((r) => r.toFixed(2)).join(', ')})`,
+    `\nCPU of a page of 1,000 calls, whole system to floor: ${median(small).toFixed(2)} (at most 2.5; rounds ${small.map((r) => r.toFixed(2)).join(', ')})`,
   );
   console.log(
     `last page to page 1, of ${ROWS} calls: CPU ${(deep.total / first.total).toFixed(2)}, p50 ${(deep.p50 / first.p50).toFixed(2)} (at most 2)`,

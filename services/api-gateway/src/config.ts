@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostPort, milliseconds, origin, readEnvironment, tenantConcurrency, type Environment } from '@crs/kit/config';
-import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
-import { parseNetworks, type Network } from '@crs/kit/http/address';
+import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+import { networksSetting, type Network } from '@crs/kit/http/address';
 
 export interface ApiGatewayConfig {
   listen: string;
@@ -26,20 +26,6 @@ export interface ApiGatewayConfig {
   writeTimeoutMs: number;
 }
 
-const rule = z.string().transform((text, context) => {
-  const parsed = parseRule(text);
-  if (parsed) return parsed;
-  context.addIssue('must be REQUESTS/SECONDS');
-  return z.NEVER;
-});
-
-const networks = z.string().transform((text, context) => {
-  const parsed = parseNetworks(text);
-  if (parsed) return parsed;
-  context.addIssue('must be addresses or networks (10.0.0.0/8), separated by commas');
-  return z.NEVER;
-});
-
 const schema = z.object({
   CRS_API_URL: origin,
   CRS_LISTEN: hostPort.default('0.0.0.0:8080'),
@@ -48,9 +34,9 @@ const schema = z.object({
   CRS_PROJECTS_ADDRESS: hostPort,
   CRS_RATE_LIMIT_ADDRESS: hostPort,
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
-  CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_TRUSTED_PROXIES: networksSetting.default([]),
   CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
-  CRS_ADDRESS_RATE_LIMIT: rule.default({ requests: 60, periodSeconds: 60 }),
+  CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
   CRS_TENANT_CONCURRENCY: tenantConcurrency,
   CRS_READ_TIMEOUT_MS: milliseconds.default(5_000),
   CRS_WRITE_TIMEOUT_MS: milliseconds.default(10_000),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hostPort, milliseconds, origin, readEnvironment, secret, tenantConcurrency, type Environment } from '@crs/kit/config';
-import { parseNetworks, type Network } from '@crs/kit/http/address';
+import { networksSetting, type Network } from '@crs/kit/http/address';
 import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
 
 export interface ToolGatewayConfig {
@@ -34,13 +34,6 @@ export interface ToolGatewayConfig {
   loopback: boolean;
 }
 
-const networks = z.string().transform((text, context) => {
-  const parsed = parseNetworks(text);
-  if (parsed) return parsed;
-  context.addIssue('must be addresses or networks (10.0.0.0/8), separated by commas');
-  return z.NEVER;
-});
-
 const schema = z.object({
   CRS_LISTEN: hostPort.default('0.0.0.0:8081'),
   CRS_TOOLS_URL: origin,
@@ -51,7 +44,7 @@ const schema = z.object({
   CRS_ENTITIES_ADDRESS: hostPort,
   CRS_RATE_LIMIT_ADDRESS: hostPort,
   CRS_REPLICAS: z.coerce.number().int().min(1).max(1000).default(1),
-  CRS_TRUSTED_PROXIES: networks.default([]),
+  CRS_TRUSTED_PROXIES: networksSetting.default([]),
   CRS_LAME_DUCK_MS: z.coerce.number().int().min(0).max(60_000).default(5_000),
   CRS_ADDRESS_RATE_LIMIT: ruleSetting.prefault('60/60'),
   CRS_SIGN_IN_RATE_LIMIT: ruleSetting.prefault('600/60'),

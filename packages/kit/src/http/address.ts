@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 type Address = ReturnType<typeof ipaddr.process>;
 export type Network = [Address, number];
@@ -43,3 +44,11 @@ function parse(text = ''): Address | undefined {
 function isTrusted(address: Address, trusted: Network[]): boolean {
   return trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
+
+/** {@link parseNetworks} for a setting. */
+export const networksSetting = z.string().transform((text, context) => {
+  const parsed = parseNetworks(text);
+  if (parsed) return parsed;
+  context.addIssue('must be addresses or networks (10.0.0.0/8), separated by commas');
+  return z.NEVER;
+});

@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** Processes are killed and started again, which takes its time; the locale doesn't matter there. */
-const underFaults = ['services/*/test/**/*-under-faults.test.ts'];
+const underFaults = ['{services/*,trials/*}/test/**/*-under-faults.test.ts'];
 const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
-  'packages/testing/test/fuzz.test.ts',
+  'trials/fuzz/test/fuzz.test.ts',
 ];
 /** What stores, orders or compares text; the rest of the gateways' suites is about HTTP. */
 const inBothLocales = [

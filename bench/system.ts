@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import { startPostgres } from '@crs/local/postgres';
 import { prepareDatabase } from '@crs/local/stack';
 import { startProcesses, type Processes } from '@crs/testing/processes';

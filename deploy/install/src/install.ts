@@ -1,4 +1,4 @@
-import type { Logger } from '@crs/kit/log';
+import type { Logger } from '@crs/kit/process/log';
 import { explainRights, waitForDatabase } from './database.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import { ensureSecrets, type SecretStore } from './secrets.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Environment } from '@crs/kit/config';
+import type { Environment } from '@crs/kit/process/config';
 import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
 import type { SecretData, SecretStore } from './secrets.ts';

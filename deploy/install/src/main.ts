@@ -1,5 +1,5 @@
-import { postgresUrl, readEnvironment } from '@crs/kit/config';
-import { createLogger } from '@crs/kit/log';
+import { postgresUrl, readEnvironment } from '@crs/kit/process/config';
+import { createLogger } from '@crs/kit/process/log';
 import { z } from 'zod';
 import { directorySecrets } from './directory.ts';
 import { Failure } from './failure.ts';

@@ -2,8 +2,8 @@ import { ensureOperator } from '@crs/auth/bootstrap';
 import { migrations as auth } from '@crs/auth/migrations';
 import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
-import { digestOf } from '@crs/kit/api-key';
-import { migrate } from '@crs/kit/migrate';
+import { digestOf } from '@crs/kit/product/api-key';
+import { migrate } from '@crs/kit/data/migrate';
 import { migrations as projects } from '@crs/projects/migrations';
 
 const MIGRATIONS = { auth, projects, calls, entities };

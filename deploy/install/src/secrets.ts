@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
-import type { Logger } from '@crs/kit/log';
-import { roleOf } from '@crs/kit/migration';
+import type { Logger } from '@crs/kit/process/log';
+import { roleOf } from '@crs/kit/data/migration';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
 import { OWNERS, type Operator, type Owner } from './prepare-database.ts';

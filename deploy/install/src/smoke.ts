@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { origin, readEnvironment } from '@crs/kit/config';
+import { origin, readEnvironment } from '@crs/kit/process/config';
 import { Checks, expect, requester } from './smoke-checks.ts';
 
 const settings = z.object({

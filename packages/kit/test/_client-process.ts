@@ -1,7 +1,7 @@
 // A process whose service calls the auth service at CRS_AUTH_ADDRESS.
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { client } from '../src/grpc-client.ts';
-import { runMain } from '../src/main.ts';
+import { client } from '../src/rpc/client.ts';
+import { runMain } from '../src/process/main.ts';
 
 await runMain('client', (environment) => {
   const auth = client(AuthServiceService, {

@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { deadlineExceeded, overloaded, SLOW_WORK, unavailable, type ServiceError } from '../src/errors.ts';
-import { client } from '../src/grpc-client.ts';
-import { bind, rpc, serve } from '../src/grpc-server.ts';
-import { createLogger } from '../src/log.ts';
+import { client } from '../src/rpc/client.ts';
+import { bind, rpc, serve } from '../src/rpc/server.ts';
+import { createLogger } from '../src/process/log.ts';
 
 const log = createLogger('test', { level: 'silent' });
 const cleanups: (() => unknown)[] = [];

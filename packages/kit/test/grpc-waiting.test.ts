@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { deadlineExceeded, ServiceError, unavailable } from '../src/errors.ts';
-import { client, type CallOptions } from '../src/grpc-client.ts';
-import { bind, rpc, serve, type CallContext } from '../src/grpc-server.ts';
-import type { Verifier } from '../src/identity.ts';
-import { createLogger } from '../src/log.ts';
+import { client, type CallOptions } from '../src/rpc/client.ts';
+import { bind, rpc, serve, type CallContext } from '../src/rpc/server.ts';
+import type { Verifier } from '../src/rpc/identity.ts';
+import { createLogger } from '../src/process/log.ts';
 
 const log = createLogger('test', { level: 'silent' });
 const cleanups: (() => unknown)[] = [];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { Closer, runUntilSignal } from '../src/lifecycle.ts';
-import { createLogger } from '../src/log.ts';
+import { Closer, runUntilSignal } from '../src/process/lifecycle.ts';
+import { createLogger } from '../src/process/log.ts';
 
 const log = createLogger('test', { level: 'silent' });
 afterEach(() => vi.restoreAllMocks());

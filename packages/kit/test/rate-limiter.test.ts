@@ -14,9 +14,9 @@ import {
   type RateLimitResponse_DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { unavailable } from '../src/errors.ts';
-import { bind, rpc, serve } from '../src/grpc-server.ts';
-import { createLogger } from '../src/log.ts';
-import { RateLimiter, type Check } from '../src/rate-limit/limiter.ts';
+import { bind, rpc, serve } from '../src/rpc/server.ts';
+import { createLogger } from '../src/process/log.ts';
+import { RateLimiter, type Check } from '../src/limits/limiter.ts';
 
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });

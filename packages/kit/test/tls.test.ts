@@ -11,10 +11,10 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { createAuthority, type Authority, type Certificate } from '../../testing/src/certificate.ts';
-import { client } from '../src/grpc-client.ts';
-import { bind, rpc, serve } from '../src/grpc-server.ts';
-import { createLogger } from '../src/log.ts';
-import { Tls } from '../src/tls.ts';
+import { client } from '../src/rpc/client.ts';
+import { bind, rpc, serve } from '../src/rpc/server.ts';
+import { createLogger } from '../src/process/log.ts';
+import { Tls } from '../src/process/tls.ts';
 
 const silent = createLogger('test', { level: 'silent' });
 const cleanups: (() => unknown)[] = [];

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { derivePassword, roleOf } from '@crs/kit/migration';
+import { derivePassword, roleOf } from '@crs/kit/data/migration';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 const NAMES = new URL('./names.ts', import.meta.url).href;

@@ -1,4 +1,4 @@
-import { client } from '@crs/kit/grpc-client';
+import { client } from '@crs/kit/rpc/client';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { World } from './world.ts';
 

@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
 import { loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';

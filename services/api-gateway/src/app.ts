@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import type { Logger } from '@crs/kit/log';
+import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
 import { envelope, Refusal } from '@crs/kit/http/refusal';

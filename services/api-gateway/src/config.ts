@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, origin, readEnvironment, tenantConcurrency, type Environment } from '@crs/kit/config';
-import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+import { hostPort, milliseconds, origin, readEnvironment, tenantConcurrency, type Environment } from '@crs/kit/process/config';
+import { ruleSetting, type Rule } from '@crs/kit/limits/rule';
 import { networksSetting, type Network } from '@crs/kit/http/address';
 
 export interface ApiGatewayConfig {

@@ -1,4 +1,4 @@
-import type { ServiceClient } from '@crs/kit/grpc-client';
+import type { ServiceClient } from '@crs/kit/rpc/client';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import { client } from '@crs/kit/grpc-client';
-import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
-import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { client } from '@crs/kit/rpc/client';
+import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { RateLimiter } from '@crs/kit/limits/limiter';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';

@@ -1,4 +1,4 @@
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import { restClient, type Rest } from '@crs/testing/rest';
 import type { World } from '@crs/testing/world';
 import type { ApiGatewayConfig } from '../src/config.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/telemetry-sdk';
+import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';

@@ -1,8 +1,8 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '@crs/kit/api-key';
-import { startTelemetry, type Telemetry } from '@crs/kit/telemetry-sdk';
+import { createApiKey } from '@crs/kit/product/api-key';
+import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { startWorld, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';

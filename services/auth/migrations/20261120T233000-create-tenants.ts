@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { protectByTenant, roleOf, type Migration } from '@crs/kit/migration';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 const ROLE = roleOf('auth');
 

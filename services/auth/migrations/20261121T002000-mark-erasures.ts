@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Migration } from '@crs/kit/migration';
+import type { Migration } from '@crs/kit/data/migration';
 
 /** A deletion spans services: from its first step on, its target is neither shown nor resolved; its last step removes the row. */
 export const markErasures: Migration = {

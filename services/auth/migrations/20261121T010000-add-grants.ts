@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { protectByTenant, roleOf, type Migration } from '@crs/kit/migration';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 /** What users have allowed assistants: each access token belongs to a grant, and is good only while the grant is. */
 export const addGrants: Migration = {

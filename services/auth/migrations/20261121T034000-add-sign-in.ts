@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { roleOf, type Migration } from '@crs/kit/migration';
+import { roleOf, type Migration } from '@crs/kit/data/migration';
 
 /**
  * The state of the authorization server. These tables stand above tenants: a client belongs to none, and whose a code or a refresh

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { protectByTenant, roleOf, type Migration } from '@crs/kit/migration';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 /** An organization's own OpenID provider may sign its users in; after the first time a user is known by the provider's id of them. */
 export const addOidcProviders: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@crs/kit/migration';
+import type { Migration } from '@crs/kit/data/migration';
 import { createTenants } from './20261120T233000-create-tenants.ts';
 import { markErasures } from './20261121T002000-mark-erasures.ts';
 import { addGrants } from './20261121T010000-add-grants.ts';

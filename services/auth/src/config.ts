@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostPort, origin, postgresUrl, readEnvironment, secret, type Environment } from '@crs/kit/config';
+import { hostPort, origin, postgresUrl, readEnvironment, secret, type Environment } from '@crs/kit/process/config';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 
 export interface AuthConfig {

@@ -1,6 +1,6 @@
-import type { Database } from '@crs/kit/database';
-import type { Logger } from '@crs/kit/log';
-import type { Seal } from '@crs/kit/seal';
+import type { Database } from '@crs/kit/data/database';
+import type { Logger } from '@crs/kit/process/log';
+import type { Seal } from '@crs/kit/data/seal';
 import type { AccessTokens } from './domain/access-tokens.ts';
 import type { Signer } from './domain/signer.ts';
 

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import { Database } from '@crs/kit/database';
-import { DRAIN_MS, serve } from '@crs/kit/grpc-server';
+import { Database } from '@crs/kit/data/database';
+import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
 import { listen } from '@crs/kit/http/listener';
-import { createVerifier } from '@crs/kit/identity';
-import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
-import { schemaReady } from '@crs/kit/schema-gate';
+import { createVerifier } from '@crs/kit/rpc/identity';
+import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { schemaReady } from '@crs/kit/data/schema-gate';
 import { migrations } from '../migrations/index.ts';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
-import { Database } from '@crs/kit/database';
-import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
-import { createLogger } from '@crs/kit/log';
-import { derivePassword, roleOf } from '@crs/kit/migration';
+import { Database } from '@crs/kit/data/database';
+import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
+import { createLogger } from '@crs/kit/process/log';
+import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';

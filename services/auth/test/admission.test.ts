@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { client, type CallOptions } from '@crs/kit/grpc-client';
-import type { IdentityKind } from '@crs/kit/identity';
+import { client, type CallOptions } from '@crs/kit/rpc/client';
+import type { IdentityKind } from '@crs/kit/rpc/identity';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

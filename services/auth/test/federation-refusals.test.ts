@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/api-key';
+import { digestOf } from '@crs/kit/product/api-key';
 import { ANN, BOB } from './_fixtures.ts';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
 import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Database } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
 import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { hiddenFields } from './_sign-in.ts';

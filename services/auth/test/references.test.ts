@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CallOptions } from '@crs/kit/grpc-client';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import {
   ALPHA,
   ANN,

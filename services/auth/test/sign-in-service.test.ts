@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Database } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';

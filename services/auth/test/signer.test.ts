@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVerifier, type Identity } from '@crs/kit/identity';
+import { createVerifier, type Identity } from '@crs/kit/rpc/identity';
 import { SECRET } from '@crs/testing/setup';
 import type { TestDatabase } from '@crs/testing/postgres';
 import type { Signer } from '../src/domain/signer.ts';

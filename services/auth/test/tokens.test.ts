@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Database } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import { AccessTokens } from '../src/domain/access-tokens.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { CallOptions } from '@crs/kit/grpc-client';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import {
   ALPHA,

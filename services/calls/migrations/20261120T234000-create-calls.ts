@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { protectByTenant, roleOf, type Migration } from '@crs/kit/migration';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 /**
  * Calls with all that hangs on them. The organization comes first in every key; ids and order are by code point (`collate "C"`), so

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Migration } from '@crs/kit/migration';
+import type { Migration } from '@crs/kit/data/migration';
 
 /** To import a file again should cost no parsing: a call remembers the line that it was last imported from. */
 export const addLineHash: Migration = {

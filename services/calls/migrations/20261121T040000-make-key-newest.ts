@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Migration } from '@crs/kit/migration';
+import type { Migration } from '@crs/kit/data/migration';
 
 /**
  * While the table is empty all its indexes cost the same, and of these the planner takes the newest. A plan that is made then, as for

@@ -1,4 +1,4 @@
-import type { RecordContext } from '@crs/kit/record-service';
+import type { RecordContext } from '@crs/kit/product/record-service';
 
 /** What handlers work with. */
 export type Context = RecordContext;

@@ -1,6 +1,6 @@
-import { client, type ServiceClient } from '@crs/kit/grpc-client';
-import { createLogger } from '@crs/kit/log';
-import { derivePassword } from '@crs/kit/migration';
+import { client, type ServiceClient } from '@crs/kit/rpc/client';
+import { createLogger } from '@crs/kit/process/log';
+import { derivePassword } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { SECRET } from '@crs/testing/setup';

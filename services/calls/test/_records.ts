@@ -1,5 +1,5 @@
-import { ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
-import type { CallOptions } from '@crs/kit/grpc-client';
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import type { World } from '@crs/testing/world';
 
 export const PROJECT = '11111111-2222-4333-8444-555555555555';

@@ -1,6 +1,6 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { Database, type Scope, type Statement } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database, type Scope, type Statement } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 

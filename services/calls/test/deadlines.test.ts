@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@crs/kit/errors';
-import type { CallOptions } from '@crs/kit/grpc-client';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { interceptStatements, openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import type { Statement } from '@crs/kit/database';
+import type { Statement } from '@crs/kit/data/database';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';

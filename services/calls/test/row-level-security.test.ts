@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Database, type Statement } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database, type Statement } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements, openSession, type SentStatement, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-import { Database } from '@crs/kit/database';
-import { createLogger } from '@crs/kit/log';
+import { Database } from '@crs/kit/data/database';
+import { createLogger } from '@crs/kit/process/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 const CONNECTIONS = 4;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hostPort, readEnvironment, type Environment } from '@crs/kit/config';
-import { createLogger } from '@crs/kit/log';
-import { Tls } from '@crs/kit/tls';
+import { hostPort, readEnvironment, type Environment } from '@crs/kit/process/config';
+import { createLogger } from '@crs/kit/process/log';
+import { Tls } from '@crs/kit/process/tls';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
 

@@ -1,4 +1,4 @@
-import { client, type CallOptions, type ServiceClient } from '@crs/kit/grpc-client';
+import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

@@ -1,6 +1,6 @@
 import { unavailable } from '@crs/kit/errors';
-import { client } from '@crs/kit/grpc-client';
-import type { Tls } from '@crs/kit/tls';
+import { client } from '@crs/kit/rpc/client';
+import type { Tls } from '@crs/kit/process/tls';
 
 /**
  * The standard `grpc.health.v1.Health/Check`, as far as it is needed: an empty request asks for the server as a whole, and

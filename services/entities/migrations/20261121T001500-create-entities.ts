@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { protectByTenant, roleOf, type Migration } from '@crs/kit/migration';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 /** Companies, products and the like, recognized in the calls of a project. */
 export const createEntities: Migration = {

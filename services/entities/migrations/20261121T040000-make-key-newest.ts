@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Migration } from '@crs/kit/migration';
+import type { Migration } from '@crs/kit/data/migration';
 
 /** As that of calls: a plan that is made while the table is empty uses its newest index. */
 export const makeKeyNewest: Migration = {

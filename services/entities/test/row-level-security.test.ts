@@ -1,4 +1,4 @@
-import { client, type ServiceClient } from '@crs/kit/grpc-client';
+import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';

@@ -1,5 +1,5 @@
-import { runMain } from '@crs/kit/main';
-import { readRecordServiceConfig } from '@crs/kit/record-service';
+import { runMain } from '@crs/kit/process/main';
+import { readRecordServiceConfig } from '@crs/kit/product/record-service';
 import { createProjectsService } from './service.ts';
 
 await runMain('projects', (environment, surroundings) =>

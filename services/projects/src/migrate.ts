@@ -1,4 +1,4 @@
-import { runMigrations } from '@crs/kit/migrate';
+import { runMigrations } from '@crs/kit/data/migrate';
 import { migrations } from '../migrations/index.ts';
 
 await runMigrations('projects', migrations, process.env);

@@ -1,4 +1,4 @@
-import { client } from '@crs/kit/grpc-client';
+import { client } from '@crs/kit/rpc/client';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { erase, type EraseTarget } from '@crs/testing/erase';
 import { userToken } from '@crs/testing/user-token';

@@ -1,7 +1,7 @@
 import { createServer, createConnection, type AddressInfo, type Socket } from 'node:net';
-import { client, type ServiceClient } from '@crs/kit/grpc-client';
-import { createLogger } from '@crs/kit/log';
-import { derivePassword, roleOf } from '@crs/kit/migration';
+import { client, type ServiceClient } from '@crs/kit/rpc/client';
+import { createLogger } from '@crs/kit/process/log';
+import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { SECRET } from '@crs/testing/setup';

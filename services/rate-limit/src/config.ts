@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, readEnvironment, type Environment } from '@crs/kit/config';
-import type { LimitedKind } from '@crs/kit/rate-limit/limiter';
-import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+import { hostPort, milliseconds, readEnvironment, type Environment } from '@crs/kit/process/config';
+import type { LimitedKind } from '@crs/kit/limits/limiter';
+import { ruleSetting, type Rule } from '@crs/kit/limits/rule';
 
 export interface RateLimitConfig {
   /** `host:port` of the gRPC listener; port 0 takes a free one. */

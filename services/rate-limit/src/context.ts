@@ -1,5 +1,5 @@
-import type { Rule } from '@crs/kit/rate-limit/rule';
-import type { CounterStore } from '@crs/kit/rate-limit/store';
+import type { Rule } from '@crs/kit/limits/rule';
+import type { CounterStore } from '@crs/kit/limits/counter-store';
 
 /** What the handlers work with. */
 export interface Context {

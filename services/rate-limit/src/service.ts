@@ -1,8 +1,8 @@
 import { ServiceError } from '@crs/kit/errors';
-import { bind, DRAIN_MS, serve } from '@crs/kit/grpc-server';
-import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
-import type { Logger } from '@crs/kit/log';
-import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
+import { bind, DRAIN_MS, serve } from '@crs/kit/rpc/server';
+import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import type { Logger } from '@crs/kit/process/log';
+import { MemoryStore, type CounterStore } from '@crs/kit/limits/counter-store';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import type { RateLimitConfig } from './config.ts';
 import { shouldRateLimit } from './handlers/should-rate-limit.ts';

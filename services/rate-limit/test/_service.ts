@@ -1,5 +1,5 @@
-import { client, type ServiceClient } from '@crs/kit/grpc-client';
-import { createLogger } from '@crs/kit/log';
+import { client, type ServiceClient } from '@crs/kit/rpc/client';
+import { createLogger } from '@crs/kit/process/log';
 import { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import {
   RateLimitServiceService,

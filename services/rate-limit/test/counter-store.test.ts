@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLogger } from '@crs/kit/log';
-import { MemoryStore, type CounterStore } from '@crs/kit/rate-limit/store';
+import { createLogger } from '@crs/kit/process/log';
+import { MemoryStore, type CounterStore } from '@crs/kit/limits/counter-store';
 import { startRedis } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { RateLimiter } from '@crs/kit/limits/limiter';
 import { startRedis } from '@crs/testing/redis';
 import { describing, log, newId, startService } from './_service.ts';
 

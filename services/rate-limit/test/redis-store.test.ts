@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '@crs/kit/errors';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { RateLimiter } from '@crs/kit/limits/limiter';
 import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import { startRedis } from '@crs/testing/redis';
 import { describing, log, newId, resetOf, startService, type Entries, type Running } from './_service.ts';

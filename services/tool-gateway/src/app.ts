@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { envelope, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
-import type { Logger } from '@crs/kit/log';
+import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
 import { chargeStranger } from './http/limits.ts';
 import { mcp, RpcRefusal, sendRpcError, type McpOptions } from './http/mcp.ts';

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { hostPort, milliseconds, origin, readEnvironment, secret, tenantConcurrency, type Environment } from '@crs/kit/config';
+import {
+  hostPort,
+  milliseconds,
+  origin,
+  readEnvironment,
+  secret,
+  tenantConcurrency,
+  type Environment,
+} from '@crs/kit/process/config';
 import { networksSetting, type Network } from '@crs/kit/http/address';
-import { ruleSetting, type Rule } from '@crs/kit/rate-limit/rule';
+import { ruleSetting, type Rule } from '@crs/kit/limits/rule';
 
 export interface ToolGatewayConfig {
   listen: string;

@@ -1,5 +1,5 @@
-import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
-import type { Seal } from '@crs/kit/seal';
+import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
+import type { Seal } from '@crs/kit/data/seal';
 import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';

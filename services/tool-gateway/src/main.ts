@@ -1,4 +1,4 @@
-import { runMain } from '@crs/kit/main';
+import { runMain } from '@crs/kit/process/main';
 import { readConfig } from './config.ts';
 import { createToolGateway } from './service.ts';
 

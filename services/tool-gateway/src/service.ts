@@ -1,14 +1,14 @@
 import { Agent, createServer } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { client } from '@crs/kit/grpc-client';
+import { client } from '@crs/kit/rpc/client';
 import { answerConnect } from '@crs/kit/http/connect';
 import { answerContinue } from '@crs/kit/http/continue';
 import { listen } from '@crs/kit/http/listener';
 import { answerParserErrors } from '@crs/kit/http/parser-errors';
 import { addressSlots, tenantSlots } from '@crs/kit/http/slots';
-import { Closer, type Service, type Surroundings } from '@crs/kit/lifecycle';
-import { RateLimiter } from '@crs/kit/rate-limit/limiter';
-import { Seal } from '@crs/kit/seal';
+import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import { RateLimiter } from '@crs/kit/limits/limiter';
+import { Seal } from '@crs/kit/data/seal';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';

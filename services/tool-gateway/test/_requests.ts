@@ -1,7 +1,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { createLogger } from '@crs/kit/log';
+import { createLogger } from '@crs/kit/process/log';
 import type { World } from '@crs/testing/world';
 import type { ToolGatewayConfig } from '../src/config.ts';
 import { createToolGateway } from '../src/service.ts';

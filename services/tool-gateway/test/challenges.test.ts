@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';

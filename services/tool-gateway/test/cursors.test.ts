@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';

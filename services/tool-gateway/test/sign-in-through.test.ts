@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/telemetry-sdk';
+import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Decision, RateLimiter } from '../rate-limit/limiter.ts';
-import type { Rule } from '../rate-limit/rule.ts';
+import type { Decision, RateLimiter } from '../limits/limiter.ts';
+import type { Rule } from '../limits/rule.ts';
 import { clientAddress, type Network } from './address.ts';
 
 export interface AddressCharging {

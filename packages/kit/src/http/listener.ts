@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { splitHostPort } from '../config.ts';
+import { splitHostPort } from '../process/config.ts';
 
 export interface ListenOptions {
   /** `host:port`; port 0 takes a free one. */

@@ -4,8 +4,8 @@ import { createConnection, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { createLogger } from '../log.ts';
-import type { Check, RateLimiter } from '@crs/kit/rate-limit/limiter';
+import { createLogger } from '../process/log.ts';
+import type { Check, RateLimiter } from '../limits/limiter.ts';
 import { answerParserErrors } from './parser-errors.ts';
 
 const addressLimit = { requests: 60, periodSeconds: 60 };

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from '../log.ts';
-import { tracer } from '../telemetry.ts';
+import type { Logger } from '../process/log.ts';
+import { tracer } from '../process/telemetry.ts';
 import { chargeAddress, limitHeaders, type AddressCharging } from './charge.ts';
 import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';

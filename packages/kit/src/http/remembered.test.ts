@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { Bulkhead } from '../bulkhead.ts';
+import { Bulkhead } from '../limits/bulkhead.ts';
 import { ServiceError } from '../errors.ts';
 import { Remembered } from './remembered.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
-import type { Bulkhead } from '../bulkhead.ts';
-import type { CallOptions } from '../grpc-client.ts';
+import type { Bulkhead } from '../limits/bulkhead.ts';
+import type { CallOptions } from '../rpc/client.ts';
 
 /** A remembered answer ages from the moment it was asked for; past this it is never used, whatever state auth is in. */
 const REMEMBER_MS = 1_000;

@@ -1,9 +1,9 @@
 import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelemetry/api';
 import type { NextFunction, Request, Response } from 'express';
-import type { Logger } from '../log.ts';
-import type { CallOptions } from '../grpc-client.ts';
+import type { Logger } from '../process/log.ts';
+import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
-import { meter, SpanKind, SpanStatusCode, tracer } from '../telemetry.ts';
+import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
 
 /** What is known of a request on its way through the gateway. */
 export interface RequestState {

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { Bulkhead } from '../bulkhead.ts';
+import { Bulkhead } from '../limits/bulkhead.ts';
 import { stateOf } from './request.ts';
 
 /** Requests of an organization that wait for a slot: more than the default limit, all of which may come at the same moment. */

@@ -1,5 +1,5 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
-import type { Bulkhead } from '@crs/kit/bulkhead';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { addressOf, chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
 import { rateLimited } from '@crs/kit/http/refusal';

@@ -1,7 +1,7 @@
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { parseLine } from '@crs/kit/import-record';
+import { parseLine } from '@crs/kit/product/import-record';
 import { Refusal } from '@crs/kit/http/refusal';
 
 /** The largest body, in bytes. */

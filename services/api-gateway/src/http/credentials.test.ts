@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createApiKey } from '@crs/kit/api-key';
-import { Bulkhead } from '@crs/kit/bulkhead';
+import { createApiKey } from '@crs/kit/product/api-key';
+import { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { ServiceError, unavailable } from '@crs/kit/errors';
-import type { CallOptions, ServiceClient } from '@crs/kit/grpc-client';
+import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { Credentials } from './credentials.ts';
 

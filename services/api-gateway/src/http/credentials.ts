@@ -1,6 +1,6 @@
-import { digestOf, isApiKey } from '@crs/kit/api-key';
-import type { Bulkhead } from '@crs/kit/bulkhead';
-import type { ServiceClient } from '@crs/kit/grpc-client';
+import { digestOf, isApiKey } from '@crs/kit/product/api-key';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
+import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { unauthorized } from './refusal.ts';

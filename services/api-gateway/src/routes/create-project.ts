@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Request, Response } from 'express';
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { email, freeText, list, text } from '@crs/kit/import-record';
+import { email, freeText, list, text } from '@crs/kit/product/import-record';
 import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';

@@ -1,10 +1,10 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey, type JWK } from 'jose';
-import type { Database, Query, Scope } from '@crs/kit/database';
+import type { Database, Query, Scope } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 
 /** Scopes of the tools; there are no others. */
 export const SCOPES = ['calls:read', 'projects:read', 'entities:read'] as const;

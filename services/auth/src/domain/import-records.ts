@@ -1,5 +1,15 @@
-import { ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
-import { email, instant, list, nullableText, orDefault, organizationId, orNull, text, uuid } from '@crs/kit/import-record';
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import {
+  email,
+  instant,
+  list,
+  nullableText,
+  orDefault,
+  organizationId,
+  orNull,
+  text,
+  uuid,
+} from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import { MAX_PERIOD_SECONDS, MAX_REQUESTS } from './settings.ts';

@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';

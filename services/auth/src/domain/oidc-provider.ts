@@ -1,5 +1,5 @@
 import { invalid } from '@crs/kit/errors';
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { OrganizationChange, OrganizationRow } from '../store/organizations.ts';
 import { requireText } from './settings.ts';

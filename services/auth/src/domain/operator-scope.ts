@@ -1,6 +1,6 @@
-import type { Scope } from '@crs/kit/database';
+import type { Scope } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
-import type { CallContext } from '@crs/kit/grpc-server';
+import type { CallContext } from '@crs/kit/rpc/server';
 import { ABOVE_TENANTS } from '../store/audit.ts';
 
 /** The scope above tenants. @throws ServiceError where the token is for one organization */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Query } from '@crs/kit/database';
-import type { Refusal } from '@crs/kit/import-record';
+import type { Query } from '@crs/kit/data/database';
+import type { Refusal } from '@crs/kit/product/import-record';
 import { compareCodePoints, fold } from '@crs/kit/text';
 import { findProjectGrant, insertProject, isErasing, putProjectGrant, type ProjectGrant, type Role } from '../store/projects.ts';
 import { findUsersByEmail } from '../store/users.ts';

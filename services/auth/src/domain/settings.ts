@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS, isAllowedField } from '@crs/kit/allowed-fields';
+import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS, isAllowedField } from '@crs/kit/product/allowed-fields';
 import { invalid } from '@crs/kit/errors';
 import { lengthOf, unstorable } from '@crs/kit/text';
 import type { AllowedFields, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';

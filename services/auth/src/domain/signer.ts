@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { importPKCS8, type CryptoKey } from 'jose';
-import type { Database, Scope } from '@crs/kit/database';
+import type { Database, Scope } from '@crs/kit/data/database';
 import { unavailable } from '@crs/kit/errors';
-import { signIdentity, type Identity } from '@crs/kit/identity';
-import type { Logger } from '@crs/kit/log';
+import { signIdentity, type Identity } from '@crs/kit/rpc/identity';
+import type { Logger } from '@crs/kit/process/log';
 import { deleteCallerKeys, insertCallerKey, listCallerKeys, lockCallerKeys, type CallerKeyRow } from '../store/caller-keys.ts';
 import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 
 interface LoadedKey extends KeyTimes {
   publicJwk: string;

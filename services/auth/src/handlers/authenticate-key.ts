@@ -1,7 +1,7 @@
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
-import { digestOf, isApiKey } from '@crs/kit/api-key';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { findLiveKey, lookUpKey, touchKey, type LiveKeyRow } from '../store/api-keys.ts';

@@ -1,5 +1,5 @@
-import { scopeOf } from '@crs/kit/database';
-import { rpc } from '@crs/kit/grpc-server';
+import { scopeOf } from '@crs/kit/data/database';
+import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibilityVersionRequest, GetVisibilityVersionResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { visibilityVersion } from '../store/projects.ts';

@@ -1,6 +1,6 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid, ServiceError, unavailable } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantProjectRequest, GrantProjectResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

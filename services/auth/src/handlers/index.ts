@@ -1,4 +1,4 @@
-import { bind } from '@crs/kit/grpc-server';
+import { bind } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

@@ -1,4 +1,4 @@
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListCallerKeysRequest, ListCallerKeysResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 

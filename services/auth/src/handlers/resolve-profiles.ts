@@ -1,6 +1,6 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
 import type { ResolveProfilesRequest, ResolveProfilesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import { fold, parseUuid } from '@crs/kit/text';
 import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

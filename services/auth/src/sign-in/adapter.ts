@@ -1,8 +1,8 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { digestOf } from '@crs/kit/api-key';
-import type { Statement } from '@crs/kit/database';
-import { Seal } from '@crs/kit/seal';
+import { digestOf } from '@crs/kit/product/api-key';
+import type { Statement } from '@crs/kit/data/database';
+import { Seal } from '@crs/kit/data/seal';
 import { auditEntry } from '../store/audit.ts';
 import { findClient, type ClientRow } from '../store/clients.ts';
 import { revokeGrant } from '../store/grants.ts';

@@ -1,6 +1,6 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
-import { randomBase62 } from '@crs/kit/api-key';
-import { Seal } from '@crs/kit/seal';
+import { randomBase62 } from '@crs/kit/product/api-key';
+import { Seal } from '@crs/kit/data/seal';
 import type { ClientRow } from '../store/clients.ts';
 
 /** The id says where a client comes from: an operator, itself, or (a URL) its metadata document. */

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import { randomBase62 } from '@crs/kit/api-key';
+import { randomBase62 } from '@crs/kit/product/api-key';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { auditEntry } from '../store/audit.ts';
 import { listGrantsOfUser, revokeGrant, type GrantRow } from '../store/grants.ts';

@@ -1,5 +1,5 @@
-import type { Database, Scope } from '@crs/kit/database';
-import type { Logger } from '@crs/kit/log';
+import type { Database, Scope } from '@crs/kit/data/database';
+import type { Logger } from '@crs/kit/process/log';
 import type { AccessTokens } from '../domain/access-tokens.ts';
 
 /** What the authorization server works with. */

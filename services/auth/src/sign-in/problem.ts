@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { errors, type ErrorOut, type KoaContextWithOIDC } from 'oidc-provider';
 import { toServiceError } from '@crs/kit/errors';
 import { stateOf } from '@crs/kit/http/request';
-import type { Logger } from '@crs/kit/log';
+import type { Logger } from '@crs/kit/process/log';
 import { FLOW_HEADERS } from './pages/headers.ts';
 import { errorPage } from './pages/messages.ts';
 

@@ -1,6 +1,6 @@
 import { errors, Provider, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import type { JWK } from 'jose';
-import { guardedFetch, GuardedFetchError } from '@crs/kit/guarded-fetch';
+import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
 import { ALGORITHM, SCOPES } from '../domain/access-tokens.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';

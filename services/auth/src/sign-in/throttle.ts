@@ -1,4 +1,4 @@
-import { digestOf } from '@crs/kit/api-key';
+import { digestOf } from '@crs/kit/product/api-key';
 import { countTry, forgetTries, type ThrottleRow } from '../store/throttles.ts';
 import { aboveTenants, type SignInContext } from './context.ts';
 

@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 import { ORGANIZATION_COLUMNS, type OrganizationRow } from './organizations.ts';
 
 export interface ApiKeyRow {

@@ -1,5 +1,5 @@
-import type { Query, Statement } from '@crs/kit/database';
-import type { OperatorIdentity } from '@crs/kit/identity';
+import type { Query, Statement } from '@crs/kit/data/database';
+import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 
 /** The organization of entries that stand above tenants, and the scope that may read all of them. */
 export const ABOVE_TENANTS = '*';

@@ -1,4 +1,4 @@
-import type { Query, Statement } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 
 /** Clients that an operator has registered; for all organizations. */
 export interface ClientRow {

@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 import { moveVersions } from './projects.ts';
 

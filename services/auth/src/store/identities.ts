@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 
 /** By which account of an OpenID provider a user signs in. */
 

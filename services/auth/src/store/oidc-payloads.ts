@@ -1,4 +1,4 @@
-import type { Query, Statement } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 
 /** What the authorization server remembers, by model and the digest of an id. What has expired is not found. */
 

@@ -1,4 +1,4 @@
-import type { Statement } from '@crs/kit/database';
+import type { Statement } from '@crs/kit/data/database';
 
 /** An organization's own OpenID provider. */
 export interface OidcProviderRow {

@@ -1,5 +1,5 @@
-import type { Query } from '@crs/kit/database';
-import { built, sql } from '@crs/kit/sql';
+import type { Query } from '@crs/kit/data/database';
+import { built, sql } from '@crs/kit/data/sql';
 
 export interface OrganizationRow {
   organization: string;

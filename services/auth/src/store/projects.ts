@@ -1,4 +1,4 @@
-import type { Query, Statement } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 
 /** The register of projects, who created them, and who has which role: who may see what. */
 export type Role = 'lead' | 'member';

@@ -1,4 +1,4 @@
-import type { Query, Statement } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 
 export interface UserRow {

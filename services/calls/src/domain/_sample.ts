@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import type { Call, Interviewee } from './call.ts';
 import { gateOf } from './fields.ts';
 import type { View } from './render.ts';

@@ -1,4 +1,4 @@
-import { parseLine } from '@crs/kit/import-record';
+import { parseLine } from '@crs/kit/product/import-record';
 import { describe, expect, test } from 'vitest';
 import { callLine } from './call-record.ts';
 

@@ -11,7 +11,7 @@ import {
   orDefault,
   orNull,
   uuid,
-} from '@crs/kit/import-record';
+} from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import {

@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/allowed-fields';
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { expect, test } from 'vitest';
 import { gateOf, type Gate } from './fields.ts';
 

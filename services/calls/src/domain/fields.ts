@@ -1,4 +1,4 @@
-import type { AllowedField } from '@crs/kit/allowed-fields';
+import type { AllowedField } from '@crs/kit/product/allowed-fields';
 
 /** What of a call its organization sees: `allowed_fields` with every implication applied, so that no reader has to remember one. */
 export interface Gate {

@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/allowed-fields';
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall } from './_sample.ts';
 import type { Call, CallSummary } from './call.ts';

@@ -1,5 +1,5 @@
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
 import type { Context } from '../context.ts';
 import { eraseOrganization, eraseProject, eraseUser } from '../store/erase.ts';

@@ -1,8 +1,8 @@
-import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
-import type { Copy, Query } from '@crs/kit/database';
+import type { Copy, Query } from '@crs/kit/data/database';
 import type { Context } from '../context.ts';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import {

@@ -1,4 +1,4 @@
-import { bind } from '@crs/kit/grpc-server';
+import { bind } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

@@ -1,7 +1,7 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { readAsUser } from '@crs/kit/visibility';
+import { rpc } from '@crs/kit/rpc/server';
+import { readAsUser } from '@crs/kit/product/visibility';
 import type { ListProjectSegmentsRequest, ListProjectSegmentsResponse, ProjectSegments } from '@crs/proto/crs/calls/v1/calls';
 import type { Context } from '../context.ts';
 import { projectSegments } from '../store/get-user-call.ts';

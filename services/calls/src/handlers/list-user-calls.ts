@@ -1,8 +1,8 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
-import { readAsUser } from '@crs/kit/visibility';
+import { readAsUser } from '@crs/kit/product/visibility';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import type { Context } from '../context.ts';
 import { renderUserListItem } from '../domain/render-for-user.ts';

@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 
 /** Deletions that span services: what of them is here. Run under the import lock, so that no batch writes meanwhile. */
 

@@ -1,4 +1,4 @@
-import type { Statement } from '@crs/kit/database';
+import type { Statement } from '@crs/kit/data/database';
 import type { Call, Transcript } from '../domain/call.ts';
 
 export interface CallRow extends Omit<Call, 'interviewee' | 'transcripts'> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { formatRow, type Cell } from '@crs/kit/copy';
-import type { Copy, Query } from '@crs/kit/database';
+import { formatRow, type Cell } from '@crs/kit/data/copy';
+import type { Copy, Query } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 import type { CallRecord } from '../domain/call-record.ts';
 

@@ -1,4 +1,4 @@
-import type { Statement } from '@crs/kit/database';
+import type { Statement } from '@crs/kit/data/database';
 import type { CallSummary } from '../domain/call.ts';
 
 /**

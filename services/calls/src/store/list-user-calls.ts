@@ -1,5 +1,5 @@
-import type { Statement } from '@crs/kit/database';
-import { built, sql } from '@crs/kit/sql';
+import type { Statement } from '@crs/kit/data/database';
+import { built, sql } from '@crs/kit/data/sql';
 import { fold } from '@crs/kit/text';
 import type { Knex } from 'knex';
 

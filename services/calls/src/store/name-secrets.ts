@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, Scope } from '@crs/kit/database';
+import type { Database, Scope } from '@crs/kit/data/database';
 
 /**
  * The secret under which an organization's interviewees are anonymized, made where there is none. Read with each call rather than

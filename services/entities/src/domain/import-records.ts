@@ -1,4 +1,4 @@
-import { instant, nullableText, organizationId, orNull, uuid } from '@crs/kit/import-record';
+import { instant, nullableText, organizationId, orNull, uuid } from '@crs/kit/product/import-record';
 import { z } from 'zod';
 
 const entity = z

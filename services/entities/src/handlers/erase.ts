@@ -1,6 +1,6 @@
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
 import { eraseEntities, lockImports } from '../store/entities.ts';
 

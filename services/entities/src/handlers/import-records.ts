@@ -1,7 +1,7 @@
-import type { Query } from '@crs/kit/database';
-import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
-import { operatorScope } from '@crs/kit/operator-scope';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { Query } from '@crs/kit/data/database';
+import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { operatorScope } from '@crs/kit/product/operator-scope';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { entityLine, type EntityLine } from '../domain/import-records.ts';
 import {

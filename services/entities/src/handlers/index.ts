@@ -1,5 +1,5 @@
-import { bind, type BoundService } from '@crs/kit/grpc-server';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import { bind, type BoundService } from '@crs/kit/rpc/server';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

@@ -1,9 +1,9 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid, notFound } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import { rpc } from '@crs/kit/rpc/server';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { parseUuid, unstorable } from '@crs/kit/text';
-import { readAsUser } from '@crs/kit/visibility';
+import { readAsUser } from '@crs/kit/product/visibility';
 import type { Entity, ListUserEntitiesRequest, ListUserEntitiesResponse } from '@crs/proto/crs/entities/v1/entities';
 import { listEntities, type EntityQuery, type EntityRow } from '../store/list-entities.ts';
 

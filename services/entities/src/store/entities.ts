@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 import type { EntityRecord } from '../domain/import-records.ts';
 
 /** What is stored of an entity that an import touches. */

@@ -1,4 +1,14 @@
-import { email, instant, list, nullableText, orDefault, organizationId, orNull, text, uuid } from '@crs/kit/import-record';
+import {
+  email,
+  instant,
+  list,
+  nullableText,
+  orDefault,
+  organizationId,
+  orNull,
+  text,
+  uuid,
+} from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 

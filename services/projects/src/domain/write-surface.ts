@@ -1,5 +1,5 @@
 import { ServiceError } from '@crs/kit/errors';
-import type { CallContext } from '@crs/kit/grpc-server';
+import type { CallContext } from '@crs/kit/rpc/server';
 
 /** The gateway has refused others with a sentence for people; here it is the wall. */
 export function requireWriteSurface({ identity }: CallContext<'organization'>): void {

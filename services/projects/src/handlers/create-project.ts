@@ -1,10 +1,10 @@
-import { scopeOf, type Scope } from '@crs/kit/database';
+import { scopeOf, type Scope } from '@crs/kit/data/database';
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { rpc, type CallContext } from '@crs/kit/grpc-server';
+import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
 import type { Profile } from '@crs/proto/crs/auth/v1/auth';
 import type { CreateProjectRequest, CreateProjectResponse } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { bodyHash, parseNewProject, type NewProject } from '../domain/new-project.ts';
 import { toProject } from '../domain/project.ts';
 import { requireWriteSurface } from '../domain/write-surface.ts';

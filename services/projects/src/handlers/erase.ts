@@ -1,7 +1,7 @@
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { forgetPerson } from '../store/creations.ts';
 import { lockImports } from '../store/imports.ts';
 import { eraseProjects } from '../store/projects.ts';

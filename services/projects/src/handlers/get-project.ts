@@ -1,9 +1,9 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { notFound } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { requireWriteSurface } from '../domain/write-surface.ts';
 import { getProject as get, type ProjectRow } from '../store/projects.ts';
 

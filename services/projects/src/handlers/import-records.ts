@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Query } from '@crs/kit/database';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
-import type { CallContext } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import type { Query } from '@crs/kit/data/database';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import type { CallContext } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice, type BillingOfficeRow } from '../store/billing-offices.ts';
 import { lockImports } from '../store/imports.ts';

@@ -1,8 +1,8 @@
-import { bind } from '@crs/kit/grpc-server';
+import { bind } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { getProject } from './get-project.ts';

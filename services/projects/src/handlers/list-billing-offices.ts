@@ -1,7 +1,7 @@
-import { scopeOf } from '@crs/kit/database';
-import { rpc } from '@crs/kit/grpc-server';
+import { scopeOf } from '@crs/kit/data/database';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListBillingOfficesRequest, ListBillingOfficesResponse } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/record-service';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { requireWriteSurface } from '../domain/write-surface.ts';
 import { listBillingOffices as list, type BillingOfficeRow } from '../store/billing-offices.ts';
 

@@ -1,8 +1,8 @@
-import { scopeOf } from '@crs/kit/database';
+import { scopeOf } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import type { RecordContext as Context } from '@crs/kit/record-service';
-import { readAsUser, type VisibleProjects } from '@crs/kit/visibility';
+import { rpc } from '@crs/kit/rpc/server';
+import type { RecordContext as Context } from '@crs/kit/product/record-service';
+import { readAsUser, type VisibleProjects } from '@crs/kit/product/visibility';
 import type { ListUserProjectsRequest, ListUserProjectsResponse, UserProject } from '@crs/proto/crs/projects/v1/projects';
 import { listProjects } from '../store/list-projects.ts';
 import type { ProjectRow } from '../store/projects.ts';

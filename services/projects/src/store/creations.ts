@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 
 /** The answer to a request that created a project, as it is kept for its twins. */
 export interface StoredAnswer {

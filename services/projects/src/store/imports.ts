@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 
 /** One import or erasure of an organization at a time, so that what is read before writing holds. @returns the transaction's time */
 export async function lockImports(query: Query, organization: string): Promise<Date> {

@@ -1,4 +1,4 @@
-import type { Query, Statement } from '@crs/kit/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 
 export interface ProjectRow {
   projectId: string;

@@ -1,5 +1,5 @@
 import { invalid } from '@crs/kit/errors';
-import { parseRule, type Rule } from '@crs/kit/rate-limit/rule';
+import { parseRule, type Rule } from '@crs/kit/limits/rule';
 import { RateLimitUnit } from '@crs/proto/envoy/type/v3/ratelimit_unit';
 import type {
   RateLimitDescriptor,

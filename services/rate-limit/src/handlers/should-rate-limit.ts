@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { decide, type Rule, type Verdict } from '@crs/kit/rate-limit/rule';
+import { rpc } from '@crs/kit/rpc/server';
+import { decide, type Rule, type Verdict } from '@crs/kit/limits/rule';
 import {
   RateLimitResponse_Code as Code,
   RateLimitResponse_RateLimit_Unit as Unit,
@@ -9,7 +9,7 @@ import {
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus as DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { meter } from '@crs/kit/telemetry';
+import { meter } from '@crs/kit/process/telemetry';
 import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import type { Context } from '../context.ts';
 import { readDescriptor, UNIT_SECONDS, type Charge } from '../domain/descriptor.ts';

@@ -1,5 +1,5 @@
 import { createClient, createCluster, defineScript, type CommandParser } from 'redis';
-import type { Count, Hit } from '@crs/kit/rate-limit/store';
+import type { Count, Hit } from '@crs/kit/limits/counter-store';
 
 /**
  * Redis' own clock decides when a window closes. A key is still there in the millisecond of its expiry, so it expires one before the

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@crs/kit/errors';
-import type { Logger } from '@crs/kit/log';
-import type { Count, CounterStore, Hit } from '@crs/kit/rate-limit/store';
-import { meter } from '@crs/kit/telemetry';
-import { Late, Patience, within } from '@crs/kit/within';
+import type { Logger } from '@crs/kit/process/log';
+import type { Count, CounterStore, Hit } from '@crs/kit/limits/counter-store';
+import { meter } from '@crs/kit/process/telemetry';
+import { Late, Patience, within } from '@crs/kit/process/patience';
 import { createConnection, type Connection } from './connection.ts';
 
 const HANDSHAKE_MS = 1_000;

@@ -1,11 +1,11 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
-import type { Bulkhead } from '@crs/kit/bulkhead';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
-import type { Logger } from '@crs/kit/log';
-import { meter } from '@crs/kit/telemetry';
+import type { Logger } from '@crs/kit/process/log';
+import { meter } from '@crs/kit/process/telemetry';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';

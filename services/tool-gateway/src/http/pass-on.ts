@@ -2,10 +2,10 @@ import { request as askHttp, type Agent, type IncomingHttpHeaders, type Incoming
 import { request as askHttps } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import { splitHostPort } from '@crs/kit/config';
+import { splitHostPort } from '@crs/kit/process/config';
 import { deadlineExceeded, unavailable } from '@crs/kit/errors';
 import { stateOf, traceHeaders } from '@crs/kit/http/request';
-import type { Tls } from '@crs/kit/tls';
+import type { Tls } from '@crs/kit/process/tls';
 
 export interface Upstream {
   /** `host:port`. */

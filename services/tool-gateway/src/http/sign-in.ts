@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { Bulkhead } from '@crs/kit/bulkhead';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';

@@ -1,7 +1,7 @@
-import { digestOf } from '@crs/kit/api-key';
+import { digestOf } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import type { Bulkhead } from '@crs/kit/bulkhead';
-import type { ServiceClient } from '@crs/kit/grpc-client';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
+import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
 import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';

@@ -1,7 +1,7 @@
-import { parseObject } from '@crs/kit/import-record';
+import { parseObject } from '@crs/kit/product/import-record';
 import { invalid } from '@crs/kit/errors';
 import { toRefusal, type Refusal } from '@crs/kit/http/refusal';
-import type { Logger } from '@crs/kit/log';
+import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
 import { describeTool } from '../tools/tool.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text as storableText } from '@crs/kit/import-record';
+import { text as storableText } from '@crs/kit/product/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalid } from '@crs/kit/errors';
-import type { Seal } from '@crs/kit/seal';
+import type { Seal } from '@crs/kit/data/seal';
 import type { ToolCall } from '../context.ts';
 
 /** A place in a list by time and id. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { CreateClientRequest, CreateClientResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toClient } from '../../domain/answers.ts';

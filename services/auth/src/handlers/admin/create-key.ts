@@ -1,7 +1,7 @@
-import { createApiKey, digestOf, randomBase62 } from '@crs/kit/api-key';
+import { createApiKey, digestOf, randomBase62 } from '@crs/kit/product/api-key';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { CreateKeyRequest, CreateKeyResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toApiKey } from '../../domain/answers.ts';

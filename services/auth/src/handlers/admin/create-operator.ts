@@ -1,6 +1,6 @@
-import { digestOf } from '@crs/kit/api-key';
+import { digestOf } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { CreateOperatorRequest, CreateOperatorResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toOperator } from '../../domain/answers.ts';

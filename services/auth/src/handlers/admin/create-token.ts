@@ -1,7 +1,7 @@
-import { randomBase62 } from '@crs/kit/api-key';
+import { randomBase62 } from '@crs/kit/product/api-key';
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { CreateTokenRequest, CreateTokenResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { SCOPES } from '../../domain/access-tokens.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Database, Query, Scope } from '@crs/kit/database';
+import type { Database, Query, Scope } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/import-batch';
-import type { Refusal } from '@crs/kit/import-record';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import type { Refusal } from '@crs/kit/product/import-record';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import {

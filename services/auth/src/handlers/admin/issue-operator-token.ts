@@ -1,6 +1,6 @@
-import { digestOf } from '@crs/kit/api-key';
+import { digestOf } from '@crs/kit/product/api-key';
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { IssueOperatorTokenRequest, IssueOperatorTokenResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';

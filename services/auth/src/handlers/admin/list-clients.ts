@@ -1,4 +1,4 @@
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListClientsRequest, ListClientsResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toClient } from '../../domain/answers.ts';

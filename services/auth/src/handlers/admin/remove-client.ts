@@ -1,5 +1,5 @@
 import { notFound } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { RemoveClientRequest, RemoveClientResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toClient } from '../../domain/answers.ts';

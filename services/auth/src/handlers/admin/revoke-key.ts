@@ -1,6 +1,6 @@
 import { notFound } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
-import { operatorScope } from '@crs/kit/operator-scope';
+import { rpc } from '@crs/kit/rpc/server';
+import { operatorScope } from '@crs/kit/product/operator-scope';
 import type { RevokeKeyRequest, RevokeKeyResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toApiKey } from '../../domain/answers.ts';

@@ -1,5 +1,5 @@
 import { notFound, ServiceError } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/grpc-server';
+import { rpc } from '@crs/kit/rpc/server';
 import type { RevokeOperatorRequest, RevokeOperatorResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toOperator } from '../../domain/answers.ts';

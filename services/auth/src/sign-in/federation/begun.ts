@@ -1,4 +1,4 @@
-import { Seal } from '@crs/kit/seal';
+import { Seal } from '@crs/kit/data/seal';
 import type { Checks } from './relying-party.ts';
 
 /** A sign-in that is under way at an organization's provider, as the browser keeps it: any replica goes on with it. */

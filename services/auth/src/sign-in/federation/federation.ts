@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import type { Seal } from '@crs/kit/seal';
+import type { Seal } from '@crs/kit/data/seal';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';

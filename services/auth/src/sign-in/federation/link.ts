@@ -1,4 +1,4 @@
-import type { Query } from '@crs/kit/database';
+import type { Query } from '@crs/kit/data/database';
 import { fold, isEmail, unstorable } from '@crs/kit/text';
 import { auditEntry } from '../../store/audit.ts';
 import { findLinkedUser, insertIdentity } from '../../store/identities.ts';

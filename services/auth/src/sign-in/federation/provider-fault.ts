@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
-import { GuardedFetchError } from '@crs/kit/guarded-fetch';
+import { GuardedFetchError } from '../guarded-fetch.ts';
 
 /** What an organization's OpenID provider did wrong, or that it did nothing. */
 export class ProviderFault extends Error {

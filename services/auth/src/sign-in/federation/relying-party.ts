@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { guardedFetch, GuardedFetchError } from '@crs/kit/guarded-fetch';
+import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
 import { unstorable } from '@crs/kit/text';
 import { ProviderFault } from './provider-fault.ts';
 

@@ -1,0 +1,281 @@
+import type { Socket } from 'node:net';
+import { context } from '@opentelemetry/api';
+import { defaults, Pool, type PoolClient } from 'pg';
+import { Bulkhead } from '../limits/bulkhead.ts';
+import { copyRows, type Cell } from './copy.ts';
+import { deadlineExceeded, ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
+import type { Logger } from '../process/log.ts';
+import { inSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+
+/** A prepared statement: `name` is its identity in the pool, in traces and in metrics. */
+export interface Statement {
+  name: string;
+  text: string;
+  values?: readonly unknown[];
+  /** The text varies, so it can't be prepared under its name. */
+  dynamic?: boolean;
+  /** One plan is right for all values, so that none is made for each; for statements that {@link Database.read} runs. */
+  plannedOnce?: boolean;
+}
+
+/** For whom and until when the database works: a handler's `CallContext`, with the organization of its identity. */
+export interface Scope {
+  /** The tenant whose rows may be seen. Empty: none, for tables that stand above tenants. */
+  organization: string;
+  /** Epoch milliseconds. */
+  deadline: number;
+  signal?: AbortSignal;
+}
+
+/** What a tenant's call may touch, and until when. */
+export function scopeOf(call: { identity: { organization: string }; deadline: number; signal: AbortSignal }): Scope {
+  return { organization: call.identity.organization, deadline: call.deadline, signal: call.signal };
+}
+
+/** Runs a statement in the transaction. */
+export type Query = <Row = Record<string, unknown>>(statement: Statement) => Promise<Row[]>;
+
+/** Appends rows to a table in the transaction, by COPY; not on a pipelined pool. */
+export type Copy = (table: string, columns: readonly string[], rows: Iterable<readonly Cell[] | string>) => Promise<void>;
+
+export interface DatabaseOptions {
+  /** Name of the service, for metrics. */
+  name: string;
+  url: string;
+  maxConnections: number;
+  /** How many of them work for one tenant at once; by default half of them. */
+  maxPerTenant?: number;
+  log: Logger;
+  /** Sends statements without waiting for the answers before; COPY and cursors are then refused. */
+  pipeline: boolean;
+}
+
+// In local time, as the driver writes dates otherwise, instants before standard time lose the seconds of their offset.
+defaults.parseInputDatesAsUTC = true;
+
+/**
+ * Statements take milliseconds: so many are worth waiting for, and more would only be too late. What stands above tenants has one line
+ * for all of them, into which the credentials of thousands may come in the same second.
+ */
+const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
+
+/** A statement ends so much before its caller's deadline that the server itself says so: then it is the statement that is slow. */
+const MARGIN_MS = 20;
+
+/** A server that waits for a lock doesn't look whether its client is still there, unless told to. */
+const TENANT: Statement = {
+  name: 'tenant',
+  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
+    set_config('client_connection_check_interval', '1s', true)`,
+};
+const TENANT_PLANNED_ONCE: Statement = {
+  name: 'tenant_planned_once',
+  text: `${TENANT.text}, set_config('plan_cache_mode', 'force_generic_plan', true)`,
+};
+
+/**
+ * The connections of a service to PostgreSQL. All work happens in a transaction whose tenant is set for row-level security and whose
+ * statements end with the caller's deadline. A connection that saw an error, a cancellation or a deadline is destroyed.
+ */
+export class Database {
+  readonly #pool: Pool;
+  /** Before the pool, whose own queue is one line for all tenants, and has no end. */
+  readonly #turns: Bulkhead;
+  readonly #spans = tracer('database');
+  readonly #duration = meter('database').createHistogram('db.client.operation.duration', {
+    unit: 's',
+    description: 'Time of a statement.',
+  });
+  readonly #closeMetrics: () => void;
+
+  constructor({ name, url, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline }: DatabaseOptions) {
+    this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
+    this.#pool = new Pool({
+      connectionString: url,
+      max: maxConnections,
+      application_name: `crs-${name}`,
+      pipeline,
+      idleTimeoutMillis: 60_000,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+    });
+    // A connection that breaks in use fails its statements; but without a listener, its `error` event would end the process.
+    this.#pool.on('connect', (client) => void client.on('error', () => {}));
+    // An idle connection that breaks is replaced on next use.
+    this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
+    const gauge = meter('database').createObservableGauge('db.client.connection.count', { description: 'Connections by state.' });
+    const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+      const pool = { 'db.client.connection.pool.name': name };
+      result.observe(this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'idle' });
+      result.observe(this.#pool.totalCount - this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'used' });
+      result.observe(this.#pool.waitingCount, { ...pool, 'db.client.connection.state': 'waiting' });
+    };
+    gauge.addCallback(observe);
+    this.#closeMetrics = () => gauge.removeCallback(observe);
+  }
+
+  /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
+  read<Row = Record<string, unknown>>(scope: Scope, statement: Statement): Promise<Row[]> {
+    return this.#use(scope, async (client) => {
+      const sent = inOnePacket(
+        client,
+        () =>
+          [
+            client.query('begin'),
+            client.query(tenant(scope, statement.plannedOnce)),
+            this.#run<Row>(client, statement),
+            client.query('commit'),
+          ] as const,
+      );
+      const [, , rows] = await allOrFirstError(sent);
+      return rows;
+    });
+  }
+
+  /** A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. */
+  transact<T>(scope: Scope, work: (query: Query, copy: Copy) => Promise<T>): Promise<T> {
+    return this.#use(scope, async (client) => {
+      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
+      const result = await work(
+        (statement) => this.#run(client, statement),
+        (table, columns, rows) => copyRows(client, table, columns, rows),
+      );
+      await client.query('commit');
+      return result;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closeMetrics();
+    this.#turns.close();
+    await this.#pool.end();
+  }
+
+  #run<Row>(client: PoolClient, statement: Statement): Promise<Row[]> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': statement.name };
+    const started = performance.now();
+    return inSpan(
+      this.#spans,
+      statement.name,
+      { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': statement.text } },
+      context.active(),
+      async () => {
+        let failure: { 'error.type'?: string } = {};
+        try {
+          const { rows } = await client.query({
+            ...(!statement.dynamic && { name: statement.name }),
+            text: statement.text,
+            values: [...(statement.values ?? [])],
+          });
+          return rows as Row[];
+        } catch (error) {
+          failure = { 'error.type': errorType(error) };
+          throw error;
+        } finally {
+          this.#duration.record((performance.now() - started) / 1000, { ...attributes, ...failure });
+        }
+      },
+    );
+  }
+
+  async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (scope.deadline <= Date.now()) throw deadlineExceeded();
+    const release = await this.#turns.acquire(scope.organization, scope);
+    try {
+      return await this.#useNow(scope, work);
+    } finally {
+      release();
+    }
+  }
+
+  async #useNow<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (scope.signal?.aborted) throw deadlineExceeded();
+    // Work that outlives its caller must not hold a connection, or wait for one.
+    const stopped = Promise.withResolvers<never>();
+    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
+    const timer = setTimeout(stop, scope.deadline - Date.now());
+    scope.signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const client = await this.#acquire(stopped.promise);
+      let broken = true;
+      try {
+        const result = await Promise.race([work(client), stopped.promise]);
+        broken = false;
+        return result;
+      } catch (error) {
+        throw translate(error);
+      } finally {
+        client.release(broken);
+        // A released client would wait for the answers that are still out.
+        if (broken) socketOf(client).destroy();
+      }
+    } finally {
+      clearTimeout(timer);
+      scope.signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  async #acquire(stopped: Promise<never>): Promise<PoolClient> {
+    const pending = this.#pool.connect();
+    const started = performance.now();
+    try {
+      return await Promise.race([pending, stopped]);
+    } catch (error) {
+      pending.then(
+        (unused) => unused.release(),
+        () => {},
+      );
+      if (error instanceof ServiceError) throw error;
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': 'connect', 'error.type': errorType(error) };
+      this.#duration.record((performance.now() - started) / 1000, attributes);
+      throw unavailable('The database is not available.', error);
+    }
+  }
+}
+
+function socketOf(client: PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}
+
+/** The driver writes each statement by itself: a system call, and a wake-up of the server, for every one. */
+function inOnePacket<T>(client: PoolClient, send: () => T): T {
+  const socket = socketOf(client);
+  socket.cork();
+  try {
+    return send();
+  } finally {
+    socket.uncork();
+  }
+}
+
+function tenant(scope: Scope, plannedOnce = false) {
+  return {
+    ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT),
+    values: [scope.organization, String(Math.max(1, scope.deadline - MARGIN_MS - Date.now()))],
+  };
+}
+
+/** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */
+async function allOrFirstError<T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const results = await Promise.allSettled(promises as Promise<unknown>[]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+/** For metrics: PostgreSQL's code of the error, or the system's. */
+function errorType(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'disconnected';
+}
+
+const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
+
+function translate(error: unknown): unknown {
+  if (error instanceof ServiceError || !(error instanceof Error)) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === '57014') return deadlineExceeded(error, SLOW_WORK);
+  if (code === '40001' || code === '40P01')
+    return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
+  const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
+  if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
+  return error;
+}

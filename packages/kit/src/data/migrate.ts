@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import knexFactory, { type Knex } from 'knex';
+import { Client } from 'pg';
+import { z } from 'zod';
+import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
+import { roleOf, type Migration } from './migration.ts';
+
+export interface MigrateOptions {
+  /** A role that may create schemas and roles and owns what it creates. Not the role that the service runs under. */
+  adminUrl: string;
+  /** Schema and, with the prefix `crs_`, role of the service. */
+  service: string;
+  /** Password of the service's role; set on each run. Absent: the role is managed elsewhere and must exist. */
+  password?: string;
+  migrations: Migration[];
+}
+
+const ROLE_ATTEMPTS = 10;
+
+/** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { service, migrations } = options;
+  const db = knexFactory({ client: 'pg', connection: options.adminUrl, pool: { min: 1, max: 2 } });
+  try {
+    return await db.transaction(async (lock) => {
+      // Ours, because knex's own lock outlives a killed migration.
+      await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
+      if (options.password !== undefined) await ensureRole(options.adminUrl, roleOf(service), options.password);
+      await checkRole(db, roleOf(service));
+      await db.raw('create schema if not exists ??', [service]);
+      await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
+      const config: Knex.MigratorConfig = {
+        schemaName: service,
+        tableName: 'migrations',
+        // Steps of a later version, where an earlier one is installed again, stay as they are.
+        disableMigrationsListValidation: true,
+        migrationSource: {
+          getMigrations: async () => migrations,
+          getMigrationName: (migration: Migration) => migration.name,
+          getMigration: async (migration: Migration) => migration,
+        },
+      };
+      await db.migrate.forceFreeMigrationsLock(config);
+      const [, names] = (await db.migrate.latest(config)) as [number, string[]];
+      // By which the service knows whether its schema is there.
+      await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
+      return names;
+    });
+  } finally {
+    await db.destroy();
+  }
+}
+
+const schema = z.object({ MIGRATE_DATABASE_URL: postgresUrl, CRS_DATABASE_PASSWORD: z.string().min(8).optional() });
+
+/** `main` of a service's migration command. @returns the admin URL, for what else is to be done once */
+export async function runMigrations(service: string, migrations: Migration[], environment: Environment): Promise<string> {
+  const { MIGRATE_DATABASE_URL: adminUrl, CRS_DATABASE_PASSWORD: password } = readEnvironment(schema, environment);
+  const ran = await migrate({ adminUrl, service, migrations, ...(password !== undefined && { password }) });
+  process.stderr.write(`${service}: ${ran.length === 0 ? 'up to date' : `ran ${ran.join(', ')}`}\n`);
+  return adminUrl;
+}
+
+/** By a connection of its own, whose errors don't quote the statement and with it the password, as knex's do. */
+async function ensureRole(adminUrl: string, role: string, password: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const { rows } = await client.query<{ statement: string }>(
+        // To repeat the other attributes of a role that exists is a superuser's right, which hosted databases keep for themselves.
+        `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
+          else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`,
+        [role, password],
+      );
+      try {
+        await client.query(rows[0]!.statement);
+        return;
+      } catch (error) {
+        // Roles are the cluster's and our lock is the database's: the migration of another database may be at the same one.
+        const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
+        if (!raced || attempt === ROLE_ATTEMPTS) throw error;
+        await sleep(50 * attempt);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** @throws Error where row-level security would not hold for the service */
+async function checkRole(db: Knex, role: string): Promise<void> {
+  const { rows } = await db.raw('select 1 from pg_roles where rolname = ? and (rolsuper or rolbypassrls)', [role]);
+  if (rows.length > 0)
+    throw new Error(`Row-level security does not hold for the role ${role}: take SUPERUSER and BYPASSRLS from it.`);
+}

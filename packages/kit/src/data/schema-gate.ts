@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from './database.ts';
+import type { Closer } from '../process/lifecycle.ts';
+import type { Logger } from '../process/log.ts';
+import type { Migration } from './migration.ts';
+
+const ASK_EVERY_MS = 1_000;
+
+/**
+ * Resolves once a service's schema has all of these migrations; a later version's besides are fine. Until then it asks every second,
+ * also while the database is away, and logs what it waits for.
+ * @throws Error where the service is stopped meanwhile
+ */
+export async function schemaReady(
+  service: string,
+  db: Database,
+  migrations: readonly Migration[],
+  log: Logger,
+  closer: Closer,
+): Promise<void> {
+  const stopped = new AbortController();
+  closer.defer('schema gate', () => stopped.abort());
+  const { signal } = stopped;
+  for (let said = ''; ;) {
+    const waitsFor = await missing(service, db, migrations, signal);
+    signal.throwIfAborted();
+    if (waitsFor === undefined) return;
+    const { reason, error } = waitsFor;
+    if (reason !== said) log.warn({ ...(error !== undefined && { err: error }), reason }, 'waiting for the schema');
+    said = reason;
+    await sleep(ASK_EVERY_MS, undefined, { signal });
+  }
+}
+
+/** What is missing; undefined: nothing. */
+async function missing(
+  service: string,
+  db: Database,
+  migrations: readonly Migration[],
+  signal: AbortSignal,
+): Promise<{ reason: string; error?: unknown } | undefined> {
+  const names = migrations.map(({ name }) => name);
+  const statement = {
+    name: 'schema-migrations',
+    text: `select name from ${service}.migrations where name = any($1)`,
+    values: [names],
+  };
+  try {
+    const rows = await db.read<{ name: string }>({ organization: '', deadline: Date.now() + 5_000, signal }, statement);
+    const found = new Set(rows.map(({ name }) => name));
+    const first = names.find((name) => !found.has(name));
+    return first === undefined ? undefined : { reason: `the migration ${first} has not run` };
+  } catch (error) {
+    // No such schema, table or role, no right, no database: it all comes with the migrations.
+    return { reason: `it can't be read (${codeOf(error) ?? 'no answer'})`, error };
+  }
+}
+
+/** The database's or the system's, from below our own error where there is one. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return codeOf(error.cause) ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined);
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Late, Patience, within } from './patience.ts';
+
+const never = new Promise<never>(() => {});
+
+function block(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+it('what takes too long is late, and nothing else is', async () => {
+  const patience = new Patience(40);
+  const started = performance.now();
+  await expect(patience.within(never)).rejects.toThrow(new Late(40));
+  expect(performance.now() - started).toBeGreaterThanOrEqual(38);
+  expect(await patience.within(Promise.resolve(7))).toBe(7);
+  await expect(patience.within(Promise.reject(new Error('its own')))).rejects.toThrow('its own');
+});
+
+it('each has its own time', async () => {
+  const patience = new Patience(200);
+  const first = patience.within(never).catch(() => performance.now());
+  await sleep(100);
+  const second = patience.within(sleep(150).then(() => 'in time'));
+  await first;
+  expect(await second).toBe('in time');
+});
+
+it('time in which this process had no turn does not count', async () => {
+  const answer = within(
+    40,
+    sleep(150).then(() => 'in time'),
+  );
+  await sleep(5);
+  block(140);
+  expect(await answer).toBe('in time');
+});

@@ -1,0 +1,79 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import { ServiceError } from '../errors.ts';
+import { rpc, type CallContext } from '../rpc/server.ts';
+import { parseLine, type Refusal } from './import-record.ts';
+import { meter } from '../process/telemetry.ts';
+import type { z } from 'zod';
+
+const MAX_LINES = 1_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Read without a pause: callers, and the writing of the batch before, must not wait for a whole batch. */
+const LINES_AT_ONCE = 50;
+
+/** `ImportRecords` of a service: for operators, its lines counted by what became of them. */
+export function importRpc(
+  handle: (request: ImportRecordsRequest, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
+) {
+  const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by what became of them.' });
+  // From zero on, or whoever looks at increases would not see the first batch.
+  for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
+  return rpc(['operator'], async (request: ImportRecordsRequest, call) => {
+    const response = await handle(request, call);
+    counted.add(response.accepted, { outcome: 'accepted' });
+    counted.add(response.unchanged, { outcome: 'unchanged' });
+    counted.add(response.errors.length, { outcome: 'refused' });
+    return response;
+  });
+}
+
+/** A good line of a batch. */
+export interface Line<R> {
+  number: number;
+  record: R;
+}
+
+/**
+ * Reads a batch: the good lines as records of one organization, and the errors of the others. More lines can be refused later.
+ * @throws ServiceError where the batch as a whole is too large
+ */
+export async function readBatch<S extends z.ZodType<{ organization: string }>>(
+  request: ImportRecordsRequest,
+  schema: S,
+  organization: string,
+): Promise<{ lines: Line<z.output<S>>[]; errors: ImportError[] }> {
+  checkSize(request);
+  const lines: Line<z.output<S>>[] = [];
+  const errors: ImportError[] = [];
+  for (const [position, { number, json }] of request.lines.entries()) {
+    if (position % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
+    const result = parseLine(schema, json);
+    if (!('record' in result)) errors.push(refused(number, result));
+    else if (result.record.organization !== organization) errors.push(refused(number, WRONG_ORGANIZATION));
+    else lines.push({ number, record: result.record });
+  }
+  return { lines, errors };
+}
+
+/** @throws ServiceError where the batch is too large */
+export function checkSize({ lines }: ImportRecordsRequest): void {
+  const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
+  if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
+    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {
+      field: 'lines',
+    });
+  }
+}
+
+const WRONG_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
+
+/** Where the organization is missing, no line can be stored. */
+export const NO_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be an organization that exists' };
+
+export function refused(number: number, { field, reason }: Refusal): ImportError {
+  return { line: number, field, reason };
+}
+
+export function byLine(errors: ImportError[]): ImportError[] {
+  return errors.toSorted((a, b) => a.line - b.line);
+}

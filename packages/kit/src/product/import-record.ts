@@ -1,0 +1,163 @@
+/** Import lines as typed records, refused by field and reason: what the services that store imported records share. */
+import { z } from 'zod';
+import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '../text.ts';
+
+/** Why a line can't be used. Never holds a value of the line. */
+export interface Refusal {
+  /** Path of the field, as in `qa_blocks[0].id`; empty where the line as a whole is meant. */
+  field: string;
+  /** Reads on from the field: `must be ...`. */
+  reason: string;
+}
+
+// A byte order mark belongs to the start of a file, not of a line, so it isn't swallowed here.
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Parses a line, UTF-8 JSON, into the record that the schema makes of it. One problem is reported, the first. */
+export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Refusal {
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch {
+    return { field: '', reason: 'must be valid UTF-8' };
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { field: '', reason: 'must be valid JSON' };
+  }
+  return parseObject(schema, value);
+}
+
+/** Parses a JSON value that must be an object, as a line's or a tool's arguments are. */
+export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Refusal {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
+  const result = schema.safeParse(value, { error: reasonOf });
+  return result.success ? { record: result.data } : refusalOf(result.error.issues[0]!);
+}
+
+const KINDS: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+};
+
+/** The reason for an issue whose schema gives none of its own. */
+function reasonOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : mustBe(issue.values);
+    case 'invalid_union': {
+      const { discriminator, options } = issue as { discriminator?: string; options?: readonly unknown[] };
+      if (discriminator === undefined || options === undefined) return 'is not valid';
+      return (issue.input as Record<string, unknown>)[discriminator] === undefined ? 'is required' : mustBe(options);
+    }
+    case 'too_small':
+      return `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    default:
+      return 'is not valid';
+  }
+}
+
+function mustBe(values: readonly unknown[]): string {
+  const names = values.filter((value) => value !== undefined).map(String);
+  return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`;
+}
+
+// Anything else in a property's name may be content that slipped into it, and is not repeated.
+const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+function refusalOf(issue: z.core.$ZodIssue): Refusal {
+  if (issue.code === 'unrecognized_keys') {
+    const name = issue.keys[0]!;
+    if (!PLAIN_NAME.test(name)) return { field: fieldOf(issue.path), reason: 'has a property that is not known' };
+    return { field: fieldOf([...issue.path, name]), reason: 'is not a known property' };
+  }
+  if (issue.code === 'invalid_union') {
+    // The alternative that was meant is the one that got further into the value.
+    const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path }) => path.length > 0);
+    if (inner) return refusalOf({ ...inner, path: [...issue.path, ...inner.path] });
+  }
+  return { field: fieldOf(issue.path), reason: issue.message };
+}
+
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+/** Absent and null both mean `fallback`. */
+export function orDefault<S extends z.ZodType, D extends string | boolean | object | null>(schema: S, fallback: D) {
+  return schema.nullish().transform((value): NonNullable<z.output<S>> | D => value ?? fallback);
+}
+
+/** Absent and null both mean null. */
+export function orNull<S extends z.ZodType>(schema: S) {
+  return orDefault(schema, null);
+}
+
+/** A list. Reading ends at the first bad item: a line of millions of them must not cost their service its memory. */
+export function list<S extends z.ZodType>(item: S) {
+  return z.array(z.unknown()).transform((values, context) => {
+    const items: z.output<S>[] = [];
+    for (const [i, value] of values.entries()) {
+      const result = item.safeParse(value, { error: reasonOf });
+      if (!result.success) {
+        const issue = result.error.issues[0]!;
+        context.addIssue({ ...issue, path: [i, ...issue.path] });
+        return z.NEVER;
+      }
+      items.push(result.data);
+    }
+    return items;
+  });
+}
+
+/** Text of any length, kept as it is. */
+export const freeText = z.string().refine((value) => unstorable(value) === undefined, {
+  error: ({ input }) => unstorable(input as string),
+});
+
+/** Free text or null, also by being absent. */
+export const nullableText = orNull(freeText);
+
+/** Text of `min` to `max` code points. */
+export function text(min: number, max: number) {
+  return freeText.refine((value) => {
+    const length = lengthOf(value);
+    return length >= min && length <= max;
+  }, `must have ${min} to ${max} characters`);
+}
+
+/** As written; compare it folded. */
+export const email = freeText.refine(isEmail, 'must be an e-mail address of 3 to 254 characters');
+
+export const organizationId = z.string().regex(ORGANIZATION_ID, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
+
+export const callId = z.string().regex(CALL_ID, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"');
+
+/** In lower case. */
+export const uuid = parsed(parseUuid, 'must be a UUID');
+
+/** A Date, to the millisecond. */
+export const instant = parsed((value) => parseInstant(value), 'must be an RFC 3339 date-time with Z or an offset');
+
+function parsed<T>(parse: (value: string) => T | undefined, reason: string) {
+  return z.string().transform((value, context): T => {
+    const result = parse(value);
+    if (result !== undefined) return result;
+    context.addIssue(reason);
+    return z.NEVER;
+  });
+}

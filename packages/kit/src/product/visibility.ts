@@ -1,0 +1,29 @@
+import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { unavailable } from '../errors.ts';
+import type { CallOptions, ServiceClient } from '../rpc/client.ts';
+
+/** The projects that a user may see, by id, and why. */
+export type VisibleProjects = Map<string, { created: boolean; lead: boolean; member: boolean }>;
+
+const MAX_TRIES = 3;
+
+/**
+ * Reads rows for a user by the projects that they may see. The visible set is asked for before the read and its version again after it;
+ * if it moved, the rows are read again: what was added after an acknowledged removal is never shown. Nothing is remembered.
+ * @throws ServiceError unavailable where the set keeps moving, or auth is away
+ */
+export async function readAsUser<T>(
+  auth: ServiceClient<AuthServiceService>,
+  call: CallOptions,
+  read: (visible: VisibleProjects) => Promise<T>,
+): Promise<T> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const { projects, version } = await auth.getVisibleProjects({}, call);
+    const result = await read(
+      new Map(projects.map(({ projectId, created, lead, member }) => [projectId, { created, lead, member }])),
+    );
+    const after = await auth.getVisibilityVersion({}, call);
+    if (after.version === version) return result;
+  }
+  throw unavailable('The rights of the user kept changing while the rows were read.');
+}

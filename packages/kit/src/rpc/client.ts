@@ -1,0 +1,180 @@
+import { Metadata, status, type Client, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
+import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
+import CircuitBreaker from 'opossum';
+import { decodeError } from './wire-errors.ts';
+import { ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
+import { splitHostPort } from '../process/config.ts';
+import { Channel } from './channel.ts';
+import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import { channelCredentials, type Tls } from '../process/tls.ts';
+import { Late } from '../process/patience.ts';
+
+/** How a call is made: a handler's `CallContext` is one. */
+export interface CallOptions {
+  /** Caller or operator token. */
+  token?: string | undefined;
+  /** Epoch milliseconds; the earlier of this and the client's own timeout counts. */
+  deadline?: number;
+  signal?: AbortSignal;
+}
+
+type RequestOf<M> = M extends { requestSerialize: (value: infer R) => Buffer } ? R : never;
+type ResponseOf<M> = M extends { responseDeserialize: (bytes: Buffer) => infer R } ? R : never;
+
+/** The methods of a service as async functions, which throw `ServiceError` only. */
+export type ServiceClient<D> = {
+  [M in keyof D]: (request: RequestOf<D[M]>, options?: CallOptions) => Promise<ResponseOf<D[M]>>;
+} & { close(): void };
+
+export interface ClientOptions {
+  /** Name of the service asked, in error texts and metrics. */
+  name: string;
+  /** `host:port`, resolved by DNS again and again and balanced over what it answers. */
+  address: string;
+  timeoutMs: number;
+  /** Try again on UNAVAILABLE. Only for services whose calls may be repeated. */
+  retry: boolean;
+  maxMessageBytes?: number;
+  /** Absent: plaintext. */
+  tls?: Tls | undefined;
+  /** How soon, at the latest, a target that was away is tried again. Half a second by default. */
+  tryAgainMs?: number;
+}
+
+const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
+
+const TRY_AGAIN_MS = 500;
+
+/** Kinds that say the target is ill, not that the request is, or too many of them. */
+const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
+
+function isIll(error: unknown): boolean {
+  if (error instanceof Late) return true;
+  return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== SLOW_WORK;
+}
+
+/** The caller stopped waiting while there was time, which says nothing of the target; unless it was just too slow for the caller. */
+function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
+  return signal?.aborted === true && !(signal.reason instanceof Late) && Date.now() < deadline;
+}
+
+/** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
+export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
+  const methods = definition as ServiceDefinition;
+  const credentials = channelCredentials(options.tls, splitHostPort(options.address).host);
+  const channel = new Channel(`dns:///${options.address}`, credentials, channelOptions(methods, options));
+  const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
+    name: options.name,
+    timeout: false,
+    errorThresholdPercentage: 50,
+    volumeThreshold: 20,
+    rollingCountTimeout: 5_000,
+    rollingCountBuckets: 5,
+    resetTimeout: (options.tryAgainMs ?? TRY_AGAIN_MS) / 2,
+    errorFilter: (error: unknown, _attempt?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
+  });
+  const meters = meter('kit');
+  const duration = meters.createHistogram('rpc.client.call.duration', {
+    unit: 's',
+    description: 'Time until a call was answered.',
+  });
+  const state = meters.createObservableGauge('crs.breaker.open', {
+    description: '1 while calls to the target are refused at once, 0.5 while it is tried again.',
+  });
+  const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) =>
+    result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: options.name });
+  state.addCallback(observe);
+  const spans = tracer('kit');
+
+  const callable: Record<string, unknown> = {
+    close: () => {
+      state.removeCallback(observe);
+      breaker.shutdown();
+      channel.close();
+    },
+  };
+  for (const [method, { path, requestSerialize, responseDeserialize }] of Object.entries(methods)) {
+    const rpcName = path.slice(1);
+    const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
+    const send = (by: Client, request: unknown, call: CallOptions): Promise<unknown> => {
+      const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
+      const started = performance.now();
+      const metadata = new Metadata();
+      if (call.token !== undefined) metadata.set('authorization', `Bearer ${call.token}`);
+      propagation.inject(trace.setSpan(context.active(), span), metadata, metadataSetter);
+      return new Promise((resolve, reject) => {
+        const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
+        const pending = by.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          metadata,
+          { deadline },
+          (failure: GrpcFailure | null, response?: unknown) => {
+            call.signal?.removeEventListener('abort', cancel);
+            const error = failure ? errorOf(failure, options.name) : undefined;
+            duration.record((performance.now() - started) / 1000, {
+              ...attributes,
+              'rpc.response.status_code': error?.kind ?? 'ok',
+            });
+            if (error) failSpan(span, error);
+            span.end();
+            if (error) reject(failure?.code === status.CANCELLED && call.signal?.aborted ? call.signal.reason : error);
+            else resolve(response);
+          },
+        );
+        const cancel = () => pending.cancel();
+        call.signal?.addEventListener('abort', cancel, { once: true });
+      });
+    };
+    callable[method] = async (request: unknown, call: CallOptions = {}) => {
+      try {
+        call.signal?.throwIfAborted();
+        // Also while the breaker refuses: what it waits for may be an answer from there.
+        const by = channel.client();
+        return await breaker.fire(() => send(by, request, call), call);
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
+          throw unavailable(`The ${options.name} service is not available.`, error);
+        }
+        throw error;
+      }
+    };
+  }
+  return callable as ServiceClient<D>;
+}
+
+/** What got in between may have been our own earlier try, which is no business of the caller's. */
+function errorOf(failure: GrpcFailure, target: string): ServiceError {
+  const error = decodeError(failure, target);
+  const isRepeated = failure.metadata?.get('grpc-previous-rpc-attempts').length > 0;
+  if (error.kind !== 'aborted' || !isRepeated) return error;
+  const retryAfterSeconds = error.retryAfterSeconds ?? 1;
+  return new ServiceError('unavailable', `The ${target} service was interrupted.`, { retryAfterSeconds, cause: error });
+}
+
+function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
+  const services = new Set(Object.values(methods).map(({ path }) => path.split('/')[1]!));
+  const retryPolicy = {
+    maxAttempts: 3,
+    initialBackoff: '0.05s',
+    maxBackoff: '0.5s',
+    backoffMultiplier: 2,
+    retryableStatusCodes: ['UNAVAILABLE'],
+  };
+  return {
+    'grpc.service_config': JSON.stringify({
+      loadBalancingConfig: [{ round_robin: {} }],
+      methodConfig: [{ name: [...services].map((service) => ({ service })), ...(options.retry && { retryPolicy }) }],
+      retryThrottling: { maxTokens: 10, tokenRatio: 0.1 },
+    }),
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
+    'grpc.dns_min_time_between_resolutions_ms': 1_000,
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 2_000,
+    'grpc.max_receive_message_length': options.maxMessageBytes ?? 64 * 1024 * 1024,
+    'grpc.max_send_message_length': -1,
+  };
+}

@@ -1,0 +1,203 @@
+import { exportJWK, exportPKCS8, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ServiceError, unavailable } from '../errors.ts';
+import { createVerifier, signIdentity, type Identity, type Verifier } from './identity.ts';
+
+const ANN: Identity = { kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] };
+
+interface Pair {
+  publicJwk: string;
+  privateKey: CryptoKey;
+}
+
+async function makePair(): Promise<Pair> {
+  const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true });
+  return { publicJwk: JSON.stringify(await exportJWK(publicKey)), privateKey };
+}
+
+const [first, second] = await Promise.all([makePair(), makePair()]);
+
+/** The published keys, and how often they were asked for. */
+let published: Map<string, string>;
+let fetches: number;
+let source: () => Promise<Map<string, string>>;
+let verify: Verifier;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  published = new Map([['k1', first.publicJwk]]);
+  fetches = 0;
+  source = async () => published;
+  verify = createVerifier(() => {
+    fetches++;
+    return source();
+  });
+});
+afterEach(() => vi.useRealTimers());
+
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+const kindOf = (outcome: Promise<unknown>) =>
+  outcome.then(
+    () => 'admitted',
+    (error: unknown) => (error instanceof ServiceError ? error.kind : 'not a ServiceError'),
+  );
+
+/** A token such as auth makes, with something about it changed. */
+function forge(claims: JWTPayload = {}, header: object = {}, key: CryptoKey | Uint8Array = first.privateKey): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ identity: ANN, iss: 'call-research', aud: 'call-research/internal', iat: now, exp: now + 30, ...claims })
+    .setProtectedHeader({ alg: 'EdDSA', kid: 'k1', ...header })
+    .sign(key);
+}
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+describe('a verifier', () => {
+  it.each<Identity>([
+    ANN,
+    { kind: 'operator', name: 'olga' },
+    { kind: 'operator', name: 'olga', organization: 'acme' },
+    {
+      kind: 'organization',
+      organization: 'acme',
+      keyId: 'k',
+      allowedFields: ['summary'],
+      anonymize: true,
+      writeSurface: false,
+      readOnly: true,
+    },
+  ])('takes the identity from the token exactly as it was signed: $kind', async (identity) => {
+    expect(await verify(await signIdentity(identity, 'k1', first.privateKey, 30))).toEqual(identity);
+  });
+
+  it('admits what is forged only as far as it is not forged at all', async () => {
+    expect(await kindOf(verify(await forge()))).toBe('admitted');
+  });
+
+  it('refuses a key id that nobody published, and none', async () => {
+    expect(await kindOf(verify(await forge({}, { kid: 'k2' })))).toBe('unauthenticated');
+    expect(await kindOf(verify(await forge({}, { kid: undefined })))).toBe('unauthenticated');
+    expect(await kindOf(verify(await forge({}, { kid: '__proto__' })))).toBe('unauthenticated');
+  });
+
+  it('refuses another key under a published id', async () => {
+    expect(await kindOf(verify(await forge({}, {}, second.privateKey)))).toBe('unauthenticated');
+  });
+
+  it.each([
+    ['another audience', { aud: 'call-research' }],
+    ['no audience', { aud: undefined }],
+    ['another issuer', { iss: 'elsewhere' }],
+    ['no issuer', { iss: undefined }],
+    ['a start in the future', { nbf: Math.floor(Date.now() / 1000) + 3600 }],
+    ['no end', { exp: undefined }],
+    ['no identity', { identity: undefined }],
+  ])('refuses %s', async (_, claims) => {
+    expect(await kindOf(verify(await forge(claims)))).toBe('unauthenticated');
+  });
+
+  it('refuses other algorithms: none, and the public key as a shared secret', async () => {
+    const [, body] = (await forge()).split('.');
+    expect(await kindOf(verify(`${part({ alg: 'none', kid: 'k1' })}.${body}.`))).toBe('unauthenticated');
+    expect(await kindOf(verify(await forge({}, { alg: 'HS256' }, Buffer.from(first.publicJwk))))).toBe('unauthenticated');
+    const { privateKey } = await generateKeyPair('ES256');
+    expect(await kindOf(verify(await forge({}, { alg: 'ES256' }, privateKey)))).toBe('unauthenticated');
+  });
+
+  it('refuses a token of which any part was changed, also right after the good one', async () => {
+    const token = await forge();
+    await verify(token);
+    const [header, , signature] = token.split('.') as [string, string, string];
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'call-research', aud: 'call-research/internal', iat: now, exp: now + 30 };
+    const promoted = part({ identity: { ...ANN, organization: 'globex' }, ...claims });
+    expect(await kindOf(verify(`${header}.${promoted}.${signature}`))).toBe('unauthenticated');
+    for (const at of [3, header.length + 5, token.length - 20]) {
+      const changed = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
+      expect(await kindOf(verify(changed)), `character ${at}`).toBe('unauthenticated');
+    }
+  });
+
+  it.each(['', 'x', '..', 'a.b.c', `${part({})}.${part({})}.`, '\u0000', 'e30.e30.e30.e30.e30'])(
+    'refuses what is no token: %j',
+    async (token) => {
+      expect(await kindOf(verify(token))).toBe('unauthenticated');
+    },
+  );
+
+  it('refuses a token from its last second on, remembered or not', async () => {
+    vi.setSystemTime('2026-01-01T00:00:00.000Z');
+    const [remembered, fresh] = [await forge(), await forge({ jti: 'other' })];
+    await verify(remembered);
+    pass(29_999);
+    expect(await kindOf(verify(remembered))).toBe('admitted');
+    pass(1);
+    expect(await kindOf(verify(remembered))).toBe('unauthenticated');
+    expect(await kindOf(verify(fresh))).toBe('unauthenticated');
+  });
+});
+
+describe('the keys of a verifier', () => {
+  it('are asked for once, however many tokens come at the start', async () => {
+    const tokens = await Promise.all(Array.from({ length: 20 }, (_, i) => forge({ jti: String(i) })));
+    await Promise.all(tokens.map(verify));
+    await verify(await forge({ jti: 'later' }));
+    expect(fetches).toBe(1);
+  });
+
+  it('are asked for again at an unknown key id, and at most once a second', async () => {
+    await verify(await forge());
+    const stranger = () => forge({}, { kid: crypto.randomUUID() }).then((token) => kindOf(verify(token)));
+    pass(1_000);
+    for (let i = 0; i < 10; i++) expect(await stranger()).toBe('unauthenticated');
+    expect(fetches).toBe(1);
+    pass(1);
+    expect(await Promise.all(Array.from({ length: 10 }, stranger))).toEqual(Array(10).fill('unauthenticated'));
+    expect(fetches).toBe(2);
+    pass(1_001);
+    await stranger();
+    expect(fetches).toBe(3);
+  });
+
+  it('include a new one as soon as a token of it comes', async () => {
+    await verify(await forge());
+    published.set('k2', second.publicJwk);
+    pass(1_001);
+    expect(await verify(await forge({}, { kid: 'k2' }, second.privateKey))).toEqual(ANN);
+    expect(await verify(await forge({ jti: 'old key' }))).toEqual(ANN);
+    expect(fetches).toBe(2);
+  });
+
+  it('lose one that is no longer published within five minutes, whoever asks', async () => {
+    await verify(await forge());
+    published = new Map([['k2', second.publicJwk]]);
+    pass(300_000);
+    expect(await kindOf(verify(await forge({ jti: 'in time' })))).toBe('admitted');
+    pass(1);
+    expect(await kindOf(verify(await forge({ jti: 'too late' })))).toBe('unauthenticated');
+    expect(fetches).toBe(2);
+  });
+
+  it('are unavailable, and no verdict on the token, while they can not be had', async () => {
+    source = () => Promise.reject(unavailable('The auth service is not available.'));
+    expect(await kindOf(verify(await forge()))).toBe('unavailable');
+    source = () => Promise.reject(new Error('whatever a key source may throw'));
+    expect(await kindOf(verify(await forge()))).toBe('unavailable');
+    source = async () => published;
+    expect(await kindOf(verify(await forge()))).toBe('admitted');
+  });
+
+  it('of the past still serve, where auth does not answer, for what they have verified', async () => {
+    const token = await forge();
+    await verify(token);
+    source = () => Promise.reject(unavailable('The auth service is not available.'));
+    pass(10_000);
+    expect(await kindOf(verify(token))).toBe('admitted');
+    expect(await kindOf(verify(await forge({ jti: 'not seen yet' })))).toBe('admitted');
+  });
+});
+
+it('keeps private keys out of what is published', async () => {
+  expect(JSON.parse(first.publicJwk)).not.toHaveProperty('d');
+  expect(await exportPKCS8(first.privateKey)).toContain('PRIVATE KEY');
+});

@@ -1,0 +1,202 @@
+import {
+  Server,
+  ServerCredentials,
+  type Metadata,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type UntypedHandleCall,
+} from '@grpc/grpc-js';
+import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
+import { HealthImplementation } from 'grpc-health-check';
+import { encodeError } from './wire-errors.ts';
+import { deadlineExceeded, ServiceError, toServiceError } from '../errors.ts';
+import type { Identity, IdentityKind, Verifier } from './identity.ts';
+import type { Logger } from '../process/log.ts';
+import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import type { Tls } from '../process/tls.ts';
+
+/** What a handler gets besides the request. Passing it to a client or to the database carries the caller, deadline and cancellation on. */
+export interface CallContext<K extends Admission = Admission> {
+  identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
+  /** The token that the identity came from, to be sent on. */
+  token: string | undefined;
+  /** When the caller stops waiting, in epoch milliseconds, less a margin in which the answer travels. */
+  deadline: number;
+  /** Aborted when the caller is gone or the deadline has passed. */
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** Who may call an RPC: kinds of identity, or `anyone` where the request itself holds the credential. */
+export type Admission = IdentityKind | 'anyone';
+
+export interface Rpc<Request, Response> {
+  admits: readonly Admission[];
+  handle(request: Request, call: CallContext): Promise<Response>;
+}
+
+/** An RPC: whom it admits, and what it does for them. */
+export function rpc<K extends Admission, Request, Response>(
+  admits: readonly K[],
+  handle: (request: Request, call: CallContext<K>) => Promise<Response>,
+): Rpc<Request, Response> {
+  return { admits, handle: handle as unknown as Rpc<Request, Response>['handle'] };
+}
+
+type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R } ? R : never;
+type ResponseOf<M> = M extends { responseSerialize: (value: infer R) => Buffer } ? R : never;
+
+/** One {@link Rpc} for each method of a service. */
+export type Rpcs<D> = { [M in keyof D]: Rpc<RequestOf<D[M]>, ResponseOf<D[M]>> };
+
+export interface BoundService {
+  definition: ServiceDefinition;
+  rpcs: Record<string, Rpc<unknown, unknown>>;
+}
+
+/** A service of a proto package with its handlers, ready to {@link serve}. */
+export function bind<D>(definition: D, rpcs: Rpcs<D>): BoundService {
+  return { definition: definition as ServiceDefinition, rpcs };
+}
+
+export interface ServeOptions {
+  /** The service's name in logs and metrics. */
+  name: string;
+  /** `host:port`; port 0 takes a free one. */
+  address: string;
+  services: BoundService[];
+  verify: Verifier;
+  log: Logger;
+  maxMessageBytes?: number;
+  /** Absent: plaintext. */
+  tls?: Tls | undefined;
+}
+
+/** The answer travels in this time; the callee, not the caller, reports the timeout. */
+const MARGIN_MS = 20;
+const DEFAULT_TIMEOUT_MS = 5_000;
+/** What is under way when the server stops may take this long: the longest deadline of a request, 15 s, and a moment. */
+export const DRAIN_MS = 16_000;
+
+/**
+ * Serves gRPC: health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop, so that no handler
+ * repeats any of it.
+ */
+export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
+  const server = new Server({
+    'grpc.max_receive_message_length': options.maxMessageBytes ?? 4 * 1024 * 1024,
+    'grpc.max_send_message_length': -1,
+    // HTTP/2 would pin each client to one pod for ever.
+    'grpc.max_connection_age_ms': 300_000,
+    'grpc.max_connection_age_grace_ms': 30_000,
+    'grpc.keepalive_time_ms': 30_000,
+  });
+  const health = new HealthImplementation({ '': 'NOT_SERVING' });
+  health.addToServer(server);
+  for (const { definition, rpcs } of options.services) {
+    const implementation: Record<string, UntypedHandleCall> = {};
+    for (const [method, target] of Object.entries(rpcs)) {
+      implementation[method] = adapt(target, definition[method]!.path.slice(1), options);
+    }
+    server.addService(definition, implementation);
+  }
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync(options.address, options.tls?.serverCredentials() ?? ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  health.setStatus('', 'SERVING');
+  return {
+    address: `${options.address.slice(0, options.address.lastIndexOf(':'))}:${port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        health.setStatus('', 'NOT_SERVING');
+        const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
+        server.tryShutdown(() => {
+          clearTimeout(force);
+          resolve();
+        });
+      }),
+  };
+}
+
+const metadataGetter: TextMapGetter<Metadata> = {
+  keys: (metadata) => Object.keys(metadata.getMap()),
+  get: (metadata, key) => metadata.get(key)[0]?.toString(),
+};
+
+/** grpc-js speaks callbacks; this is the one place that catches. */
+function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, log }: ServeOptions): UntypedHandleCall {
+  const spans = tracer(name);
+  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
+  return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+    const started = performance.now();
+    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, metadataGetter);
+    const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
+    const finish = (error: ServiceError | undefined, response?: unknown) => {
+      const status = error?.kind ?? 'ok';
+      if (error) {
+        failSpan(span, error);
+        if (error.kind === 'internal') log.error({ err: error, rpc: method }, 'call failed');
+      }
+      duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': status });
+      span.end();
+      if (error) callback(encodeError(error));
+      else callback(null, response);
+    };
+    context.with(trace.setSpan(remote, span), () => {
+      answer(target, call, verify, log).then(
+        (response) => finish(undefined, response),
+        (thrown) => finish(toServiceError(thrown)),
+      );
+    });
+  };
+}
+
+async function answer(
+  target: Rpc<unknown, unknown>,
+  call: ServerUnaryCall<unknown, unknown>,
+  verify: Verifier,
+  log: Logger,
+): Promise<unknown> {
+  const asked = Number(call.getDeadline());
+  const deadline = (Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;
+  if (deadline <= Date.now()) throw deadlineExceeded();
+  const token = call.metadata
+    .get('authorization')[0]
+    ?.toString()
+    .replace(/^Bearer /, '');
+  const controller = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = deadlineExceeded();
+    controller.abort(error);
+    late.reject(error);
+  }, deadline - Date.now());
+  call.on('cancelled', () => controller.abort(deadlineExceeded()));
+  const work = async () => {
+    const identity = await admit(target.admits, token, verify);
+    controller.signal.throwIfAborted();
+    return target.handle(call.request, { identity, token, deadline, signal: controller.signal, log });
+  };
+  try {
+    return await Promise.race([work(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function admit(admits: readonly Admission[], token: string | undefined, verify: Verifier): Promise<Identity | undefined> {
+  if (admits.includes('anyone')) return undefined;
+  if (!token) throw new ServiceError('unauthenticated', 'The call carries no caller token.');
+  const identity = await verify(token);
+  if (!admits.includes(identity.kind)) {
+    throw new ServiceError(
+      'permission_denied',
+      `This call is not for ${identity.kind === 'operator' ? 'operators' : `${identity.kind}s`}.`,
+    );
+  }
+  return identity;
+}

@@ -1,0 +1,177 @@
+// What `npm start`, `npm test` and `npm run crs` call, on whatever Node.js >= 20 the user has and before anything is installed:
+//   node packages/local/bootstrap.mjs start|test|crs [arguments...]
+// It installs (not for crs), then runs the program on the Node.js that the project pins. Standard output belongs to the program;
+// all that is said here goes to standard error. The exit code is the program's.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const PNPM = 'pnpm@12.21.0';
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const OWN_NODE = join(ROOT, 'node_modules/.bin/node');
+const PARENT = process.ppid;
+const STAMP = join(ROOT, 'node_modules/.crs-installed');
+const NO_NETWORK =
+  /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|META_FETCH_FAIL|dns error|error sending request/i;
+
+/** A mistake or a gap of the machine; the message is one sentence that says what to do. */
+class Refusal extends Error {}
+
+const say = (line) => process.stderr.write(`${line}\n`);
+
+/**
+ * Runs a program to its end.
+ * It gets a process group of its own, because npm and the terminal would otherwise deliver a Ctrl-C up to three times (to the group, and
+ * again by npm) and the program takes a second signal as "exit at once". Here what comes within half a second is one signal.
+ * @returns {Promise<number>} its exit code, 128 + n if signal n ended it
+ */
+function run(command, args, { cwd = ROOT, env = process.env, stdio = 'inherit', onOutput } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio, detached: true });
+    let last = -Infinity;
+    const forward = (signal) => {
+      if (performance.now() - last < 500) return;
+      last = performance.now();
+      // A closed terminal is a wish to stop, cleanly; programs know that wish as SIGTERM.
+      child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
+    };
+    const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, forward);
+    // Who ends npm alone ends its shell, but not us, whom nobody could stop from the terminal any more.
+    const orphaned = setInterval(() => {
+      if (last === -Infinity && process.env.npm_lifecycle_event && process.ppid !== PARENT) forward('SIGTERM');
+    }, 500);
+    child.stdout?.on('data', onOutput);
+    child.stderr?.on('data', onOutput);
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearInterval(orphaned);
+      for (const name of signals) process.off(name, forward);
+      resolve(code ?? 128 + constants.signals[signal]);
+    });
+  });
+}
+
+/** Runs a script on the project's Node.js, or on the user's where there is no binary of it for the platform. */
+async function runNode(args, options) {
+  try {
+    return await run(OWN_NODE, args, options);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+  if (Number(process.versions.node.split('.')[0]) < 24) {
+    throw new Refusal(
+      `The project's own Node.js has no binary for this platform (${process.platform}-${process.arch}), and yours is ${process.version}: install Node.js 24 or newer and run this again.`,
+    );
+  }
+  return run(process.execPath, args, options);
+}
+
+/** All that decides what an install does: the lockfile, the settings, each package.json that the lockfile names, the platform. */
+function installKey() {
+  const lockfile = readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8');
+  const importers = lockfile.slice(lockfile.indexOf('\nimporters:\n'), lockfile.indexOf('\npackages:\n'));
+  const packages = [...importers.matchAll(/^ {2}(\S+):$/gm)].map(([, path]) => join(ROOT, path, 'package.json'));
+  const hash = createHash('sha256').update(`${PNPM} ${process.platform} ${process.arch} ${lockfile}`);
+  for (const file of [join(ROOT, 'pnpm-workspace.yaml'), ...packages]) if (existsSync(file)) hash.update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+/** Installs, unless the last install was of just this and nobody has installed anything since. */
+async function install() {
+  const key = installKey();
+  const modules = join(ROOT, 'node_modules/.modules.yaml');
+  if (
+    existsSync(STAMP) &&
+    existsSync(modules) &&
+    readFileSync(STAMP, 'utf8') === key &&
+    statSync(STAMP).mtimeMs >= statSync(modules).mtimeMs
+  )
+    return;
+  rmSync(STAMP, { force: true });
+  say('Installing dependencies ...');
+  let tail = '';
+  // NODE_ENV=production would leave out what `npm test` needs.
+  const { NODE_ENV: _, ...env } = process.env;
+  const code = await run('npx', ['-y', PNPM, 'install', '--frozen-lockfile', '--prefer-offline'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    onOutput: (chunk) => {
+      process.stderr.write(chunk);
+      tail = (tail + chunk).slice(-20_000);
+    },
+  }).catch((error) => {
+    if (error.code === 'ENOENT') throw new Refusal('npm is missing: install npm (it comes with Node.js) and run this again.');
+    throw error;
+  });
+  if (code > 128) process.exit(code);
+  if (code !== 0 && NO_NETWORK.test(tail)) {
+    throw new Refusal(
+      "The dependencies can't be downloaded: check the network (or npm's registry and proxy settings) and run this again.",
+    );
+  }
+  if (code !== 0) throw new Refusal('The dependencies could not be installed: mend what the lines above say and run this again.');
+  writeFileSync(STAMP, key);
+}
+
+const onPath = (program) => (process.env.PATH ?? '').split(delimiter).some((dir) => existsSync(join(dir, program)));
+
+/** Makes a real Redis server available to the tests, where that is possible without asking. */
+async function provideRedis() {
+  if (onPath('redis-server')) return;
+  if (process.getuid?.() === 0 && onPath('apt-get')) {
+    say('Installing redis-server for the tests ...');
+    const options = {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: ['ignore', process.stderr, process.stderr],
+    };
+    const apt = (...args) => run('apt-get', ['-qq', ...args], options);
+    const get = () => apt('install', '-y', '--no-install-recommends', 'redis-server');
+    // Package lists may be absent or old.
+    if ((await get()) === 0 || ((await apt('update')) === 0 && (await get()) === 0)) return;
+  }
+  say('There is no redis-server on this machine: the tests that need one will not run. Install Redis (7 or newer) to run them.');
+}
+
+const commands = {
+  async start(args) {
+    await install();
+    // By the channel the program learns of the death of this process even if that is a kill -9.
+    const follow = pathToFileURL(join(ROOT, 'packages/local/src/follow-parent.ts')).href;
+    return runNode(['--import', follow, join(ROOT, 'packages/local/src/main.ts'), ...args], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    });
+  },
+  async test(args) {
+    await install();
+    await provideRedis();
+    return runNode([join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', ...args]);
+  },
+  async crs(args) {
+    if (!existsSync(join(ROOT, 'node_modules/.modules.yaml'))) {
+      say('Nothing is installed yet: run `npm start` or `npm test` first.');
+      return 2;
+    }
+    // An import makes much short-lived garbage: a smaller young generation holds 50 MiB less of it.
+    return runNode(['--max-semi-space-size=8', join(ROOT, 'services/crs/src/main.ts'), ...args], { cwd: process.cwd() });
+  },
+};
+
+async function main([name, ...args]) {
+  if (Number(process.versions.node.split('.')[0]) < 20)
+    throw new Refusal(`Node.js 20 or newer is needed and this is ${process.version}: install a newer one and run this again.`);
+  if (process.platform === 'win32') throw new Refusal('The project runs on Linux and macOS: on Windows, run this inside WSL.');
+  if (!Object.hasOwn(commands, name ?? ''))
+    throw new Refusal('Usage: node packages/local/bootstrap.mjs start|test|crs [arguments...]');
+  return commands[name](args);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  say(error instanceof Refusal ? error.message : error.stack);
+  process.exitCode = 1;
+}

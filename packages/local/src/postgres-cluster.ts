@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Logger } from '@crs/kit/process/log';
+import { SHARED_HOME, tryAs, type Account, type PostgresBinaries } from './postgres-binaries.ts';
+
+/** How a cluster sorts and compares text where a query doesn't say: by bytes, or by a language's rules. Fixed when it's made. */
+export type Locale = 'C' | { icu: string };
+
+export interface Cluster {
+  /** PostgreSQL's data directory; belongs to the account that runs it. */
+  directory: string;
+  /** Of the superuser `postgres`; letters, digits, - and _ only. */
+  password: string;
+}
+
+interface ClusterOptions extends PostgresBinaries {
+  /** Our directory for all that belongs to this cluster. The caller holds its lock. */
+  home: string;
+  locale: Locale;
+  /** Whether a new cluster is flushed to disk before it's used. */
+  fsync: boolean;
+  log: Logger;
+}
+
+/** Finds the cluster of a directory, or makes one. A making that was broken off leaves nothing that a later one trips over. */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { home, account } = options;
+  const base = await baseOf(options);
+  for (const name of await readdir(base)) {
+    // An initdb that outlived its start may still write there; what can't be removed now is removed next time.
+    if (name.startsWith('new-'))
+      await rm(join(base, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+  }
+  const directory = join(base, 'cluster');
+  const passwordFile = join(home, 'password');
+  if (!existsSync(directory)) {
+    await replaceFile(passwordFile, randomBytes(24).toString('base64url'));
+    await createCluster(base, await readFile(passwordFile, 'utf8'), options);
+  } else if (account.uid !== undefined && tryAs(account, 'cd "$1"', directory) !== undefined) {
+    throw new Error(
+      `User ${account.uid}, which runs PostgreSQL for root, can't reach ${directory}: move it back to where it was made, or run this as an ordinary user.`,
+    );
+  }
+  if (!existsSync(passwordFile))
+    throw new Error(
+      `${passwordFile} is gone, and with it the way into ${directory}: restore it, or delete ${home} to start empty.`,
+    );
+  return { directory, password: await readFile(passwordFile, 'utf8') };
+}
+
+/** Directory that holds, or will hold, `cluster`: `home`, unless PostgreSQL's account can't reach that. */
+async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
+  // Only here is the other place written down, so that deleting `home` means a fresh cluster.
+  const pointer = join(home, 'location');
+  if (existsSync(pointer)) {
+    const base = (await readFile(pointer, 'utf8')).trim();
+    if (!existsSync(base))
+      throw new Error(`The data of ${home} was in ${base}, which is gone: restore it, or delete ${home} to start empty.`);
+    log.info({ directory: base }, 'the database is not in the data directory, which the account that runs it could not reach');
+    return base;
+  }
+  if (existsSync(join(home, 'cluster')) || account.uid === undefined || tryAs(account, 'cd "$1"', home) === undefined)
+    return home;
+  await mkdir(SHARED_HOME, { recursive: true, mode: 0o755 });
+  const base = await mkdtemp(join(SHARED_HOME, 'data-'));
+  await give(base, account);
+  await replaceFile(pointer, base);
+  log.warn(
+    { directory: base, remembered_in: pointer },
+    "keeping the database outside the data directory: the account that runs it can't reach that",
+  );
+  return base;
+}
+
+/** Makes the cluster beside its place and moves it there when it's complete. */
+async function createCluster(base: string, password: string, { bin, account, locale, fsync }: ClusterOptions): Promise<void> {
+  const workplace = await mkdtemp(join(base, 'new-'));
+  const passwordFile = join(workplace, 'password');
+  const unfinished = join(workplace, 'cluster');
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  await give(passwordFile, account);
+  await give(workplace, account);
+  const provider = locale === 'C' ? [] : ['--locale-provider=icu', `--icu-locale=${locale.icu}`];
+  const args = [
+    '-D',
+    unfinished,
+    '-U',
+    'postgres',
+    '--auth=scram-sha-256',
+    `--pwfile=${passwordFile}`,
+    '-E',
+    'UTF8',
+    '--locale=C',
+    ...provider,
+  ];
+  try {
+    await promisify(execFile)(join(bin, 'initdb'), [...args, '--no-instructions', ...(fsync ? [] : ['--no-sync'])], {
+      ...account,
+      cwd: '/',
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+    });
+    await rename(unfinished, join(base, 'cluster'));
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    throw new Error(`A PostgreSQL cluster can't be made in ${base}: ${stderr?.trim() || String(error)}`, { cause: error });
+  } finally {
+    await rm(workplace, { recursive: true, force: true });
+  }
+}
+
+async function give(path: string, { uid, gid }: Account): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
+}
+
+/** Writes a file that only we read, whole or not at all. */
+async function replaceFile(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.new`, content, { mode: 0o600 });
+  await chmod(`${path}.new`, 0o600);
+  await rename(`${path}.new`, path);
+}

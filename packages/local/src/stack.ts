@@ -1,0 +1,178 @@
+import { createApiGateway } from '@crs/api-gateway/service';
+import { createAuthService } from '@crs/auth/service';
+import { createCallsService } from '@crs/calls/service';
+import { createEntitiesService } from '@crs/entities/service';
+import { prepareDatabase as prepare } from '@crs/install/prepare-database';
+import { Closer } from '@crs/kit/process/lifecycle';
+import type { Logger } from '@crs/kit/process/log';
+import { derivePassword, roleOf } from '@crs/kit/data/migration';
+import type { Rule } from '@crs/kit/limits/rule';
+import { createProjectsService } from '@crs/projects/service';
+import { createRateLimitService } from '@crs/rate-limit/service';
+import { createToolGateway } from '@crs/tool-gateway/service';
+
+export interface StackConfig {
+  /** PostgreSQL, as a role that may create roles and schemas. */
+  adminDatabaseUrl: string;
+  /** Absent: counters in memory. */
+  redisUrl?: string | undefined;
+  /** At least 32 characters. */
+  secret: string;
+  /** The first operator's credential. */
+  operatorCredential: string;
+  /** `host:port`, port 0 for a free one. */
+  apiListen: string;
+  /** The origin by which clients know the API; absent: where it listens. */
+  apiUrl?: string | undefined;
+  /** `host:port` of the tools. */
+  toolsListen: string;
+  /** Public origin of the tool gateway. */
+  toolsUrl: string;
+  /** Which organization people sign in to who name none. */
+  defaultOrganization?: string | undefined;
+  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
+  cimdAllowHosts?: readonly string[] | undefined;
+  /** For requests without a usable key; absent: the gateway's default. */
+  addressLimit?: Rule;
+}
+
+export interface Stack {
+  addresses: Record<'api' | 'tools' | 'rateLimit' | 'authHttp' | RecordService | `${RecordService}Admin`, string>;
+  stop: () => Promise<void>;
+}
+
+type RecordService = 'auth' | 'projects' | 'calls' | 'entities';
+
+const LOOPBACK = '127.0.0.1:0';
+const LIMITS = {
+  organization: { requests: 600, periodSeconds: 60 },
+  user: { requests: 120, periodSeconds: 60 },
+  address: { requests: 60, periodSeconds: 60 },
+};
+
+/** Brings every schema up to date and lets the services' roles in. */
+export async function prepareDatabase({
+  adminDatabaseUrl,
+  secret,
+  operatorCredential,
+}: Pick<StackConfig, 'adminDatabaseUrl' | 'secret' | 'operatorCredential'>): Promise<void> {
+  await prepare({
+    adminUrl: adminDatabaseUrl,
+    passwordOf: (service) => derivePassword(secret, service),
+    operator: { name: 'local', credential: operatorCredential },
+  });
+}
+
+/** All services in one process, each as it would run alone, talking gRPC over loopback. */
+export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
+  const closer = new Closer(loggerOf('local'));
+  const logFor = (service: string) => ({ log: loggerOf(service) });
+  const databaseOf = (service: string) => serviceUrl(config, service);
+  async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
+    closer.defer(name, () => service.stop());
+    return service.start();
+  }
+  try {
+    const rateLimit = await start(
+      'rate-limit',
+      createRateLimitService(
+        { listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, defaults: LIMITS },
+        logFor('rate-limit'),
+      ),
+    );
+    const listeners = { listen: LOOPBACK, adminListen: LOOPBACK, maxConnections: 8 };
+    const auth = await start(
+      'auth',
+      createAuthService(
+        {
+          ...listeners,
+          httpListen: LOOPBACK,
+          databaseUrl: databaseOf('auth'),
+          secret: config.secret,
+          toolsUrl: config.toolsUrl,
+          defaultOrganization: config.defaultOrganization,
+          cimdAllowHosts: config.cimdAllowHosts,
+        },
+        logFor('auth'),
+      ),
+    );
+    const records = (service: RecordService) => ({ ...listeners, databaseUrl: databaseOf(service), authAddress: auth.grpc });
+    const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));
+    const calls = await start('calls', createCallsService(records('calls'), logFor('calls')));
+    const entities = await start('entities', createEntitiesService(records('entities'), logFor('entities')));
+    const api = await start(
+      'api-gateway',
+      createApiGateway(
+        {
+          listen: config.apiListen,
+          publicUrl: config.apiUrl,
+          authAddress: auth.grpc,
+          callsAddress: calls.grpc,
+          projectsAddress: projects.grpc,
+          rateLimitAddress: rateLimit.grpc,
+          replicas: 1,
+          trustedProxies: [],
+          lameDuckMs: 0,
+          addressLimit: config.addressLimit ?? LIMITS.address,
+          tenantConcurrency: 32,
+          readTimeoutMs: 5_000,
+          writeTimeoutMs: 10_000,
+        },
+        logFor('api-gateway'),
+      ),
+    );
+    const tools = await start(
+      'tool-gateway',
+      createToolGateway(
+        {
+          listen: config.toolsListen,
+          publicUrl: config.toolsUrl,
+          authAddress: auth.grpc,
+          authHttpAddress: auth.http,
+          callsAddress: calls.grpc,
+          projectsAddress: projects.grpc,
+          entitiesAddress: entities.grpc,
+          rateLimitAddress: rateLimit.grpc,
+          replicas: 1,
+          trustedProxies: [],
+          lameDuckMs: 0,
+          addressLimit: config.addressLimit ?? LIMITS.address,
+          signInLimit: config.addressLimit ?? { requests: 600, periodSeconds: 60 },
+          tenantConcurrency: 32,
+          timeoutMs: 15_000,
+          secret: config.secret,
+          allowedOrigins: [],
+          loopback: true,
+        },
+        logFor('tool-gateway'),
+      ),
+    );
+    return {
+      addresses: {
+        api: api.http,
+        tools: tools.http,
+        auth: auth.grpc,
+        authAdmin: auth.admin,
+        authHttp: auth.http,
+        projects: projects.grpc,
+        projectsAdmin: projects.admin,
+        calls: calls.grpc,
+        callsAdmin: calls.admin,
+        entities: entities.grpc,
+        entitiesAdmin: entities.admin,
+        rateLimit: rateLimit.grpc,
+      },
+      stop: () => closer.close(),
+    };
+  } catch (error) {
+    await closer.close();
+    throw error;
+  }
+}
+
+function serviceUrl({ adminDatabaseUrl, secret }: StackConfig, service: string): string {
+  const url = new URL(adminDatabaseUrl);
+  url.username = roleOf(service);
+  url.password = derivePassword(secret, service);
+  return url.href;
+}

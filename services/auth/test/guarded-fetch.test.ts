@@ -1,0 +1,397 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { Socket, type AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { selfSigned } from '@crs/testing/certificate';
+import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
+
+const PUBLIC = '93.184.215.14';
+const NAME = 'client.example';
+const certificate = selfSigned(NAME);
+
+/**
+ * A world in which every address and port leads to this one server, which counts connections: whatever is not refused arrives there,
+ * and `reached` says where it wanted to go.
+ */
+let server: Server;
+let connections = 0;
+let reached: string[];
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+const seen: { url: string | undefined; name: string | undefined; headers: IncomingHttpHeaders }[] = [];
+
+beforeAll(async () => {
+  server = createServer(certificate, (request, response) => {
+    const name = 'servername' in request.socket ? String(request.socket.servername) : undefined;
+    seen.push({ url: request.url, name, headers: request.headers });
+    answer(request, response);
+  });
+  server.on('connection', () => connections++);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  // oxlint-disable-next-line typescript/unbound-method -- called with the socket as `this` below
+  const connect = Socket.prototype.connect as (...args: unknown[]) => Socket;
+  vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, ...given: unknown[]): Socket {
+    const [options, ...rest] = (Array.isArray(given[0]) ? given[0] : given) as [Dial, ...unknown[]];
+    const there = (host: string) => reached.push(`${host} ${options.port}`);
+    if (options.lookup) options.lookup(options.host, { all: true }, (_, all) => all.forEach(({ address }) => there(address)));
+    else there(options.host);
+    return connect.call(this, { ...options, lookup: undefined, host: '127.0.0.1', port }, ...rest);
+  });
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  connections = 0;
+  reached = [];
+  seen.length = 0;
+  answer = (_, response) => response.setHeader('Content-Type', 'application/json').end('{"client_name":"x"}');
+});
+afterEach(() => server.closeAllConnections());
+
+interface Dial {
+  host: string;
+  port: number;
+  lookup?: (host: string, options: object, found: (error: null, addresses: { address: string }[]) => void) => void;
+}
+
+const at = (...addresses: string[]): GuardedFetchOptions => ({ ca: certificate.cert, resolve: async () => addresses });
+const refusal = async (url: string, options = at(PUBLIC)): Promise<GuardedFetchError> => {
+  const error: unknown = await guardedFetch(url, options).then(
+    () => 'served',
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(GuardedFetchError);
+  return error as GuardedFetchError;
+};
+
+const INSIDE_V4 = {
+  'this network': ['0.0.0.0', '0.1.2.3', '0.255.255.255'],
+  loopback: ['127.0.0.1', '127.0.0.53', '127.255.255.254'],
+  private: ['10.0.0.1', '10.255.255.255', '172.16.0.1', '172.31.255.255', '192.168.0.1', '192.168.255.255'],
+  'link-local and metadata of clouds': ['169.254.0.1', '169.254.169.254', '169.254.170.2', '192.0.0.192'],
+  'carrier-grade NAT': ['100.64.0.1', '100.100.100.200', '100.127.255.255'],
+  'protocols and relays': ['192.0.0.1', '192.88.99.1', '192.31.196.1', '192.175.48.1', '192.52.193.1'],
+  benchmarks: ['198.18.0.1', '198.19.255.255'],
+  documentation: ['192.0.2.1', '198.51.100.1', '203.0.113.1'],
+  multicast: ['224.0.0.1', '239.255.255.255'],
+  'reserved and broadcast': ['240.0.0.1', '255.255.255.254', '255.255.255.255'],
+};
+const INSIDE_V6 = {
+  unspecified: ['::'],
+  loopback: ['::1'],
+  'link-local': ['fe80::1', 'febf::1'],
+  'site-local': ['fec0::1'],
+  'unique local': ['fc00::1', 'fd00:ec2::254', 'fdff::1'],
+  multicast: ['ff00::1', 'ff02::1'],
+  'IPv4-mapped': ['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:8.8.8.8'],
+  'IPv4-compatible': ['::127.0.0.1', '::10.0.0.1', '::8.8.8.8'],
+  'IPv4-translated': ['::ffff:0:127.0.0.1'],
+  NAT64: ['64:ff9b::127.0.0.1', '64:ff9b::8.8.8.8', '64:ff9b:1::a00:1'],
+  '6to4': ['2002:7f00:1::1', '2002:a00:1::'],
+  Teredo: ['2001::1', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
+  'benchmarks, ORCHID and the like': ['2001:2::1', '2001:10::1', '2001:20::1', '2001:30::1', '2001:3::1', '2001:4:112::1'],
+  documentation: ['2001:db8::1', '3fff::1'],
+  'discard, segment routing, AS112': ['100::1', '5f00::1', '2620:4f:8000::1'],
+  'not handed out': ['1::1', '200::1', '4000::1', '8000::1', 'e000::1'],
+};
+const flat = (groups: Record<string, string[]>) => Object.entries(groups).flatMap(([kind, all]) => all.map((one) => [kind, one]));
+
+/** Ways to write an IPv4 address that one reader or another understands. */
+function spellings(address: string): string[] {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  const whole = ((a * 256 + b) * 256 + c) * 256 + d;
+  const hex = (n: number) => `0x${n.toString(16)}`;
+  const octal = (n: number) => `0${n.toString(8)}`;
+  const wide = address.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+  return [
+    address,
+    `${address}.`,
+    String(whole),
+    hex(whole),
+    hex(whole).toUpperCase(),
+    octal(whole),
+    [a, b, c, d].map(hex).join('.'),
+    [a, b, c, d].map(octal).join('.'),
+    [a, b, c, d].map((n) => octal(n).padStart(8, '0')).join('.'),
+    `${a}.${b}.${c * 256 + d}`,
+    `${a}.${(b * 256 + c) * 256 + d}`,
+    `${hex(a)}.${octal(b)}.${c * 256 + d}`,
+    wide,
+    address.replaceAll('.', '。'),
+    address.replaceAll('.', '%2e'),
+    address.replace(/\d/, (digit) => `%3${digit}`),
+    `${address}:443`,
+  ];
+}
+
+/** Ways to write an IPv6 address, in the brackets of a URL. */
+function spellingsOfV6(address: string): string[] {
+  const shortest = new URL(`https://[${address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = shortest.split('::');
+  const groups = (text = '') => text.split(':').filter((group) => group !== '');
+  const missing = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
+  const all = [...groups(head), ...Array<string>(missing).fill('0'), ...groups(tail)];
+  const words = all.map((group) => Number.parseInt(group, 16));
+  const dotted = [words[6]! >> 8, words[6]! & 255, words[7]! >> 8, words[7]! & 255].join('.');
+  return [
+    address,
+    address.toUpperCase(),
+    shortest,
+    all.join(':'),
+    all.map((group) => group.padStart(4, '0')).join(':'),
+    [...all.slice(0, 6), dotted].join(':'),
+  ].flatMap((one) => [`[${one}]`, `[${one}]:443`, `[${one}%25eth0]`, `[${one}%eth0]`]);
+}
+
+describe('an inside address', () => {
+  it.each(flat(INSIDE_V4))('of IPv4, %s: %s, is not reached in any spelling', async (_, address) => {
+    for (const host of spellings(address)) await refusal(`https://${host}/`);
+    for (const embedded of [`::ffff:${address}`, `::${address}`, `64:ff9b::${address}`, `::ffff:0:${address}`])
+      for (const host of spellingsOfV6(embedded)) await refusal(`https://${host}/`);
+    expect([connections, reached]).toEqual([0, []]);
+  });
+
+  it.each(flat(INSIDE_V6))('of IPv6, %s: %s, is not reached in any spelling', async (_, address) => {
+    for (const host of spellingsOfV6(address)) await refusal(`https://${host}/`);
+    expect([connections, reached]).toEqual([0, []]);
+  });
+
+  it.each(flat({ ...INSIDE_V4, ...INSIDE_V6 }))('that a name resolves to, %s: %s, is not reached', async (_, address) => {
+    const { reason, message } = await refusal(`https://${NAME}/`, at(address));
+    expect(reason).toContain(`${NAME} is at ${address}`);
+    expect(message).toBe('The address could not be fetched.');
+    // One among good ones spoils them all.
+    await refusal(`https://${NAME}/`, at(PUBLIC, '2606:2800:21f::1', address));
+    expect([connections, reached]).toEqual([0, []]);
+  });
+
+  it('with a zone is none that a name may have', async () => {
+    await refusal(`https://${NAME}/`, at('fe80::1%eth0'));
+    expect(reached).toEqual([]);
+  });
+
+  it.each(['localhost', 'LOCALHOST', 'localhost.', 'ｌｏｃａｌｈｏｓｔ', 'a.localhost'])(
+    'behind the name %s is not reached by the resolver in use',
+    async (host) => {
+      await refusal(`https://${host}/`, {});
+      expect(reached).toEqual([]);
+    },
+  );
+});
+
+describe('a public address', () => {
+  it('is reached by the name, in SNI and Host', async () => {
+    const { status, headers, body } = await guardedFetch(`https://${NAME}/meta.json?a=b%20c`, at(PUBLIC));
+    expect([status, headers.get('content-type'), body.toString()]).toEqual([200, 'application/json', '{"client_name":"x"}']);
+    expect([connections, reached]).toEqual([1, [`${PUBLIC} 443`]]);
+    expect(seen).toMatchObject([{ url: '/meta.json?a=b%20c', name: NAME }]);
+    expect(seen[0]!.headers).toEqual({
+      host: NAME,
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      connection: 'close',
+    });
+  });
+
+  it('is pinned: what the name resolves to later does not count', async () => {
+    const answers = [[PUBLIC], ['127.0.0.1'], ['10.0.0.1']];
+    const resolve = vi.fn(async () => answers.shift()!);
+    await guardedFetch(`https://${NAME}/`, { ca: certificate.cert, resolve });
+    expect([resolve.mock.calls.length, reached]).toEqual([1, [`${PUBLIC} 443`]]);
+    // Nor is a connection kept for the next, which is asked about anew.
+    const again = await refusal(`https://${NAME}/`, { ca: certificate.cert, resolve });
+    expect([again.reason, connections]).toEqual([expect.stringContaining('127.0.0.1'), 1]);
+  });
+
+  it.each(['1.1.1.1', '2606:4700:4700::1111', '172.32.0.1', '100.128.0.1', '192.0.1.1', '198.20.0.1', '223.255.255.255'])(
+    '%s is one',
+    async (address) => {
+      await guardedFetch(`https://${NAME}/`, at(address));
+      expect(reached).toEqual([`${address} 443`]);
+    },
+  );
+
+  it('takes a body', async () => {
+    let body = '';
+    answer = (request, response) =>
+      void request.on('data', (part) => (body += part)).on('end', () => response.end(request.method));
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'Accept-Encoding': 'gzip' };
+    const fetched = await guardedFetch(`https://${NAME}/`, { ...at(PUBLIC), method: 'POST', headers, body: 'a=b' });
+    expect([fetched.body.toString(), body, seen[0]!.headers['accept-encoding']]).toEqual(['POST', 'a=b', 'identity']);
+  });
+
+  it('whose certificate nobody vouches for, or that is for another name, is refused', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    await refusal(`https://${NAME}/`, { resolve: async () => [PUBLIC] });
+    vi.unstubAllEnvs();
+    await refusal('https://another.example/', at(PUBLIC));
+    await refusal(`https://${PUBLIC}/`, at());
+    expect(seen).toEqual([]);
+    expect(reached).toHaveLength(3);
+  });
+});
+
+describe('a URL', () => {
+  it.each([
+    ['', 'not a URL'],
+    ['client.example', 'not a URL'],
+    ['https://', 'not a URL'],
+    ['https://1.2.3.4.5/', 'not a URL'],
+    ['https://256.1.1.1/', 'not a URL'],
+    ['http://client.example/', 'https'],
+    ['HTTP://client.example:443/', 'https'],
+    ['file:///etc/passwd', 'https'],
+    ['ftp://client.example/', 'https'],
+    ['data:application/json,{}', 'https'],
+    ['gopher://client.example:443/', 'https'],
+    ['blob:https://client.example/1', 'https'],
+    ['https://client.example:80/', 'port 80'],
+    ['https://client.example:8443/', 'port 8443'],
+    ['https://client.example:0/', 'port 0'],
+    ['https://user@client.example/', 'credentials'],
+    ['https://user:pass@client.example/', 'credentials'],
+    ['https://:pass@client.example/', 'credentials'],
+    ['https://client.example/#', 'fragment'],
+    ['https://client.example/#a', 'fragment'],
+    ['https://client.example./', 'dot'],
+  ])('%s is refused', async (url, reason) => {
+    expect((await refusal(url)).reason).toContain(reason);
+    expect(reached).toEqual([]);
+  });
+
+  it('whose name has no address is refused', async () => {
+    expect((await refusal(`https://${NAME}/`, at())).reason).toContain('no address');
+  });
+});
+
+describe('an answer', () => {
+  it.each([300, 301, 302, 303, 304, 307, 308])('%d is refused, not followed', async (status) => {
+    answer = (_, response) => response.writeHead(status, { Location: `https://${NAME}/next` }).end();
+    expect((await refusal(`https://${NAME}/`)).reason).toContain('redirect');
+    expect(connections).toBe(1);
+  });
+
+  it.each([404, 500])("%d is the caller's to judge", async (status) => {
+    answer = (_, response) => response.writeHead(status).end('no');
+    expect((await guardedFetch(`https://${NAME}/`, at(PUBLIC))).status).toBe(status);
+  });
+
+  it('of 16 KiB is read, of a byte more it is not', async () => {
+    answer = (_, response) => response.end('x'.repeat(16_384));
+    expect((await guardedFetch(`https://${NAME}/`, at(PUBLIC))).body).toHaveLength(16_384);
+    answer = (_, response) => response.end('x'.repeat(16_385));
+    expect((await refusal(`https://${NAME}/`)).reason).toContain('larger than 16384');
+  });
+
+  it('without an end is left when it is too large', async () => {
+    const gone = Promise.withResolvers<void>();
+    answer = (_, response) => {
+      const more = setInterval(() => response.write('x'.repeat(1_000)), 1);
+      response.once('close', () => (clearInterval(more), gone.resolve()));
+    };
+    expect((await refusal(`https://${NAME}/`)).reason).toContain('larger');
+    await gone.promise;
+  });
+
+  it('with headers without end is left too', async () => {
+    answer = (_, response) => response.setHeader('X-Long', 'x'.repeat(100_000)).end();
+    await refusal(`https://${NAME}/`);
+  });
+
+  it.each(['gzip', 'br', 'deflate', 'zstd', 'gzip, identity'])('in %s is refused', async (encoding) => {
+    answer = (_, response) => response.setHeader('Content-Encoding', encoding).end(gzipSync('x'.repeat(1_000_000)));
+    expect((await refusal(`https://${NAME}/`)).reason).toContain('compressed');
+  });
+
+  it('that breaks off is refused', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'Content-Length': 100 }).write('{', () => response.destroy());
+    };
+    await refusal(`https://${NAME}/`);
+    answer = (request) => request.socket.destroy();
+    await refusal(`https://${NAME}/`);
+    answer = (request) => request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    await refusal(`https://${NAME}/`);
+  });
+
+  it.each<[string, typeof answer]>([
+    ['never comes', () => {}],
+    [
+      'comes drop by drop',
+      (_, response) => {
+        response.writeHead(200);
+        const drops = setInterval(() => response.write('x'), 200);
+        response.once('close', () => clearInterval(drops));
+      },
+    ],
+  ])('that %s is left after 5 s', async (_, slowly) => {
+    answer = slowly;
+    const started = performance.now();
+    expect((await refusal(`https://${NAME}/`)).reason).toContain('5000 ms');
+    expect(performance.now() - started).toSatisfy((ms: number) => ms > 4_900 && ms < 6_000);
+  });
+
+  it('that sets a cookie has no consequence', async () => {
+    answer = (_, response) => response.setHeader('Set-Cookie', ['a=b', 'c=d']).end('{}');
+    const { headers } = await guardedFetch(`https://${NAME}/`, at(PUBLIC));
+    expect(headers.getSetCookie()).toEqual(['a=b', 'c=d']);
+    await guardedFetch(`https://${NAME}/`, at(PUBLIC));
+    expect(seen[1]!.headers.cookie).toBeUndefined();
+  });
+});
+
+describe('a host that is allowed', () => {
+  const allowHosts = ['Client.example:8443', '10.0.0.1:443', '[::1]:9443'];
+
+  it('may be at any address and that port, with a certificate that is vouched for', async () => {
+    await guardedFetch(`https://${NAME}:8443/`, { ...at('127.0.0.1'), allowHosts });
+    expect([reached, seen[0]!.headers.host]).toEqual([['127.0.0.1 8443'], `${NAME}:8443`]);
+    await refusal(`https://${NAME}:8443/`, { resolve: async () => ['127.0.0.1'], allowHosts });
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each(['https://10.0.0.1/', 'https://[::1]:9443/'])('may be %s', async (url) => {
+    // Reached, but the certificate is for another name.
+    await refusal(url, { ...at(), allowHosts });
+    expect(reached).toHaveLength(1);
+  });
+
+  it.each([
+    `http://${NAME}:8443/`,
+    `https://user@${NAME}:8443/`,
+    `https://${NAME}:8443/#a`,
+    `https://${NAME}:8444/`,
+    `https://${NAME}/`,
+    `https://x.${NAME}:8443/`,
+    'https://10.0.0.1:8443/',
+    'https://[::1]/',
+  ])('is not %s', async (url) => {
+    await refusal(url, { ...at('127.0.0.1'), allowHosts });
+    expect(reached).toEqual([]);
+  });
+});
+
+it('no proxy of the environment is used', async () => {
+  const script = `
+    import net from 'node:net';
+    import { guardedFetch } from ${JSON.stringify(new URL('guarded-fetch.ts', import.meta.url).href)};
+    net.Socket.prototype.connect = function (...given) {
+      const options = given.flat()[0];
+      console.log(options.host, options.port);
+      queueMicrotask(() => this.destroy(new Error('no network')));
+      return this;
+    };
+    await guardedFetch('https://client.example/', { resolve: async () => ['${PUBLIC}'] }).catch((error) => console.log(error.reason));
+  `;
+  const proxy = 'http://127.0.0.1:9';
+  const env = { PATH: process.env['PATH'], NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+  expect(stdout).toBe(`${NAME} 443\nthe exchange failed\n`);
+});

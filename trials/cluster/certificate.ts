@@ -1,0 +1,17 @@
+import { createAuthority } from '@crs/testing/certificate';
+import { kubectl, NAME, SERVICES } from './cluster.ts';
+
+const authority = createAuthority('scenario');
+
+/** A Secret with a new certificate for all services, of an authority that lives as long as this run. */
+export async function issueCertificate(): Promise<void> {
+  const { cert, key } = authority.issue(...SERVICES.map((service) => `${NAME}-${service}`), `${NAME}-crs`);
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'services-tls' },
+    type: 'kubernetes.io/tls',
+    stringData: { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert },
+  };
+  await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(manifest), shown: true });
+}

@@ -1,0 +1,91 @@
+import { issueCertificate } from './certificate.ts';
+import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
+import { say } from './report.ts';
+
+/** Mutual TLS between the services. */
+export const TLS = process.env['TLS'] === 'on';
+
+/** What the release is installed and upgraded with, besides the image. */
+export const VALUES = [
+  '--values',
+  'charts/call-research/examples/trial.yaml',
+  '--values',
+  'trials/cluster/values.yaml',
+  ...(TLS ? ['--set', 'tls.enabled=true', '--set', 'tls.existingSecret=services-tls'] : []),
+];
+export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
+const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18-trial';
+const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8-trial';
+/** What outlives an uninstallation: nobody could make it again. */
+const KEPT = ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `${NAME}-${name}`);
+
+export function image(name: string): string[] {
+  const at = name.lastIndexOf(':');
+  return ['--set', `image.repository=${name.slice(0, at)}`, '--set-string', `image.tag=${name.slice(at + 1)}`];
+}
+
+export async function install(): Promise<string> {
+  await run('kubectl', ['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait'], { shown: true });
+  await run('kubectl', ['create', 'namespace', NAMESPACE], { shown: true });
+  await run('kubectl', ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
+  if (TLS) await issueCertificate();
+  const images = ['--set', `postgres.image=${POSTGRES_IMAGE}`, '--set', `redis.image=${REDIS_IMAGE}`];
+  await helm(['install', 'backends', 'charts/backends', ...images, '--wait', '--timeout', '5m'], { shown: true });
+  const begun = performance.now();
+  await helm(['install', RELEASE, 'charts/call-research', ...VALUES, ...image(IMAGE), '--wait', '--timeout', '15m'], {
+    shown: true,
+  });
+  return `all ready ${((performance.now() - begun) / 1000).toFixed(0)} s after helm install`;
+}
+
+/** That migrations ran, as the Job's log says. */
+export async function installLog(): Promise<string> {
+  const log = await kubectl(['logs', `job/${NAME}-install`], { shown: true });
+  const [job] = await objects('job', 'app.kubernetes.io/component=install');
+  if (job?.status.succeeded !== 1) throw new Error(`The Job did not succeed: ${JSON.stringify(job?.status)}`);
+  const secrets = (await objects('secret'))
+    .map(({ metadata }) => metadata.name as string)
+    .filter((name) => name.startsWith(NAME));
+  const missing = KEPT.filter((name) => !secrets.includes(name));
+  if (missing.length > 0) throw new Error(`These Secrets are missing: ${missing.join(', ')}`);
+  return `${log.trim().split('\n').length} log lines, ${KEPT.length} Secrets`;
+}
+
+/** That all pods run, none was refused or restarted, and each service has the pods that it shall have. */
+export async function describePods(): Promise<string> {
+  say(await kubectl(['get', 'pods', '--output', 'wide']));
+  const refused = (await objects('event')).filter(
+    ({ reason, message }) => reason === 'FailedCreate' && /PodSecurity/.test(message),
+  );
+  if (refused.length > 0) throw new Error(`Refused by the policy: ${refused[0].message}`);
+  const pods = (await objects('pod')).filter(({ status }) => status.phase === 'Running');
+  for (const service of SERVICES) {
+    const ready = pods.filter(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === service);
+    if (ready.length !== 2) throw new Error(`${service} has ${ready.length} pods`);
+  }
+  const restarts = pods
+    .flatMap(({ status }) => status.containerStatuses)
+    .reduce((sum, { restartCount }) => sum + restartCount, 0);
+  if (restarts > 0) throw new Error(`${restarts} restarts`);
+  return `${pods.length} pods run, 0 restarts, 0 refused`;
+}
+
+export async function test(): Promise<string> {
+  const output = await helm(['test', RELEASE, '--logs', '--timeout', '5m'], { shown: true });
+  return output.trim().split('\n').at(-1)!;
+}
+
+/** That the release goes and only what is meant to stay does; also that `crs` had a database to the end. */
+export async function uninstall(): Promise<string> {
+  const organizations = await crs<{ data: unknown[] }>(['org', 'list']);
+  await helm(['uninstall', RELEASE, '--wait', '--timeout', '5m'], { shown: true });
+  const kinds =
+    'deployment,statefulset,service,configmap,networkpolicy,poddisruptionbudget,serviceaccount,role,rolebinding,cronjob,secret';
+  const left = (await objects(kinds, `app.kubernetes.io/instance=${RELEASE}`)).map(
+    ({ kind, metadata }) => `${kind}/${metadata.name}`,
+  );
+  say(`left: ${left.join(' ')}`);
+  const surprises = left.filter((name) => !KEPT.includes(name.replace('Secret/', '')));
+  if (surprises.length > 0) throw new Error(`These should be gone: ${surprises.join(', ')}`);
+  return `${organizations.data.length} organizations to the end; ${left.length} Secrets left, as meant`;
+}

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
+import { say, startLoad, type Outcome } from './clients.ts';
+import type { FaultySystem } from './system.ts';
+
+type Part = ProcessName | 'postgres' | 'redis';
+const PARTS: readonly Part[] = [...PROCESS_NAMES, 'postgres', 'redis'];
+
+/** How long the first one runs without all others. */
+const ALONE_MS = 3_000;
+/** Of load, once all are there: from this far into it on, every answer must be the right one. */
+const LOAD_MS = 5_000;
+const SETTLED_AFTER_MS = 2_000;
+
+/**
+ * Ends everything at once, and starts it again in an order in which each part is the first one once: it runs alone for a while, then come
+ * the others, as chance has it, PostgreSQL and Redis among them. @returns what was not well
+ */
+export async function orders(system: FaultySystem, random: () => number): Promise<string[]> {
+  const faults: string[] = [];
+  for (const first of PARTS) {
+    const others = PARTS.filter((part) => part !== first).toSorted(() => random() - 0.5);
+    const parts = [first, ...others];
+    await Promise.all(PARTS.map((part) => end(system, part)));
+    const started = performance.now();
+    const starting = parts.map(async (part, index) => {
+      await sleep(index === 0 ? 0 : ALONE_MS + index * 300 * random());
+      if (index === 1 && !isAlive(system, first)) faults.push(`${first} ended while it was alone`);
+      await start(system, part);
+    });
+    await Promise.all(starting);
+    const took = performance.now() - started;
+    const outcomes = await ask(system);
+    const late = outcomes.filter(({ asked, served, wrong }) => wrong !== undefined || (!served && asked > SETTLED_AFTER_MS));
+    for (const { question, status, wrong, asked } of late)
+      faults.push(`${parts.join(', ')}: ${question} ${status} ${wrong ?? ''} ${asked} ms after all were there`);
+    const early = outcomes.filter(({ served }) => !served).length - late.length;
+    say(
+      `${parts.join(', ')}: ready after ${(took / 1000).toFixed(1)} s, then ${outcomes.length} requests, ${early} refused at first, ${late.length} wrong`,
+    );
+  }
+  return faults;
+}
+
+/** Outcomes with `asked` counted from the beginning. */
+async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const begun = Date.now();
+  const load = startLoad({
+    api: processes.apis.map((origin) => origin.replace('http://', '')),
+    tools: processes.toolAddresses,
+    questions,
+    clients: 4,
+    pauseMs: 30,
+    onOutcome: (outcome) => void outcomes.push({ ...outcome, asked: outcome.asked - begun }),
+  });
+  await sleep(LOAD_MS);
+  await load.stop();
+  return outcomes;
+}
+
+function end({ processes, postgres, redis }: FaultySystem, part: Part): Promise<unknown> {
+  if (part === 'postgres') return postgres.kill();
+  if (part === 'redis') return redis?.kill() ?? Promise.resolve();
+  return processes.kill(part);
+}
+
+function start({ processes, postgres, redis }: FaultySystem, part: Part): Promise<void> {
+  if (part === 'postgres') return postgres.start();
+  if (part === 'redis') return redis?.start() ?? Promise.resolve();
+  return processes.start(part);
+}
+
+function isAlive({ processes }: FaultySystem, part: Part): boolean {
+  return part === 'postgres' || part === 'redis' || processes.pids.has(part);
+}

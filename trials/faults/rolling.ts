@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessName } from '@crs/testing/processes';
+import { say, startLoad, type Outcome } from './clients.ts';
+import type { FaultySystem } from './system.ts';
+
+/** What is left until the next one goes: names and connections settle, as they do in a cluster that waits for a pod to be ready. */
+const CALM_MS = 1_200;
+
+export interface RollingOptions {
+  passes: number;
+  clients: number;
+  services: readonly ProcessName[];
+}
+
+/** Ends each replica of the services by SIGTERM in turn and starts it again, under load. @returns what failed: nothing may */
+export async function rolling(system: FaultySystem, { passes, clients, services }: RollingOptions): Promise<string[]> {
+  const outcomes: Outcome[] = [];
+  const { processes, questions } = system;
+  const failed: string[] = [];
+  const load = startLoad({
+    api: processes.apis.map((origin) => origin.replace('http://', '')),
+    tools: processes.toolAddresses,
+    questions,
+    clients,
+    pauseMs: 20,
+    onOutcome: (outcome) => {
+      outcomes.push(outcome);
+      if (outcome.served && outcome.wrong === undefined) return;
+      failed.push(`${outcome.question} ${outcome.status} ${outcome.wrong ?? ''} after ${outcome.took.toFixed(0)} ms`);
+      say(`  FAILED ${failed.at(-1)}`);
+    },
+  });
+  await sleep(CALM_MS);
+  for (let pass = 1; pass <= passes; pass++) {
+    for (const service of services) {
+      for (const replica of [1, 2]) {
+        const before = { asked: outcomes.length, failed: failed.length };
+        const started = performance.now();
+        const code = await processes.terminate(service, replica);
+        const took = performance.now() - started;
+        if (code !== 0) failed.push(`${service}/${replica} ended with ${code}`);
+        await processes.start(service, replica);
+        await sleep(CALM_MS);
+        const name = `${service}/${replica}`.padEnd(16);
+        say(
+          `pass ${pass}: ${name} exit ${code} after ${took.toFixed(0).padStart(5)} ms   ${outcomes.length - before.asked} requests, ${failed.length - before.failed} failed`,
+        );
+      }
+    }
+  }
+  await load.stop();
+  for (const [question, all = []] of Object.entries(Object.groupBy(outcomes, (each) => each.question))) {
+    const slowest = Math.max(...all.map(({ took }) => took));
+    say(`${question.padEnd(14)} ${String(all.length).padStart(6)} requests, slowest ${slowest.toFixed(0)} ms`);
+  }
+  say(`${outcomes.length} requests, ${passes * services.length * 2} terminations, ${failed.length} failed`);
+  return failed;
+}

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { join } from 'node:path';
+import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
+import { say, startLoad, type Outcome } from './clients.ts';
+import { compare, measureAll, PROBED } from './measure.ts';
+import type { Question } from './questions.ts';
+import { randomFrom } from './random.ts';
+import { startFaultySystem, type FaultySystem, type Victim } from './system.ts';
+
+export const FAULTS = ['killed', 'paused', 'slow'] as const;
+export type Fault = (typeof FAULTS)[number];
+export const VICTIMS = [...PROCESS_NAMES, 'postgres'] as const;
+export type VictimName = (typeof VICTIMS)[number];
+
+export interface Round {
+  victim: VictimName;
+  fault: Fault;
+}
+
+export interface RoundsOptions {
+  rounds: Round[];
+  clients: number;
+  /** After which round, counted from 1, heaps, sockets and timers are measured that those at the end are held against. */
+  baseline?: number;
+}
+
+const SLOW_MS = 2_000;
+/** Full service must be back that long after the victim is. */
+const RECOVERY_MS = 2_000;
+/** Above a limit, besides what the clients themselves were held up: for two turns of event loops on a busy machine. */
+const SLACK_MS = 300;
+/** Before a measure: so that a process which was started again knows what an older one knows, and nothing is under way. */
+const WARM_UP_MS = 6_000;
+const QUIET_MS = 3_000;
+/** Between rounds. */
+const CALM_MS = 1_000;
+
+/** Rounds drawn at random. The same seed draws the same. */
+export function draw(count: number, seed: number): Round[] {
+  const random = randomFrom(seed);
+  const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!;
+  return Array.from({ length: count }, () => ({ victim: pick(VICTIMS), fault: pick(FAULTS) }));
+}
+
+export interface Result extends Round {
+  outcomes: Outcome[];
+  /** Until the last answer that was no service, counted from the victim's return; milliseconds. */
+  recovery: number;
+  faults: string[];
+}
+
+/** Starts a system and breaks one thing after the other in it, under load. @returns what should not have been */
+export async function rounds({ rounds, clients, baseline }: RoundsOptions): Promise<string[]> {
+  const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
+  const system = await startFaultySystem({
+    relays: true,
+    ...(baseline !== undefined && { execArgv: () => PROBED, environment: { CRS_TEST_PROBES: probes } }),
+  });
+  try {
+    const first = await breakInTurn(system, { rounds: rounds.slice(0, baseline), clients });
+    if (baseline === undefined) return finish(first, await lostProjects(system));
+    const before = await measureAll(system.processes, probes);
+    const rest = await breakInTurn(system, { rounds: rounds.slice(baseline), clients, from: baseline });
+    const grown = compare(before, await measureAll(system.processes, probes));
+    return finish([...first, ...rest], [...grown, ...(await lostProjects(system))]);
+  } finally {
+    await system.stop();
+    await rm(probes, { recursive: true, force: true });
+  }
+}
+
+function finish(results: Result[], others: string[]): string[] {
+  table(results);
+  return [...results.flatMap(({ faults }) => faults), ...others];
+}
+
+/** Breaks one thing after the other, under load, and leaves the system with nothing to do. @param options.warmUpMs of load after the last round */
+export async function breakInTurn(
+  system: FaultySystem,
+  { rounds, clients, from = 0, warmUpMs = WARM_UP_MS }: { rounds: Round[]; clients: number; from?: number; warmUpMs?: number },
+): Promise<Result[]> {
+  let outcomes: Outcome[] = [];
+  const load = startLoad({
+    api: system.processes.apis.map((origin) => origin.replace('http://', '')),
+    tools: system.processes.toolAddresses,
+    questions: system.questions,
+    clients,
+    pauseMs: 30,
+    onOutcome: (outcome) => void outcomes.push(outcome),
+  });
+  const results: Result[] = [];
+  const questions = new Map(system.questions.map((question) => [question.name, question]));
+  await sleep(CALM_MS);
+  for (const [index, round] of rounds.entries()) {
+    outcomes = [];
+    const lag = monitorEventLoopDelay({ resolution: 10 });
+    lag.enable();
+    const { back } = await breakAndMend(system, round);
+    await sleep(RECOVERY_MS + CALM_MS);
+    lag.disable();
+    const heldUpMs = lag.max / 1e6;
+    const result = judge(round, outcomes, back, questions, heldUpMs);
+    result.faults = result.faults.map((each) => `round ${from + index + 1} (${round.victim} ${round.fault}): ${each}`);
+    results.push(result);
+    const what = `round ${from + index + 1}: ${round.victim} ${round.fault}`;
+    say(
+      `${what}, ${countBy(result.outcomes)}, full service after ${result.recovery.toFixed(0)} ms, clients held up ${heldUpMs.toFixed(0)} ms`,
+    );
+    for (const wrong of result.faults.slice(0, 5)) say(`  FAULT ${wrong}`);
+  }
+  await sleep(warmUpMs);
+  await load.stop();
+  if (warmUpMs > 0) await sleep(QUIET_MS);
+  return results;
+}
+
+/** How long a fault lasts: a pause, for which requests just wait, longer than the deadline of most of them. */
+const KILLED_MS = 2_000;
+const PAUSED_MS = 6_000;
+const SLOWED_MS = 3_500;
+
+async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<{ back: number }> {
+  const target: Victim = victim === 'postgres' ? system.postgres : processVictim(system, victim);
+  if (fault === 'killed') {
+    await target.kill();
+    await sleep(KILLED_MS);
+    await target.start();
+  } else if (fault === 'paused') {
+    target.pause();
+    await sleep(PAUSED_MS);
+    target.resume();
+  } else {
+    const ways = system.relays.get(victim) ?? [];
+    for (const way of ways) way.delay(SLOW_MS);
+    await sleep(SLOWED_MS);
+    for (const way of ways) way.delay(0);
+  }
+  return { back: Date.now() };
+}
+
+function processVictim({ processes }: FaultySystem, name: ProcessName): Victim {
+  return {
+    kill: () => processes.kill(name),
+    start: () => processes.start(name),
+    pause: () => processes.pause(name),
+    resume: () => processes.resume(name),
+  };
+}
+
+function judge(round: Round, outcomes: Outcome[], back: number, questions: Map<string, Question>, heldUpMs: number): Result {
+  const faults = new Set<string>();
+  // Who asks a gateway that is dead or hangs gets no answer from it.
+  const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
+  let recovery = 0;
+  for (const { question, asked, took, wrong, served, status } of outcomes) {
+    const silent = status === 0 && isEdge;
+    if (wrong !== undefined && !silent) faults.add(`${question}: ${wrong}`);
+    if (took > questions.get(question)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
+      faults.add(`${question} ${status} took ${took.toFixed(0)} ms`);
+    // Without it there are no limits, and that is all.
+    if (!served && round.victim === 'rate-limit') faults.add(`${question} got ${status} because of rate-limit`);
+    if (!served) recovery = Math.max(recovery, asked - back);
+  }
+  if (recovery > RECOVERY_MS + heldUpMs) faults.add(`asked ${recovery} ms after its return, and not served`);
+  return { ...round, outcomes, recovery, faults: [...faults] };
+}
+
+/** What was acknowledged is there, as it was acknowledged. */
+async function lostProjects({ processes, created, key }: FaultySystem): Promise<string[]> {
+  const lost: string[] = [];
+  for (const [id, body] of created) {
+    const response = await fetch(`${processes.api}/v1/projects/${id}`, { headers: { authorization: `Bearer ${key}` } });
+    const text = await response.text();
+    if (text !== body) lost.push(`project ${id} was acknowledged as ${body} and is ${text}`);
+  }
+  say(`${created.size} projects were acknowledged, ${lost.length} of them are not there`);
+  return lost;
+}
+
+function countBy(outcomes: Outcome[]): string {
+  const counts = Map.groupBy(outcomes, ({ status, served }) => (status === 200 && !served ? 'wrong' : String(status || 'none')));
+  return [...counts].map(([status, all]) => `${status}: ${all.length}`).join(' ');
+}
+
+function table(results: Result[]): void {
+  say('');
+  say('victim        fault   rounds  answers by status                              slowest ms  back within ms');
+  const groups = Map.groupBy(results, ({ victim, fault }) => `${victim.padEnd(13)} ${fault.padEnd(7)}`);
+  for (const [name, group] of [...groups].toSorted(([a], [b]) => a.localeCompare(b))) {
+    const all = group.flatMap(({ outcomes }) => outcomes);
+    const slowest = Math.max(...all.map(({ took }) => took));
+    const recovery = Math.max(...group.map((each) => each.recovery));
+    say(
+      `${name} ${String(group.length).padStart(6)}  ${countBy(all).padEnd(45)} ${slowest.toFixed(0).padStart(10)} ${recovery.toFixed(0).padStart(15)}`,
+    );
+  }
+}

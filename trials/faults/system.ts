@@ -1,0 +1,181 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@crs/crs/connection';
+import { createLogger } from '@crs/kit/process/log';
+import { startPostgres, type Postgres } from '@crs/local/postgres';
+import { prepareDatabase } from '@crs/local/stack';
+import { loader } from '@crs/testing/load';
+import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
+import { startRedis, type RedisServer } from '@crs/testing/redis';
+import { startRelay, type Relay } from '@crs/testing/relay';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { childrenOf } from './proc.ts';
+import { questionsOf, type Question } from './questions.ts';
+
+/** The whole system on servers of its own, with an organization in it and the questions that clients ask. */
+export interface FaultySystem {
+  processes: Processes;
+  /** The ways to services and database that the others take, by who is at their end; empty without relays. */
+  relays: Map<string, Relay[]>;
+  postgres: Victim;
+  /** Absent where the machine has no Redis. */
+  redis: Victim | undefined;
+  questions: Question[];
+  /** Projects that were acknowledged, with the answer that said so. */
+  created: Map<string, string>;
+  key: string;
+  stop(): Promise<void>;
+}
+
+/** What can be broken. */
+export interface Victim {
+  kill(): Promise<void>;
+  /** After a kill. Resolves when it serves. */
+  start(): Promise<void>;
+  pause(): void;
+  resume(): void;
+}
+
+export interface SystemOptions {
+  replicas?: ProcessesConfig['replicas'];
+  /** Whether relays are put between the services, and between them and the database. */
+  relays: boolean;
+  execArgv?: ProcessesConfig['execArgv'];
+  environment?: Record<string, string>;
+}
+
+export async function startFaultySystem({
+  replicas,
+  relays: withRelays,
+  execArgv,
+  environment,
+}: SystemOptions): Promise<FaultySystem> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
+  await chmod(dataDir, 0o711);
+  const log = createLogger('postgres', { level: 'silent' });
+  // Durable, as what was acknowledged must outlive it.
+  const start = () => startPostgres({ dataDir, locale: 'C', fsync: true, log });
+  let postgres: Postgres = await start();
+  let redis: RedisServer | undefined;
+  let processes: Processes | undefined;
+  const relays = new Map<string, Relay[]>();
+  const stop = async () => {
+    await processes?.stop();
+    for (const relay of [...relays.values()].flat()) await relay.close();
+    await redis?.stop();
+    await postgres.stop();
+    for (const path of [dataDir, postgres.cluster]) await rm(path, { recursive: true, force: true });
+  };
+  try {
+    await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
+    redis = await startRedis();
+    processes = await startProcesses({
+      databaseUrl: postgres.url,
+      secret: SECRET,
+      redisUrl: redis?.url,
+      environment: { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment },
+      ...(replicas && { replicas }),
+      ...(execArgv && { execArgv }),
+      ...(withRelays && {
+        via: async (target, address) => {
+          // What has replicas is known by name, to the services only.
+          if (address.includes('.crs.test:')) return address;
+          const relay = await startRelay(address);
+          relays.set(target, [...(relays.get(target) ?? []), relay]);
+          return relay.address;
+        },
+      }),
+    });
+    const created = new Map<string, string>();
+    const { key, ...asker } = await populate(processes);
+    return {
+      processes,
+      relays,
+      postgres: {
+        kill: async () => {
+          process.kill(postgres.pid, 'SIGKILL');
+          await postgres.stop();
+        },
+        start: async () => {
+          postgres = await start();
+          for (const relay of relays.get('postgres') ?? []) relay.retarget(`127.0.0.1:${postgres.port}`);
+        },
+        pause: () => signalAll(postgres.pid, 'SIGSTOP'),
+        resume: () => signalAll(postgres.pid, 'SIGCONT'),
+      },
+      redis: redis && {
+        kill: () => redis!.stop(),
+        start: async () => {
+          redis = await startRedis(redis!.port);
+        },
+        pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
+        resume: () => void process.kill(redis!.pid, 'SIGCONT'),
+      },
+      questions: questionsOf({ ...asker, key, onCreated: (id, body) => created.set(id, body) }),
+      created,
+      key,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The server and all that serve its connections. */
+function signalAll(pid: number, signal: NodeJS.Signals): void {
+  for (const each of [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(each, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+const PROJECT = '00000000-0000-4000-8000-00000000000a';
+const CALLS = 60;
+const ENOUGH = { requests: 100_000_000, period_seconds: 60 };
+
+async function populate(processes: Processes) {
+  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+  try {
+    const organization = 'acme';
+    const asks = 'ann@acme.example';
+    const leads = 'bob@acme.example';
+    const { refused } = await loader(operator)([
+      {
+        type: 'organization',
+        id: organization,
+        name: 'Acme',
+        write_surface: true,
+        allowed_fields: ['summary', 'source', 'interviewee.name'],
+        rate_limit: ENOUGH,
+        tool_rate_limit: ENOUGH,
+      },
+      { type: 'billing_office', organization, name: 'London', is_default: true },
+      ...[asks, leads].map((email) => ({ type: 'user', organization, email, name: email })),
+      { type: 'project', organization, id: PROJECT, name: 'Bikes', members: [{ email: asks, role: 'lead' }] },
+      ...Array.from({ length: CALLS }, (_, n) => ({
+        type: 'call',
+        organization,
+        id: `call-${n}`,
+        project_id: PROJECT,
+        created_at: new Date(Date.UTC(2025, 2, 1, 0, n)).toISOString(),
+        conducted_by: asks,
+        segment: 'north',
+        summary: `Summary ${n}. ${'More was said. '.repeat(20)}`,
+        expert: { name: `Expert ${n}` },
+      })),
+      { type: 'entity', organization, id: PROJECT, project_id: PROJECT, name: 'Velo' },
+    ]);
+    if (refused.length > 0) throw new Error(refused.join('; '));
+    const options = await operator.operator(organization);
+    const { secret } = await operator.auth.createKey({ label: '', readOnly: false, expiresInSeconds: 0 }, options);
+    const token = await operator.auth.createToken({ email: asks, scopes: [], expiresInSeconds: 0 }, options);
+    return { key: secret, token: token.accessToken, callId: 'call-7', projectId: PROJECT, leadEmail: leads };
+  } finally {
+    operator.close();
+  }
+}

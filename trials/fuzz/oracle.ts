@@ -1,0 +1,167 @@
+/** What the contract says of an answer. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Document, Judge } from '@crs/testing/openapi';
+import { judge } from '@crs/testing/openapi';
+import type { Fuzzed } from './request.ts';
+import type { ListedTool } from './tool-requests.ts';
+import type { WireAnswer } from './wire.ts';
+
+const CODES = new Set(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']);
+const CODE_OF: Record<number, string> = { 401: 'unauthorized', 404: 'not_found', 429: 'rate_limited' };
+const REQUEST_ID = /^[0-9a-f]{32}$/;
+const WITH_RETRY_AFTER = new Set([409, 429, 503, 504]);
+
+export interface Verdict {
+  /** For the table: a status, or what a message to the tools came to. */
+  outcome: string;
+  /** What breaks the contract. The text before a colon is its kind. */
+  violations: string[];
+}
+
+export class Oracle {
+  readonly #judge: Judge;
+  readonly #outputs: Map<string, ValidateFunction>;
+  /** By credential and idempotency key, the project that was created. */
+  readonly #created = new Map<string, string>();
+  readonly #addressLimit: number;
+
+  constructor(document: Document, tools: ListedTool[], addressLimit: number) {
+    this.#addressLimit = addressLimit;
+    this.#judge = judge(document);
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    this.#outputs = new Map(tools.map(({ name, outputSchema }) => [name, ajv.compile(outputSchema)]));
+  }
+
+  examine(request: Fuzzed, answer: WireAnswer): Verdict {
+    const found: string[] = [];
+    const { headers, status } = answer;
+    if (!REQUEST_ID.test(headers.get('x-request-id') ?? '')) found.push('no X-Request-Id');
+    if (headers.get('cache-control') !== 'private, no-cache' && request.server === 'api') found.push('Cache-Control');
+    if (WITH_RETRY_AFTER.has(status) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) found.push('no Retry-After');
+    if (status >= 500) found.push(`status ${status}: ${answer.text.slice(0, 300)}`);
+    for (const [name, value] of [...headers, ['body', answer.text] as const])
+      for (const mark of request.credential.foreign) if (value.includes(mark)) found.push(`shows ${mark}: in ${name}`);
+    const outcome = request.server === 'api' ? this.#rest(request, answer, found) : this.#tools(request, answer, found);
+    if (!request.expected.includes(outcome))
+      found.push(`${outcome} instead of ${request.expected.join(' or ')}: ${answer.text.slice(0, 300)}`);
+    return { outcome, violations: found };
+  }
+
+  #rest(request: Fuzzed, answer: WireAnswer, found: string[]): string {
+    const { status, headers, text, json } = answer;
+    // What Node's parser refuses is charged to the address, and is of no operation.
+    const isUnparsed = status === 431;
+    const limit = isUnparsed ? this.#addressLimit : request.credential.limit;
+    if (headers.get('x-ratelimit-limit') !== String(limit))
+      found.push(`X-RateLimit-Limit: ${headers.get('x-ratelimit-limit')} instead of ${limit}`);
+    if (!/^\d+$/.test(headers.get('x-ratelimit-remaining') ?? '')) found.push('no X-RateLimit-Remaining');
+    if (!/^\d{10}$/.test(headers.get('x-ratelimit-reset') ?? '')) found.push('no X-RateLimit-Reset');
+    const hasBody = request.method !== 'HEAD' && status !== 304;
+    if (hasBody && headers.get('content-type') !== 'application/json; charset=utf-8')
+      found.push(`Content-Type: ${headers.get('content-type')}`);
+    if (!hasBody && text !== '') found.push('a body');
+    if (status >= 400 && hasBody) found.push(...envelopeProblems(answer));
+    if (status === 405 && headers.get('allow') === null) found.push('405 without Allow');
+    if (status === 401 && headers.get('www-authenticate') !== 'Bearer') found.push('401 without challenge');
+    const { operation } = request;
+    if (operation && hasBody && !isUnparsed)
+      found.push(...this.#judge.problemsOfAnswer(operation.method, operation.template, answer).map((it) => `document: ${it}`));
+    if (status === 201) this.#sameProject(request, json, headers, found);
+    return String(status);
+  }
+
+  /** One key, one project. */
+  #sameProject({ credential, headers: sent }: Fuzzed, json: { project_id: string }, headers: Headers, found: string[]): void {
+    if (headers.get('location') !== `/v1/projects/${json.project_id}`) found.push('Location');
+    const key = sent.find(([name]) => name === 'Idempotency-Key')?.[1];
+    if (key === undefined) return;
+    const account = `${credential.name.split(' ')[0]} ${key}`;
+    const known = this.#created.get(account);
+    if (known !== undefined && known !== json.project_id) found.push(`two projects under one key: ${account}`);
+    this.#created.set(account, json.project_id);
+  }
+
+  #tools(request: Fuzzed, answer: WireAnswer, found: string[]): string {
+    const { status, headers, text, json } = answer;
+    if ([...headers.keys()].some((name) => name.startsWith('x-ratelimit'))) found.push('X-RateLimit on a tool');
+    if (headers.get('mcp-session-id') !== null) found.push('a session');
+    if (request.method === 'HEAD' || text === '') {
+      if (status === 200) found.push('200 without a body');
+      return String(status);
+    }
+    if (headers.get('content-type')?.startsWith('application/json') !== true)
+      found.push(`Content-Type: ${headers.get('content-type')}`);
+    if (status === 405 && headers.get('allow') !== 'POST') found.push('405 without Allow');
+    if (
+      (status === 401 || status === 403) &&
+      request.expected.every((it) => it !== '403') &&
+      !/^Bearer .*resource_metadata="/.test(headers.get('www-authenticate') ?? '')
+    )
+      found.push(`${status} without challenge`);
+    if (json?.jsonrpc === undefined) {
+      found.push(...envelopeProblems(answer));
+      return String(status);
+    }
+    const { jsonrpc, id, result, error, ...rest } = json as Record<string, unknown>;
+    if (jsonrpc !== '2.0' || Object.keys(rest).length > 0 || (result === undefined) === (error === undefined))
+      found.push(`no JSON-RPC: ${text.slice(0, 200)}`);
+    if (error !== undefined) return rpcError(request, status, id, error as object, found);
+    if (request.rpcId !== undefined && id !== request.rpcId)
+      found.push(`the id ${JSON.stringify(id)}: instead of ${JSON.stringify(request.rpcId)}`);
+    return this.#result(request, answer, result as Record<string, unknown>, found);
+  }
+
+  #result(request: Fuzzed, { status, headers }: WireAnswer, result: Record<string, unknown>, found: string[]): string {
+    if (!('content' in result)) return `${status} result`;
+    const content = result['content'] as { type: string; text: string }[];
+    const [first] = content;
+    if (content.length !== 1 || first?.type !== 'text') found.push('content is not one text');
+    if (request.route.endsWith('(modern)') && result['resultType'] !== 'complete') found.push('no resultType');
+    const value = JSON.parse(first!.text) as Record<string, unknown>;
+    if (result['isError'] === true) {
+      if (result['structuredContent'] !== undefined) found.push('an error with structured content');
+      const error = value['error'] as { code: string; message: unknown; request_id: unknown };
+      if (
+        Object.keys(value).join() !== 'error' ||
+        Object.keys(error).join() !== 'code,message,request_id' ||
+        typeof error.message !== 'string'
+      )
+        found.push(`error of a tool: ${first!.text}`);
+      if (!CODES.has(error.code)) found.push(`code: ${error.code}`);
+      if (error.request_id !== headers.get('x-request-id')) found.push('request_id differs');
+      if (error.code === 'internal_error') found.push(`internal_error: ${first!.text}`);
+      return `${status} ${error.code}`;
+    }
+    if (JSON.stringify(result['structuredContent']) !== JSON.stringify(value))
+      found.push('the text is not the structured content');
+    const tool = /^tools\/call (\w+)/.exec(request.route)?.[1] ?? 'list_calls';
+    const validate = this.#outputs.get(tool)!;
+    if (!validate(result['structuredContent'])) found.push(`outputSchema: ${JSON.stringify(validate.errors)}`);
+    return `${status} result`;
+  }
+}
+
+function rpcError({ rpcId }: Fuzzed, status: number, id: unknown, error: object, found: string[]): string {
+  const { code, message } = error as { code: unknown; message: unknown };
+  if (!Number.isInteger(code) || typeof message !== 'string')
+    found.push(`error of JSON-RPC: ${JSON.stringify(error).slice(0, 300)}`);
+  if (code === -32603) found.push(`-32603: ${JSON.stringify(error).slice(0, 300)}`);
+  if (/\bat \S+ \(|node_modules|file:\/\//.test(String(message))) found.push(`a stack: ${String(message).slice(0, 300)}`);
+  if (rpcId !== undefined && id !== rpcId && id !== null)
+    found.push(`the id ${JSON.stringify(id)}: instead of ${JSON.stringify(rpcId)}`);
+  return `${status} rpc ${String(code)}`;
+}
+
+function envelopeProblems({ status, headers, json }: WireAnswer): string[] {
+  const { error } = (json ?? {}) as { error?: { code: string; message: unknown; request_id: string } };
+  if (!error || Object.keys(json as object).join() !== 'error' || Object.keys(error).join() !== 'code,message,request_id')
+    return ['no envelope'];
+  const found: string[] = [];
+  const code = CODE_OF[status] ?? (status >= 500 ? 'internal_error' : status === 403 ? 'unauthorized' : 'bad_request');
+  if (error.code !== code) found.push(`code: ${error.code} with ${status}`);
+  if (error.request_id !== headers.get('x-request-id')) found.push('request_id differs');
+  if (typeof error.message !== 'string' || error.message === '' || error.message.length > 1_000)
+    found.push(`message: ${String(error.message).slice(0, 200)}`);
+  else if (/\bat \S+ \(|node_modules|file:\/\/|<html/i.test(error.message)) found.push(`a stack: ${error.message.slice(0, 200)}`);
+  return found;
+}

@@ -1,0 +1,200 @@
+/** Generates requests, asks them many at a time, and counts what comes of them. */
+import fc from 'fast-check';
+import type { Document } from '@crs/testing/openapi';
+import { learnCursors, learnPages } from './learn.ts';
+import { growth, type Memory } from './memory.ts';
+import { Oracle, type Verdict } from './oracle.ts';
+import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
+import { bytesOf, show, type Fuzzed } from './request.ts';
+import { restRequests } from './rest-requests.ts';
+import type { FuzzSystem } from './system.ts';
+import { LEGACY, toolHeaders } from './tool-message.ts';
+import { toolRequests, type ListedTool } from './tool-requests.ts';
+import { Connection, WireError, type WireAnswer } from './wire.ts';
+
+export interface RunConfig {
+  requests: number;
+  seed: number;
+  concurrency: number;
+  /** Ends it early, with the report of what was done. */
+  signal?: AbortSignal;
+  /** After each batch. */
+  progress: (done: number) => void;
+}
+
+export interface Report {
+  requests: number;
+  seconds: number;
+  /** By route, then by outcome. */
+  outcomes: Map<string, Map<string, number>>;
+  /** By share of the run that was done. */
+  memory: Map<string, Memory>;
+  /** Each kind once, with the smallest request that shows it. */
+  violations: string[];
+  /** How often anything broke the contract. */
+  broken: number;
+}
+
+type Drawn = Fuzzed | Raw;
+
+interface Lane {
+  api: Connection;
+  tools: Connection;
+}
+
+interface Found {
+  kind: string;
+  /** As it was seen. */
+  first: string;
+  seed: number;
+  index: number;
+}
+
+const BATCH = 500;
+const MEASURED = [0.1, 0.5, 1];
+const MAX_KINDS = 12;
+/** Of finding the smallest request of a kind. */
+const SHRINK_MS = 15_000;
+
+export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, progress, signal }: RunConfig): Promise<Report> {
+  const { document, tools } = await describe(system);
+  const [pages, cursors] = [await learnPages(system), await learnCursors(system)];
+  const drawn: fc.Arbitrary<Drawn> = fc.oneof(
+    { arbitrary: restRequests(system, document, pages), weight: 11 },
+    { arbitrary: toolRequests(system, tools, cursors), weight: 8 },
+    { arbitrary: rawRequests(system), weight: 1 },
+  );
+  const oracle = new Oracle(document, tools, system.addressLimit);
+  const outcomes = new Map<string, Map<string, number>>();
+  const memory = new Map<string, Memory>();
+  const found = new Map<string, Found>();
+  let broken = 0;
+  let asked = 0;
+  const lanes = Array.from({ length: concurrency }, () => ({
+    api: new Connection(system.api),
+    tools: new Connection(system.tools),
+  }));
+  const ask = async (lane: Lane, request: Drawn): Promise<Verdict> => {
+    asked++;
+    return 'pieces' in request ? sendRaw(system, request) : examine(lane, oracle, request);
+  };
+  const begun = performance.now();
+  const marks = MEASURED.map((share) => Math.ceil(requests * share));
+  for (let batch = 0; batch * BATCH < requests && !signal?.aborted; batch++) {
+    const batchSeed = mix(seed + batch);
+    const size = Math.min(BATCH, requests - batch * BATCH);
+    const batchRequests = fc.sample(drawn, { seed: batchSeed, numRuns: size });
+    let next = 0;
+    await Promise.all(
+      lanes.map(async (lane) => {
+        while (next < size) {
+          const index = next++;
+          const request = batchRequests[index]!;
+          const { outcome, violations } = await ask(lane, request);
+          const row = outcomes.get(request.route) ?? new Map<string, number>();
+          outcomes.set(request.route, row.set(outcome, (row.get(outcome) ?? 0) + 1));
+          if (violations.length > 0) broken++;
+          for (const first of violations) {
+            const kind = kindOf(request, first);
+            if (!found.has(kind) && found.size < MAX_KINDS) found.set(kind, { kind, first, seed: batchSeed, index });
+          }
+        }
+      }),
+    );
+    const done = batch * BATCH + size;
+    for (const [i, mark] of marks.entries())
+      if (done >= mark && !memory.has(nameOf(MEASURED[i]!))) memory.set(nameOf(MEASURED[i]!), await system.memory());
+    progress(done);
+  }
+  const seconds = (performance.now() - begun) / 1000;
+  const violations: string[] = [];
+  for (const each of found.values()) violations.push(await smallest(drawn, each, (request) => ask(lanes[0]!, request)));
+  for (const { api, tools: other } of lanes) {
+    api.close();
+    other.close();
+  }
+  const early = memory.get(nameOf(MEASURED[0]!));
+  const late = memory.get(nameOf(1)) ?? (await system.memory());
+  memory.set(nameOf(1), late);
+  // A short run measures caches that are filling up.
+  if (asked >= 20_000) violations.push(...growth(early!, late));
+  return { requests: asked, seconds, outcomes, memory, violations, broken };
+}
+
+const nameOf = (share: number) => `${share * 100}%`;
+
+/** What the system says of itself: the document, and the tools. */
+async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: Document; tools: ListedTool[] }> {
+  const document = (await (await fetch(`http://${api}/v1/openapi.json`)).json()) as Document;
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const headers = Object.fromEntries(toolHeaders(tools, users[0]!.header, { version: LEGACY }));
+  const answer = (await (await fetch(`http://${tools}/mcp`, { method: 'POST', headers, body })).json()) as {
+    result: { tools: ListedTool[] };
+  };
+  return { document, tools: answer.result.tools };
+}
+
+/** Asks, and where it was HEAD, by GET once more: they must differ in the body alone. */
+async function examine(lane: Lane, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
+  const connection = lane[request.server];
+  try {
+    const answer = await connection.exchange(bytesOf(request), request.method);
+    const verdict = oracle.examine(request, answer);
+    if (request.method === 'HEAD' && request.server === 'api' && !request.credential.isScarce) {
+      const twin = await connection.exchange(bytesOf({ ...request, method: 'GET' }), 'GET');
+      verdict.violations.push(...differences(answer, twin));
+    }
+    return verdict;
+  } catch (error) {
+    connection.close();
+    if (!(error instanceof WireError)) throw error;
+    return { outcome: 'no answer', violations: [`wire: ${error.message}`] };
+  }
+}
+
+function differences(head: WireAnswer, get: WireAnswer): string[] {
+  const found: string[] = [];
+  if (head.status !== get.status) found.push(`HEAD ${head.status}: GET ${get.status}`);
+  for (const name of ['etag', 'content-type', 'content-length', 'allow', 'www-authenticate'])
+    if (head.headers.get(name) !== get.headers.get(name))
+      found.push(`HEAD differs in ${name}: ${head.headers.get(name)} and ${get.headers.get(name)}`);
+  return found;
+}
+
+/** Violations of a kind are reported once. */
+function kindOf({ route }: Drawn, violation: string): string {
+  return `${route}: ${violation.split(':')[0]!}`;
+}
+
+/** The smallest request that breaks the contract in this way, as far as time allows, and how to draw it again. */
+async function smallest(
+  drawn: fc.Arbitrary<Drawn>,
+  { kind, first, seed, index }: Found,
+  ask: (request: Drawn) => Promise<Verdict>,
+): Promise<string> {
+  const shows = async (request: Drawn) => {
+    const { violations } = await ask(request);
+    return violations.filter((violation) => kindOf(request, violation) === kind);
+  };
+  const property = fc.asyncProperty(drawn, async (request) => (await shows(request)).length === 0);
+  const { counterexample } = await fc.check(property, {
+    seed,
+    path: String(index),
+    numRuns: 1,
+    interruptAfterTimeLimit: SHRINK_MS,
+    markInterruptAsFailure: false,
+  });
+  const request = counterexample?.[0] ?? fc.sample(drawn, { seed, numRuns: index + 1 })[index]!;
+  const again = counterexample ? await shows(request) : [];
+  const repeats = again.length > 0 ? again : [`${first} (not each time)`];
+  const bytes = 'pieces' in request ? Buffer.concat(request.pieces) : bytesOf(request);
+  const who = 'credential' in request ? ` by ${request.credential.name}` : '';
+  return `${kind}\n  ${repeats.join('\n  ')}\n  seed ${seed}, number ${index}${who}\n${show(bytes).replace(/^/gm, '  | ')}`;
+}
+
+/** Seeds next to each other begin alike. */
+function mix(seed: number): number {
+  let hash = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

@@ -1,0 +1,28 @@
+import { expect, inject, it } from 'vitest';
+import { createDatabase } from '@crs/testing/postgres';
+import { fuzz } from '../run.ts';
+import { startFuzzSystem } from '../system.ts';
+import { table } from '../table.ts';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+
+/** The run of many is a script: `node trials/fuzz/main.ts`. */
+const REQUESTS = 1_500;
+
+it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
+  const database = await createDatabase(inject('postgresUrl'), inject('template'));
+  const access = { databaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL };
+  const system = await startFuzzSystem({ ...access, say: (line) => console.log(line) });
+  try {
+    const report = await fuzz(system, { requests: REQUESTS, seed: 1, concurrency: 16, progress: () => {} });
+    expect(report.violations, table(report)).toEqual([]);
+    expect(report.broken).toBe(0);
+    // It got as far as answers of every kind.
+    const outcomes = [...report.outcomes.values()].flatMap((row) => [...row.keys()]);
+    expect(outcomes).toEqual(
+      expect.arrayContaining(['200', '201', '304', '400', '401', '404', '405', '406', '200 result', '200 bad_request']),
+    );
+  } finally {
+    await system.stop();
+    await database.drop();
+  }
+});

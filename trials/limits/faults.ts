@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Rule } from '@crs/kit/limits/rule';
+import { offer, restClient } from './client.ts';
+import { warm } from './exactness.ts';
+import type { LimitsSystem } from './system.ts';
+import { faultsOf, mostAdmitted, windowsOf } from './windows.ts';
+
+export const VICTIMS = ['Redis killed', 'Redis paused', 'rate-limit killed', 'rate-limit paused'] as const;
+export type Victim = (typeof VICTIMS)[number];
+
+export interface Outage {
+  victim: Victim;
+  /** How long after a window opened it began, and how long it lasted. */
+  afterMs: number;
+  lastedMs: number;
+  limit: number;
+  answers: number;
+  /** Anything but an answer with its limit headers. */
+  faults: string[];
+  slowestMs: number;
+  /** In any period, from a window before the outage to the end. */
+  mostAdmitted: number;
+  /** From the return to the last answer that stated a gateway's part of the limit, of those within two seconds. */
+  partMs: number;
+  /** Answers of that kind after two seconds. */
+  partsAfter: number;
+  /** What was admitted in each window that opened later than two seconds after the return. */
+  after: number[];
+  refusedBelowAfter: number;
+}
+
+/** Takes the victim away in the midst of a load of ten times the limit, gives it back, and sees what clients saw. */
+export async function outage(
+  system: LimitsSystem,
+  victim: Victim,
+  rule: Rule,
+  { afterMs, lastedMs, windowsAfter }: { afterMs: number; lastedMs: number; windowsAfter: number },
+): Promise<Outage> {
+  const { apis } = system.processes;
+  const periodMs = rule.periodSeconds * 1_000;
+  const client = restClient(await system.createOrganization(rule));
+  await warm(system, apis, 'rest');
+  const load = offer(client, apis, (10 * rule.requests) / rule.periodSeconds);
+  await sleep(periodMs);
+  // Nobody else charges this organization, so a refusal says when the next window opens.
+  let reset: number | undefined;
+  while (reset === undefined) {
+    const seen = await client(apis[0]!);
+    if (seen.outcome === 'refused') ({ reset } = seen);
+  }
+  await sleep(Math.max(0, reset * 1_000 - 1_000 - Date.now()));
+  // Within that second; look for it closely.
+  while ((await client(apis[0]!)).outcome !== 'admitted') await sleep(5);
+  await sleep(afterMs);
+  await take(system, victim);
+  await sleep(lastedMs);
+  await giveBack(system, victim);
+  const back = Date.now();
+  await sleep(2_000 + (windowsAfter + 1) * (periodMs + 100));
+  const answers = await load.stop();
+  const parts = answers.filter(({ sent, limit }) => sent >= back && limit !== undefined && limit < rule.requests);
+  const after = windowsOf(answers, periodMs).filter(({ opened }) => opened >= back + 2_000);
+  return {
+    victim,
+    afterMs,
+    lastedMs,
+    limit: rule.requests,
+    answers: answers.length,
+    faults: faultsOf(answers),
+    slowestMs: Math.max(...answers.map(({ sent, done }) => done - sent)),
+    // Answers of the end of a window and of the beginning of the next one come closer together than they were counted.
+    mostAdmitted: mostAdmitted(answers, periodMs * 0.9),
+    partMs: Math.max(0, ...parts.map(({ sent }) => sent - back).filter((ms) => ms <= 2_000)),
+    partsAfter: parts.filter(({ sent }) => sent > back + 2_000).length,
+    after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),
+    refusedBelowAfter: after.slice(0, windowsAfter).reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
+  };
+}
+
+async function take({ processes, redis }: LimitsSystem, victim: Victim): Promise<void> {
+  if (victim === 'Redis killed') await redis.kill();
+  else if (victim === 'Redis paused') redis.pause();
+  else if (victim === 'rate-limit killed') await processes.kill('rate-limit');
+  else processes.pause('rate-limit');
+}
+
+async function giveBack({ processes, redis }: LimitsSystem, victim: Victim): Promise<void> {
+  if (victim === 'Redis killed') await redis.start();
+  else if (victim === 'Redis paused') redis.resume();
+  else if (victim === 'rate-limit killed') await processes.start('rate-limit');
+  else processes.resume('rate-limit');
+}

@@ -1,0 +1,97 @@
+// How exact limits are, printed as a table:
+//
+//   node trials/limits/run.ts exactness [--gateways 1,3,10] [--limiters 1] [--windows 20] [--clients 1000]
+//   node trials/limits/run.ts faults [--gateways 3] [--rounds 3]
+//
+// Starts real processes, PostgreSQL and Redis; ends with 1 where a promise is broken.
+import { parseArgs } from 'node:util';
+import { prepareDatabase } from '@crs/local/stack';
+import { startTestPostgres } from '@crs/testing/postgres';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { exactness, manyAtReset, oneAtReset } from './exactness.ts';
+import { outage, VICTIMS } from './faults.ts';
+import { startLimitsSystem, type LimitsSystem } from './system.ts';
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    gateways: { type: 'string' },
+    limiters: { type: 'string', default: '1' },
+    windows: { type: 'string', default: '20' },
+    clients: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '3' },
+    victim: { type: 'string' },
+  },
+});
+const RULE = { requests: 100, periodSeconds: 2 };
+const USER_RULE = { requests: 20, periodSeconds: 4 };
+
+let broken = false;
+function print(holds: boolean, text: string): void {
+  if (!holds) broken = true;
+  process.stdout.write(`${holds ? 'holds ' : 'BROKEN'} ${text}\n`);
+}
+const tally = (faults: string[]) =>
+  faults.length === 0 ? 'no faults' : `${faults.length} faults, such as ${[...new Set(faults)].slice(0, 3).join(' | ')}`;
+
+async function printExactness(system: LimitsSystem, name: string): Promise<void> {
+  for (const what of ['rest', 'tools'] as const) {
+    const rule = what === 'rest' ? RULE : USER_RULE;
+    const seen = await exactness(system, what, rule, Number(options.windows));
+    const { windows, admittedMin, admittedMax, limit, refused, refusedBelow, parts, faults } = seen;
+    const holds = admittedMin === limit && admittedMax === limit && refusedBelow === 0 && faults.length === 0 && windows > 0;
+    const counts = `admitted ${admittedMin} to ${admittedMax} of ${limit}, refused ${refused}, below the limit ${refusedBelow}, counted alone ${parts}`;
+    print(holds, `${name}, ${what.padEnd(5)} ${String(windows).padStart(2)} windows: ${counts}; ${tally(faults)}`);
+  }
+  // Long enough for all of them to use up their limits before the first one's window ends.
+  const many = await manyAtReset(system, Number(options.clients), { requests: 2, periodSeconds: 20 });
+  const one = await oneAtReset(system, { requests: 100, periodSeconds: 3 });
+  for (const [whose, { clients, admitted, faults }] of [
+    ['each of its own organization', many],
+    ['of one organization', one],
+  ] as const) {
+    print(admitted === clients, `${name}, at the reset: ${admitted} of ${clients} clients, ${whose}; ${tally(faults)}`);
+  }
+}
+
+async function printOutages(system: LimitsSystem, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    // In the midst of what is admitted, and after; the shortest end in the window in which they began.
+    const [afterMs, lastedMs] = [
+      [60, 3_000],
+      [120, 700],
+      [1_000, 5_000],
+    ][round % 3] as [number, number];
+    for (const victim of VICTIMS.filter((name) => !options.victim || name === options.victim)) {
+      const seen = await outage(system, victim, RULE, { afterMs, lastedMs, windowsAfter: 3 });
+      const { limit, mostAdmitted, partMs, partsAfter, after, refusedBelowAfter, faults, answers, slowestMs } = seen;
+      const exact = after.every((admitted) => admitted === limit) && after.length > 0 && refusedBelowAfter === 0;
+      const holds = faults.length === 0 && mostAdmitted <= 1.5 * limit && partsAfter === 0 && exact;
+      const when = `${victim} ${afterMs} ms into a window for ${lastedMs} ms`.padEnd(53);
+      const most = `at most ${(mostAdmitted / limit).toFixed(2)} x the limit`;
+      const exactness = `the gateways' part until ${partMs} ms after the return (${partsAfter} later than 2 s), then ${after.join(', ')} of ${limit}`;
+      print(holds, `${when}: ${answers} answers, slowest ${slowestMs} ms, ${most}; ${exactness}; ${tally(faults)}`);
+    }
+  }
+}
+
+const [what] = positionals;
+if (what !== 'exactness' && what !== 'faults') throw new Error('usage: node trials/limits/run.ts exactness|faults');
+const postgres = await startTestPostgres();
+try {
+  await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
+  for (const gateways of (options.gateways ?? (what === 'faults' ? '3' : '1,3,10')).split(',').map(Number)) {
+    const limiters = Number(options.limiters);
+    const replicas = { 'api-gateway': gateways, 'tool-gateway': what === 'faults' ? 1 : gateways, 'rate-limit': limiters };
+    const system = await startLimitsSystem({ databaseUrl: postgres.url, replicas });
+    try {
+      if (what === 'faults') await printOutages(system, Number(options.rounds));
+      else await printExactness(system, `${gateways} gateways, ${limiters} rate-limit`);
+    } finally {
+      await system.stop();
+    }
+  }
+} finally {
+  await postgres.stop();
+}
+process.exitCode = broken ? 1 : 0;

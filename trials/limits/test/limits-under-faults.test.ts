@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { exactness, oneAtReset } from '../exactness.ts';
+import { outage } from '../faults.ts';
+import { startLimitsSystem, type LimitsSystem } from '../system.ts';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { startRedis } from '@crs/testing/redis';
+
+const probe = await startRedis();
+await probe?.stop();
+
+/** In short; `node trials/limits/run.ts` shows it at length. */
+describe.skipIf(!probe)('limits of three gateways', { timeout: 60_000 }, () => {
+  const rule = { requests: 20, periodSeconds: 2 };
+  let database: TestDatabase;
+  let system: LimitsSystem;
+  beforeAll(async () => {
+    database = await createDatabase(inject('postgresUrl'), inject('template'));
+    system = await startLimitsSystem({ databaseUrl: database.url, replicas: { 'api-gateway': 3 } });
+  });
+  afterAll(async () => {
+    await system.stop();
+    await database.drop();
+  });
+
+  it('are exact', async () => {
+    const seen = await exactness(system, 'rest', rule, 3);
+    expect(seen).toMatchObject({ admittedMin: 20, admittedMax: 20, refusedBelow: 0, faults: [] });
+    expect(seen.windows).toBeGreaterThanOrEqual(2);
+  });
+
+  it('admit all who slept until the reset', async () => {
+    expect(await oneAtReset(system, { requests: 50, periodSeconds: 2 })).toEqual({ clients: 50, admitted: 50, faults: [] });
+  });
+
+  it.each(['Redis killed', 'rate-limit paused'] as const)(
+    'are kept by the gateways, and exact afterwards: %s',
+    async (victim) => {
+      const seen = await outage(system, victim, rule, { afterMs: 60, lastedMs: 1_500, windowsAfter: 1 });
+      expect(seen).toMatchObject({ faults: [], after: [20], refusedBelowAfter: 0 });
+      expect(seen.mostAdmitted).toBeLessThanOrEqual(30);
+    },
+  );
+});

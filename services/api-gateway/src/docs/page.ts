@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { html } from '@crs/kit/http/html';
 import { entity, type Entity } from '../http/send.ts';
 import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
 import type { Tables } from '../openapi/operation.ts';
@@ -45,7 +46,7 @@ export function buildDocs(tables: Tables, publicUrl: string): Docs {
   const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
   const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));
   return {
-    page: entity('text/html; charset=utf-8', Buffer.from(html({ reference, script, icon }))),
+    page: entity('text/html; charset=utf-8', Buffer.from(render({ reference, script, icon }))),
     assets: [reference, script, icon],
   };
 }
@@ -56,7 +57,7 @@ function withoutSourceMap(script: Buffer): Buffer {
 }
 
 /** @param files by what they are to the page */
-function html({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
+function render({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
   const settings = {
     url: reference.path,
     // Requests go to where the page comes from, whatever public name that has.
@@ -78,26 +79,23 @@ function html({ reference, script, icon }: Record<'reference' | 'script' | 'icon
     telemetry: false,
     withDefaultFonts: false,
   };
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${TITLE}: API</title>
-<link rel="icon" href="${icon.path}" type="image/svg+xml">
-</head>
-<body>
-<noscript>This page needs JavaScript. The same for programs: <a href="/v1/openapi.json">/v1/openapi.json</a></noscript>
-<script id="api-reference" data-configuration="${escapeAttribute(JSON.stringify(settings))}"></script>
-<script src="${script.path}"></script>
-</body>
-</html>
-`;
-}
-
-function escapeAttribute(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return String(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>${TITLE}: API</title>
+          <link rel="icon" href="${icon.path}" type="image/svg+xml" />
+        </head>
+        <body>
+          <noscript>This page needs JavaScript. The same for programs: <a href="/v1/openapi.json">/v1/openapi.json</a></noscript>
+          <script id="api-reference" data-configuration="${JSON.stringify(settings)}"></script>
+          <script src="${script.path}"></script>
+        </body>
+      </html>`,
+  );
 }
 
 /** Samples for what is most used, rather than for 40 libraries. */

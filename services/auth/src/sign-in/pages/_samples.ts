@@ -48,8 +48,8 @@ export const connections: Connections = {
   ],
 };
 
-/** Markup, quotes, attributes, a direction that turns what follows, and no end. */
-export const HOSTILE = `"><script>alert(1)</script>' onfocus=alert(2) x='&lt;\u202Eedualc.ia ${'W'.repeat(200)}`;
+/** Markup, the end of a title, quotes, attributes, a character that reverses the text after it, and a long word. */
+export const HOSTILE = `"></title><script>alert(1)</script>' onfocus=alert(2) x='&lt;\u202Eedualc.ia ${'W'.repeat(200)}`;
 
 export const pages: Record<string, () => string> = {
   'sign-in': () => signInPage(signIn),

@@ -1,4 +1,4 @@
-import { html, type SafeHtml } from '@remix-run/html-template';
+import { html, type Html } from '@crs/kit/http/html';
 import { TICK } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS, type Scope } from './scopes.ts';
@@ -59,7 +59,7 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
 function connectionItem(
   { id, clientName, scopes, createdAt, expiresAt, lastUsedAt, revokeAction }: Connection,
   csrf: string,
-): SafeHtml {
+): Html {
   return html`<li>
     <div>
       <h2><bdi>${clientName}</bdi></h2>
@@ -92,7 +92,7 @@ function connectionItem(
   </li>`;
 }
 
-function noConnections(address: string): SafeHtml {
+function noConnections(address: string): Html {
   return html`<div class="card stack">
     <div class="stack close">
       <h2>No assistant is connected yet</h2>
@@ -107,6 +107,6 @@ function noConnections(address: string): SafeHtml {
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 
-function day(at: Date): SafeHtml {
+function day(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${DAY.format(at)}</time>`;
 }

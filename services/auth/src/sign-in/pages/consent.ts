@@ -1,4 +1,4 @@
-import { html } from '@remix-run/html-template';
+import { html } from '@crs/kit/http/html';
 import { INFORMATION, TICK, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS, type Scope } from './scopes.ts';

@@ -1,4 +1,4 @@
-import { html } from '@remix-run/html-template';
+import { html } from '@crs/kit/http/html';
 
 /** The icon of the docs page. */
 export const BRAND = html`<svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">

@@ -1,6 +1,6 @@
 /** What all pages share. They hold no script, and everything from outside goes through the escaping of `html`. */
 import { readFileSync } from 'node:fs';
-import { html, type SafeHtml } from '@remix-run/html-template';
+import { html, raw, type Html } from '@crs/kit/http/html';
 import { BRAND } from './icons.ts';
 
 export const STYLE = readFileSync(new URL('./style.css', import.meta.url), 'utf8');
@@ -12,16 +12,16 @@ const TAB_ICON = `data:image/svg+xml,${encodeURIComponent(String(BRAND).replace(
 
 export interface Layout {
   title: string;
-  main: SafeHtml;
+  main: Html;
   /** Narrow for a few fields, medium for text, wide for lists. */
   width?: 'narrow' | 'medium' | 'wide';
   /** More for the page's head. */
-  head?: SafeHtml;
+  head?: Html;
 }
 
 export function layout({ title, main, width = 'narrow', head }: Layout): string {
   // Trusted, and inside <style> escapes would be taken for text; the policy admits exactly these bytes.
-  const style = html.raw`<style>${STYLE}</style>`;
+  const style = raw(`<style>${STYLE}</style>`);
   return String(
     html`<!doctype html>
       <html lang="en">
@@ -42,6 +42,6 @@ export function layout({ title, main, width = 'narrow', head }: Layout): string 
   );
 }
 
-export function csrfField(token: string): SafeHtml {
+export function csrfField(token: string): Html {
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${token}" />`;
 }

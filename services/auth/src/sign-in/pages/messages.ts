@@ -1,4 +1,4 @@
-import { html } from '@remix-run/html-template';
+import { html } from '@crs/kit/http/html';
 import { layout } from './layout.ts';
 
 /** What can't go on, and what to do about it. */

@@ -1,4 +1,4 @@
-import { html, type SafeHtml } from '@remix-run/html-template';
+import { html, type Html } from '@crs/kit/http/html';
 import { WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 
@@ -45,7 +45,7 @@ export function signInPage(page: SignIn): string {
   return layout({ title: error ? 'Error: Sign in' : 'Sign in', main });
 }
 
-function passwordForm({ action, csrf, organization, email, organizationFixed, error }: SignIn): SafeHtml {
+function passwordForm({ action, csrf, organization, email, organizationFixed, error }: SignIn): Html {
   const describedBy = error ? html`aria-describedby="error"` : null;
   const organizationDescribedBy = error ? 'organization-hint error' : 'organization-hint';
   const first = [organization, email].findIndex((value) => value === '');
@@ -112,7 +112,7 @@ function passwordForm({ action, csrf, organization, email, organizationFixed, er
   </form>`;
 }
 
-function providerForm({ csrf, organization, error }: SignIn, { name, action }: { name: string; action: string }): SafeHtml {
+function providerForm({ csrf, organization, error }: SignIn, { name, action }: { name: string; action: string }): Html {
   return html`<form class="stack" method="post" action="${action}">
     ${csrfField(csrf)}
     <input type="hidden" name="organization" value="${organization}" />

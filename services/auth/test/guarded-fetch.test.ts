@@ -381,7 +381,7 @@ describe('a host that is allowed', () => {
 it('no proxy of the environment is used', async () => {
   const script = `
     import net from 'node:net';
-    import { guardedFetch } from ${JSON.stringify(new URL('guarded-fetch.ts', import.meta.url).href)};
+    import { guardedFetch } from ${JSON.stringify(new URL('../src/sign-in/guarded-fetch.ts', import.meta.url).href)};
     net.Socket.prototype.connect = function (...given) {
       const options = given.flat()[0];
       console.log(options.host, options.port);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
@@ -153,7 +154,7 @@ describe('what has expired', () => {
     await world.rows(`update auth.throttles set resets_at = now() - interval '1 minute'`);
     const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
     try {
-      const clean = () => db.transact({ organization: '', deadline: Date.now() + 5_000 }, (query) => deleteExpired(query, 4));
+      const clean = () => db.transact(directoryScope(workFor(5_000)), (query) => deleteExpired(query, 4));
       expect(await clean()).toBe(4);
       expect(await clean()).toBeLessThan(4);
     } finally {

@@ -1,5 +1,6 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { Database, type Scope, type Statement } from '@crs/kit/data/database';
+import { Database, type Statement } from '@crs/kit/data/database';
+import { credentialScope, workFor, type Scope } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -19,11 +20,7 @@ beforeAll(async () => {
 afterEach(() => database.close());
 afterAll(() => superuser?.close());
 
-const scope = (ms = 5_000, signal?: AbortSignal): Scope => ({
-  organization: 'acme',
-  deadline: Date.now() + ms,
-  ...(signal && { signal }),
-});
+const scope = (ms = 5_000, signal?: AbortSignal): Scope => credentialScope('acme', { ...workFor(ms), signal });
 const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
 const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
 /** How long it took to fail with this. */

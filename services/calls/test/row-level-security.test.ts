@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Database, type Statement } from '@crs/kit/data/database';
+import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements, openSession, type SentStatement, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
@@ -92,7 +93,7 @@ afterEach(() => {
   forged = undefined;
 });
 
-const scopeOf = (organization: string) => ({ organization, deadline: Date.now() + 5_000 });
+const scopeOf = (organization: string) => credentialScope(organization, workFor(5_000));
 
 async function everything(organization: string): Promise<unknown[][]> {
   const stored = [];

@@ -1,4 +1,5 @@
 import { Database } from '@crs/kit/data/database';
+import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 
-const scope = (organization: string, ms = 10_000) => ({ organization, deadline: Date.now() + ms });
+const scope = (organization: string, ms = 10_000) => credentialScope(organization, workFor(ms));
 const sleep = (seconds: number) => ({ name: 'sleep', text: 'select pg_sleep($1)', values: [seconds] });
 
 /** Milliseconds until it was done. */

@@ -1,42 +1,33 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
-import { defaults, Pool, type PoolClient } from 'pg';
-import { Bulkhead } from '../limits/bulkhead.ts';
-import { copyRows, type Cell } from './copy.ts';
+import { defaults, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import parseDate from 'postgres-date';
 import { deadlineExceeded, ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
+import { Bulkhead } from '../limits/bulkhead.ts';
 import { inSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import type { Column, Columns } from './column.ts';
+import type { Scope } from './scope.ts';
 
-/** A prepared statement: `name` is its identity in the pool, in traces and in metrics. */
-export interface Statement {
+/** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
+// oxlint-disable-next-line typescript/no-explicit-any -- until every statement declares its row
+export interface Statement<Row = any> {
   name: string;
   text: string;
   values?: readonly unknown[];
+  /** The columns of the answer: compared with PostgreSQL's own description of them when the statement first runs. */
+  row?: Columns<Row>;
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
   /** One plan is right for all values, so that none is made for each; for statements that {@link Database.read} runs. */
   plannedOnce?: boolean;
 }
 
-/** For whom and until when the database works: a handler's `CallContext`, with the organization of its identity. */
-export interface Scope {
-  /** The tenant whose rows may be seen. Empty: none, for tables that stand above tenants. */
-  organization: string;
-  /** Epoch milliseconds. */
-  deadline: number;
-  signal?: AbortSignal;
-}
-
-/** What a tenant's call may touch, and until when. */
-export function scopeOf(call: { identity: { organization: string }; deadline: number; signal: AbortSignal }): Scope {
-  return { organization: call.identity.organization, deadline: call.deadline, signal: call.signal };
-}
+/** The row of a statement that declares none. */
+export type NoRow = Record<string, never>;
 
 /** Runs a statement in the transaction. */
-export type Query = <Row = Record<string, unknown>>(statement: Statement) => Promise<Row[]>;
-
-/** Appends rows to a table in the transaction, by COPY; not on a pipelined pool. */
-export type Copy = (table: string, columns: readonly string[], rows: Iterable<readonly Cell[] | string>) => Promise<void>;
+export type Query = <Row = NoRow>(statement: Statement<Row>) => Promise<Row[]>;
 
 export interface DatabaseOptions {
   /** Name of the service, for metrics. */
@@ -46,12 +37,17 @@ export interface DatabaseOptions {
   /** How many of them work for one tenant at once; by default half of them. */
   maxPerTenant?: number;
   log: Logger;
-  /** Sends statements without waiting for the answers before; COPY and cursors are then refused. */
+  /** Sends statements without waiting for earlier answers. Such a pool refuses COPY and cursors. */
   pipeline: boolean;
 }
 
-// In local time, as the driver writes dates otherwise, instants before standard time lose the seconds of their offset.
+// The driver would write dates in local time, where instants before standard time lose the seconds of their offset.
 defaults.parseInputDatesAsUTC = true;
+
+/** A page of calls holds 150 instants, and this parser takes a quarter of the time of the driver's own. */
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.TIMESTAMPTZ ? parseDate : types.getTypeParser(oid, format)),
+};
 
 /**
  * Statements take milliseconds: so many are worth waiting for, and more would only be too late. What stands above tenants has one line
@@ -86,6 +82,8 @@ export class Database {
     unit: 's',
     description: 'Time of a statement.',
   });
+  /** Names of the statements whose declared rows were compared with the returned ones. */
+  readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
 
   constructor({ name, url, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline }: DatabaseOptions) {
@@ -95,6 +93,7 @@ export class Database {
       max: maxConnections,
       application_name: `crs-${name}`,
       pipeline,
+      types: TYPES,
       idleTimeoutMillis: 60_000,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
@@ -114,32 +113,24 @@ export class Database {
     this.#closeMetrics = () => gauge.removeCallback(observe);
   }
 
-  /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
-  read<Row = Record<string, unknown>>(scope: Scope, statement: Statement): Promise<Row[]> {
-    return this.#use(scope, async (client) => {
-      const sent = inOnePacket(
-        client,
-        () =>
-          [
-            client.query('begin'),
-            client.query(tenant(scope, statement.plannedOnce)),
-            this.#run<Row>(client, statement),
-            client.query('commit'),
-          ] as const,
-      );
-      const [, , rows] = await allOrFirstError(sent);
-      return rows;
-    });
+  /** One statement in a transaction of its own that can't write, in a single round trip on a pipelined pool. */
+  read<Row = NoRow>(scope: Scope, statement: Statement<Row>): Promise<Row[]> {
+    return this.#alone('begin read only', scope, statement);
   }
 
-  /** A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. */
-  transact<T>(scope: Scope, work: (query: Query, copy: Copy) => Promise<T>): Promise<T> {
+  /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
+  run<Row = NoRow>(scope: Scope, statement: Statement<Row>): Promise<Row[]> {
+    return this.#alone('begin', scope, statement);
+  }
+
+  /**
+   * A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. It gets the
+   * connection, too, for what is no statement, such as COPY.
+   */
+  transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
       await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
-      const result = await work(
-        (statement) => this.#run(client, statement),
-        (table, columns, rows) => copyRows(client, table, columns, rows),
-      );
+      const result = await work((statement) => this.#run(client, statement), client);
       await client.query('commit');
       return result;
     });
@@ -151,7 +142,24 @@ export class Database {
     await this.#pool.end();
   }
 
-  #run<Row>(client: PoolClient, statement: Statement): Promise<Row[]> {
+  #alone<Row>(begin: string, scope: Scope, statement: Statement<Row>): Promise<Row[]> {
+    return this.#use(scope, async (client) => {
+      const sent = inOnePacket(
+        client,
+        () =>
+          [
+            client.query(begin),
+            client.query(tenant(scope, statement.plannedOnce)),
+            this.#run(client, statement),
+            client.query('commit'),
+          ] as const,
+      );
+      const [, , rows] = await allOrFirstError(sent);
+      return rows;
+    });
+  }
+
+  #run<Row>(client: PoolClient, statement: Statement<Row>): Promise<Row[]> {
     const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': statement.name };
     const started = performance.now();
     return inSpan(
@@ -162,11 +170,12 @@ export class Database {
       async () => {
         let failure: { 'error.type'?: string } = {};
         try {
-          const { rows } = await client.query({
+          const { rows, fields } = await client.query({
             ...(!statement.dynamic && { name: statement.name }),
             text: statement.text,
             values: [...(statement.values ?? [])],
           });
+          if (statement.row && !this.#checked.has(statement.name)) this.#check(statement.name, statement.row, fields);
           return rows as Row[];
         } catch (error) {
           failure = { 'error.type': errorType(error) };
@@ -176,6 +185,17 @@ export class Database {
         }
       },
     );
+  }
+
+  /** @throws Error where the statement returns other columns than it declares */
+  #check(name: string, row: object, fields: FieldDef[]): void {
+    const declared = new Map<string, Column<unknown>>(Object.entries(row));
+    const fits = fields.every((field) => declared.get(field.name)?.oids.includes(field.dataTypeID));
+    if (!fits || declared.size !== fields.length) {
+      const returned = fields.map((field) => `${field.name} (type ${field.dataTypeID})`);
+      throw new Error(`The statement ${name} returns ${returned.join(', ')}, but declares ${[...declared.keys()].join(', ')}.`);
+    }
+    this.#checked.add(name);
   }
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as column from './column.ts';
 import type { Database } from './database.ts';
 import type { Closer } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import type { Migration } from './migration.ts';
+import { directoryScope, workFor } from './scope.ts';
 
 const ASK_EVERY_MS = 1_000;
 
@@ -41,12 +43,13 @@ async function missing(
 ): Promise<{ reason: string; error?: unknown } | undefined> {
   const names = migrations.map(({ name }) => name);
   const statement = {
-    name: 'schema-migrations',
+    name: 'schema_migrations',
+    row: { name: column.varchar },
     text: `select name from ${service}.migrations where name = any($1)`,
     values: [names],
   };
   try {
-    const rows = await db.read<{ name: string }>({ organization: '', deadline: Date.now() + 5_000, signal }, statement);
+    const rows = await db.read(directoryScope({ ...workFor(5_000), signal }), statement);
     const found = new Set(rows.map(({ name }) => name));
     const first = names.find((name) => !found.has(name));
     return first === undefined ? undefined : { reason: `the migration ${first} has not run` };

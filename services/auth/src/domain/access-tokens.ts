@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey, type JWK } from 'jose';
-import type { Database, Query, Scope } from '@crs/kit/data/database';
+import type { Database, Query } from '@crs/kit/data/database';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
@@ -93,7 +94,7 @@ export class AccessTokens {
   }
 
   async #load(): Promise<void> {
-    const scope: Scope = { organization: '', deadline: Date.now() + 5_000 };
+    const scope = directoryScope(workFor(5_000));
     const rows = await this.#db.transact(scope, async (query) => {
       const found = await listTokenKeys(query);
       if (found.length > 0) return found;

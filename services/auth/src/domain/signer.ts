@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { importPKCS8, type CryptoKey } from 'jose';
-import type { Database, Scope } from '@crs/kit/data/database';
+import type { Database } from '@crs/kit/data/database';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { unavailable } from '@crs/kit/errors';
 import { signIdentity, type Identity } from '@crs/kit/rpc/identity';
 import type { Logger } from '@crs/kit/process/log';
@@ -55,7 +56,7 @@ export class Signer {
   }
 
   async #reload(): Promise<void> {
-    const scope: Scope = { organization: '', deadline: Date.now() + 5_000 };
+    const scope = directoryScope(workFor(5_000));
     this.#keys = await this.#db.transact(scope, async (query) => {
       await lockCallerKeys(query);
       // Opened first: who has another secret must not make a successor that nobody else can open.

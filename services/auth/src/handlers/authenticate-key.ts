@@ -1,6 +1,7 @@
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
+import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -13,18 +14,18 @@ export function authenticateKey({ db, signer, log }: Context) {
   return rpc(['anyone'], async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
     if (!isApiKey(request.apiKey)) throw invalidKey();
     const [owner] = await db.read<{ organization: string; keyId: string }>(
-      { ...call, organization: '' },
+      directoryScope(call),
       lookUpKey(digestOf(request.apiKey)),
     );
     if (!owner) throw invalidKey();
     const [key] = await db.read<LiveKeyRow>(
-      { ...call, organization: owner.organization },
+      credentialScope(owner.organization, call),
       findLiveKey(owner.organization, owner.keyId),
     );
     if (!key) throw invalidKey();
     if (key.useIsNews) {
-      const scope = { organization: key.organization, deadline: Date.now() + 5_000 };
-      db.read(scope, touchKey(key.organization, key.keyId)).catch((error) =>
+      const scope = credentialScope(key.organization, workFor(5_000));
+      db.run(scope, touchKey(key.organization, key.keyId)).catch((error) =>
         log.warn({ err: error }, 'use of a key could not be noted'),
       );
     }

@@ -1,3 +1,4 @@
+import { credentialScope, workFor } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateTokenRequest, AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -10,11 +11,11 @@ const TOKEN_SECONDS = 30;
 export function authenticateToken({ db, signer, accessTokens, log }: Context) {
   return rpc(['anyone'], async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
     const { organization, grantId, userId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
-    const [grant] = await db.read<LiveGrantRow>({ ...call, organization }, findLiveGrant(organization, grantId));
+    const [grant] = await db.read<LiveGrantRow>(credentialScope(organization, call), findLiveGrant(organization, grantId));
     if (!grant || grant.userId !== userId) throw invalidToken();
     if (grant.useIsNews) {
-      const scope = { organization, deadline: Date.now() + 5_000 };
-      db.read(scope, touchGrant(organization, grantId)).catch((error) =>
+      const scope = credentialScope(organization, workFor(5_000));
+      db.run(scope, touchGrant(organization, grantId)).catch((error) =>
         log.warn({ err: error }, 'use of a grant could not be noted'),
       );
     }

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibilityVersionRequest, GetVisibilityVersionResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -8,7 +8,7 @@ import { userGone } from './get-visible-projects.ts';
 export function getVisibilityVersion({ db }: Context) {
   return rpc(['user'], async (_request: GetVisibilityVersionRequest, call): Promise<GetVisibilityVersionResponse> => {
     const { organization, userId } = call.identity;
-    const [row] = await db.read<{ version: string }>(scopeOf(call), visibilityVersion(organization, userId));
+    const [row] = await db.read<{ version: string }>(callerScope(call), visibilityVersion(organization, userId));
     if (!row) throw userGone();
     return { version: Number(row.version) };
   });

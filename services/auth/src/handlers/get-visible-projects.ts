@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibleProjectsRequest, GetVisibleProjectsResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -9,7 +9,7 @@ export function getVisibleProjects({ db }: Context) {
   return rpc(['user'], async (_request: GetVisibleProjectsRequest, call): Promise<GetVisibleProjectsResponse> => {
     const { organization, userId } = call.identity;
     const [row] = await db.read<{ version: string; projects: VisibleProjectRow[] }>(
-      scopeOf(call),
+      callerScope(call),
       visibleProjects(organization, userId),
     );
     if (!row) throw userGone();

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid, ServiceError, unavailable } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
@@ -21,7 +21,7 @@ export function grantProject({ db }: Context) {
         ...request.memberUserIds.map((userId) => ({ userId, role: 'member' as const })),
       ],
     };
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     await db.transact(scope, async (query) => {
       // A caller token outlives the organization's first step of deletion by seconds, and the project would outlive its last.
       if (!(await organizationExists(query, scope.organization))) throw unavailable('The organization is being deleted.');

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { ListProjectPeopleRequest, ListProjectPeopleResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -7,7 +7,7 @@ import { projectPeople, type PersonRow } from '../store/projects.ts';
 
 export function listProjectPeople({ db }: Context) {
   return rpc(['organization'], async (request: ListProjectPeopleRequest, call): Promise<ListProjectPeopleResponse> => {
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const projectId = parseUuid(request.projectId);
     const rows = projectId ? await db.read<PersonRow>(scope, projectPeople(scope.organization, projectId)) : [];
     return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };

@@ -1,6 +1,6 @@
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantOutcome, ProjectGrant, PutProjectGrantsRequest, PutProjectGrantsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -12,7 +12,7 @@ export function putProjectGrants({ db }: Context) {
   return rpc(['operator'], async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
     if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
     const grants = request.grants.map(parse);
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const outcomes = await db.transact(scope, async (query) => {
       const results: GrantOutcome[] = [];
       for (const grant of grants) {

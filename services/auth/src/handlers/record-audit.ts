@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { RecordAuditRequest, RecordAuditResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { requireText } from '../domain/settings.ts';
@@ -9,7 +9,7 @@ export function recordAudit({ db }: Context) {
   return rpc(['operator'], async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
     const action = requireText('action', request.action, 1, 100);
     const target = requireText('target', request.target, 0, 500);
-    await db.transact(operatorScope(call), (query) => audit(query, call.identity, action, target));
+    await db.transact(callerScope(call), (query) => audit(query, call.identity, action, target));
     return {};
   });
 }

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
@@ -14,7 +14,7 @@ export function resolveProfiles({ db }: Context) {
   return rpc(['organization', 'user'], async (request: ResolveProfilesRequest, call): Promise<ResolveProfilesResponse> => {
     if (request.emails.length > MAX_EMAILS) throw invalid('emails', `must be at most ${MAX_EMAILS}`);
     for (const email of request.emails) requireText('emails', email, 0, Infinity);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const users = await db.transact(scope, (query) => findUsersByEmail(query, scope.organization, request.emails.map(fold)));
     const enabled = users.filter((user) => user.disabledAt === null);
     return { profiles: enabled.map(({ userId, email, name }) => ({ userId, email, name: name ?? '' })) };

@@ -1,6 +1,6 @@
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import { fold, parseUuid } from '@crs/kit/text';
 import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -17,7 +17,7 @@ export function resolveReferences({ db }: Context) {
     if (request.projectIds.length > MAX_REFERENCES) throw invalid('project_ids', `must be at most ${MAX_REFERENCES}`);
     for (const email of request.emails) requireText('emails', email, 0, Infinity);
     if (!request.projectIds.every(parseUuid)) throw invalid('project_ids', 'must be UUIDs');
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const folded = request.emails.map(fold);
     return db.transact(scope, async (query) => {
       const [exists, users, projectIds] = await Promise.all([

@@ -3,13 +3,14 @@ import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
 import { findLiveGrant, type LiveGrantRow } from '../store/grants.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
-import { within, type SignInContext } from './context.ts';
+import { credentialScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 
 /** A user who may sign in; undefined where they are gone or disabled, or their organization is. */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
-  const [user] = await db.read<LiveUserRow>(within(organization), findLiveUser(organization, userId));
+  const [user] = await db.read<LiveUserRow>(credentialScope(organization, statementTime()), findLiveUser(organization, userId));
   return user;
 }
 
@@ -21,7 +22,10 @@ export async function findAccount(
 ): Promise<OidcAccount | undefined> {
   if (token?.grantId !== undefined) {
     const { organization, userId } = parseAccountId(accountId);
-    const [grant] = await context.db.read<LiveGrantRow>(within(organization), findLiveGrant(organization, token.grantId));
+    const [grant] = await context.db.read<LiveGrantRow>(
+      credentialScope(organization, statementTime()),
+      findLiveGrant(organization, token.grantId),
+    );
     if (grant?.userId !== userId) return undefined;
   } else if (!(await loadUser(context, accountId))) return undefined;
   return { accountId, claims: () => ({ sub: accountId }) };

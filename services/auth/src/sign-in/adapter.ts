@@ -18,7 +18,8 @@ import {
 } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
 import { clientMetadata, clientSecrets, isPreRegistered } from './clients.ts';
-import { aboveTenants, within, type SignInContext } from './context.ts';
+import { credentialScope, directoryScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 
 /** A client that nobody consents to goes after a day; consent keeps it for as long as the grant. */
 const UNCONSENTED_CLIENT_SECONDS = 86_400;
@@ -90,7 +91,7 @@ class PayloadAdapter implements Adapter {
   }
 
   #run<Row>(statement: Statement): Promise<Row[]> {
-    return this.db.read<Row>(aboveTenants(), statement);
+    return this.db.run<Row>(directoryScope(statementTime()), statement);
   }
 
   #open({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
@@ -114,7 +115,7 @@ class ClientAdapter extends PayloadAdapter {
 
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
-    const [row] = await this.db.read<ClientRow>(aboveTenants(), findClient(id));
+    const [row] = await this.db.read<ClientRow>(directoryScope(statementTime()), findClient(id));
     return row && clientMetadata(row, this.#secrets);
   }
 }
@@ -126,7 +127,7 @@ class GrantAdapter extends PayloadAdapter {
     const grant = await super.find(id);
     if (!grant) return;
     const { organization } = parseAccountId(grant.accountId!);
-    await this.db.transact(within(organization), async (query) => {
+    await this.db.transact(credentialScope(organization, statementTime()), async (query) => {
       const revoked = await revokeGrant(query, organization, id);
       if (revoked) await query(auditEntry(organization, 'sign-in', 'connection.revoke', id));
     });

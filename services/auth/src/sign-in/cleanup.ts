@@ -1,5 +1,6 @@
 import { deleteExpired } from '../store/oidc-payloads.ts';
-import { aboveTenants, type SignInContext } from './context.ts';
+import { directoryScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 
 const EVERY_MS = 60_000;
 const BATCH = 500;
@@ -7,7 +8,7 @@ const BATCH = 500;
 /** Deletes what has expired, in small transactions. @returns how to stop */
 export function startCleanup({ db, log }: Pick<SignInContext, 'db' | 'log'>): () => void {
   const clean = async () => {
-    while ((await db.transact(aboveTenants(), (query) => deleteExpired(query, BATCH))) === BATCH);
+    while ((await db.transact(directoryScope(statementTime()), (query) => deleteExpired(query, BATCH))) === BATCH);
   };
   const timer = setInterval(() => {
     clean().catch((error) => log.warn({ err: error }, 'expired sign-in state could not be deleted'));

@@ -7,7 +7,8 @@ import { listGrantsOfUser, revokeGrant, type GrantRow } from '../store/grants.ts
 import type { LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
-import { within, type SignInContext } from './context.ts';
+import { credentialScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import type { Federation, Finished } from './federation/federation.ts';
 import { noProvider } from './federation/refusals.ts';
@@ -105,10 +106,13 @@ export class Connections {
     if (!visitor) return response.redirect(303, '/connections');
     const { organization, userId } = parseAccountId(visitor.accountId);
     const grantId = field(request, 'id');
-    const grants = await this.#context.db.read<GrantRow>(within(organization), listGrantsOfUser(organization, userId));
+    const grants = await this.#context.db.read<GrantRow>(
+      credentialScope(organization, statementTime()),
+      listGrantsOfUser(organization, userId),
+    );
     const own = grants.find((grant) => grant.grantId === grantId);
     if (own) {
-      await this.#context.db.transact(within(organization), async (query) => {
+      await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
         await revokeGrant(query, organization, grantId);
         await query(auditEntry(organization, visitor.user.email, 'connection.revoke', grantId));
       });
@@ -140,7 +144,10 @@ export class Connections {
     notice?: string,
   ): Promise<void> {
     const { organization, userId } = parseAccountId(accountId);
-    const grants = await this.#context.db.read<GrantRow>(within(organization), listGrantsOfUser(organization, userId));
+    const grants = await this.#context.db.read<GrantRow>(
+      credentialScope(organization, statementTime()),
+      listGrantsOfUser(organization, userId),
+    );
     const page = connectionsPage({
       csrf: this.#formToken(provider, request, response),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },

@@ -1,4 +1,5 @@
-import type { Database, Scope } from '@crs/kit/data/database';
+import type { Database } from '@crs/kit/data/database';
+import { workFor, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
 import type { AccessTokens } from '../domain/access-tokens.ts';
 
@@ -19,11 +20,7 @@ export interface SignInContext {
 
 const STATEMENT_MS = 5_000;
 
-/** For tables that stand above tenants. */
-export function aboveTenants(): Scope {
-  return { organization: '', deadline: Date.now() + STATEMENT_MS };
-}
-
-export function within(organization: string): Scope {
-  return { organization, deadline: Date.now() + STATEMENT_MS };
+/** The time that sign-in gives a statement. */
+export function statementTime(): Work {
+  return workFor(STATEMENT_MS);
 }

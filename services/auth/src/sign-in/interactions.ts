@@ -10,7 +10,8 @@ import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { isLoopback, isPreRegistered } from './clients.ts';
-import { within, type SignInContext } from './context.ts';
+import { credentialScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import type { Federation, Finished } from './federation/federation.ts';
 import { noProvider } from './federation/refusals.ts';
@@ -182,7 +183,7 @@ export class Interactions {
     const grant = new provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, [...scopes]);
-    await this.#context.db.transact(within(organization), async (query) => {
+    await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
       const row = await insertGrant(query, organization, {
         grantId: grant.jti,
         userId,

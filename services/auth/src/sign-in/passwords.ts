@@ -2,12 +2,13 @@ import pLimit from 'p-limit';
 import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
-import { ABOVE_TENANTS, auditEntry } from '../store/audit.ts';
+import { auditEntry } from '../store/audit.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findOidcProvider } from '../store/oidc-providers.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
-import { within, type SignInContext } from './context.ts';
+import { credentialScope, EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
 
 /** A hash takes 19 MiB and a core for a while. */
@@ -47,7 +48,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     unstorable(email) === undefined &&
     password.length <= MAX_PASSWORD_LENGTH;
   const tenant = isPossible ? organization : 'nobody';
-  const [user, exists, [provider]] = await context.db.transact(within(tenant), (query) =>
+  const [user, exists, [provider]] = await context.db.transact(credentialScope(tenant, statementTime()), (query) =>
     Promise.all([
       isPossible ? findUser(query, tenant, email) : undefined,
       organizationExists(query, tenant),
@@ -61,9 +62,12 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
 
   // Nothing that was typed is written down: it may be a password in the wrong field.
   const who = user?.email ?? 'unknown user';
-  const trail = exists ? organization : ABOVE_TENANTS;
+  const trail = exists ? organization : EVERY_ORGANIZATION;
   const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';
-  await context.db.read(within(trail), auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`));
+  await context.db.run(
+    exists ? credentialScope(organization, statementTime()) : everyOrganizationScope(statementTime()),
+    auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`),
+  );
   if (!accepted) return { kind: 'refused' };
   await forget(context, PASSWORDS_OF_ACCOUNT, account);
   return { kind: 'accepted', accountId: toAccountId({ organization, userId: user.userId }) };

@@ -1,6 +1,7 @@
 import { digestOf } from '@crs/kit/product/api-key';
 import { countTry, forgetTries, type ThrottleRow } from '../store/throttles.ts';
-import { aboveTenants, type SignInContext } from './context.ts';
+import { directoryScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from './context.ts';
 
 interface Throttle {
   name: string;
@@ -20,12 +21,15 @@ export const PROVIDERS_OF_ADDRESS: Throttle = { name: 'provider', tries: 1_000, 
 
 /** Counts a try, for all replicas together. @returns seconds to wait where there were too many, else 0 */
 export async function secondsToWait({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<number> {
-  const [row] = await db.read<ThrottleRow>(aboveTenants(), countTry(bucket(throttle, whose), throttle.windowSeconds));
+  const [row] = await db.run<ThrottleRow>(
+    directoryScope(statementTime()),
+    countTry(bucket(throttle, whose), throttle.windowSeconds),
+  );
   return row!.tries > throttle.tries ? Math.max(1, row!.resetsInSeconds) : 0;
 }
 
 export async function forget({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<void> {
-  await db.read(aboveTenants(), forgetTries(bucket(throttle, whose)));
+  await db.run(directoryScope(statementTime()), forgetTries(bucket(throttle, whose)));
 }
 
 function bucket({ name }: Throttle, whose: string): Buffer {

@@ -1,8 +1,6 @@
 import type { Query, Statement } from '@crs/kit/data/database';
+import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import type { OperatorIdentity } from '@crs/kit/rpc/identity';
-
-/** The organization of entries that stand above tenants, and the scope that may read all of them. */
-export const ABOVE_TENANTS = '*';
 
 export interface AuditRow {
   at: Date;
@@ -14,7 +12,7 @@ export interface AuditRow {
 
 /** Notes what an operator did, in the transaction in which it is done. The target is an id, an e-mail or a count; never a secret. */
 export async function audit(query: Query, operator: OperatorIdentity, action: string, target: string): Promise<void> {
-  await query(auditEntry(operator.organization ?? ABOVE_TENANTS, operator.name, action, target));
+  await query(auditEntry(operator.organization ?? EVERY_ORGANIZATION, operator.name, action, target));
 }
 
 /** What somebody did who is no operator. */
@@ -31,7 +29,7 @@ export function listAudit(query: Query, organization: string, limit: number): Pr
   return query<AuditRow>({
     name: 'list_audit',
     text: `select at, actor, action, organization, target from auth.audit
-      where organization = $1 or $1 = '${ABOVE_TENANTS}' order by audit_id desc limit $2`,
+      where organization = $1 or $1 = '${EVERY_ORGANIZATION}' order by audit_id desc limit $2`,
     values: [organization, limit],
   });
 }

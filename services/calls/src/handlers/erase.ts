@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
 import type { Context } from '../context.ts';
 import { eraseOrganization, eraseProject, eraseUser } from '../store/erase.ts';
@@ -7,7 +7,7 @@ import { lockImports } from '../store/import-calls.ts';
 
 export function erase({ importDb }: Context) {
   return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
       await lockImports(query, scope.organization);
       switch (target?.$case) {

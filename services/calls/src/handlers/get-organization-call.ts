@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
@@ -12,7 +12,7 @@ import { ensureNameSecret } from '../store/name-secrets.ts';
 
 export function getOrganizationCall({ db }: Context) {
   return rpc(['organization'], async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const gate = gateOf(call.identity.allowedFields);
     const include = { verbatim: !request.withoutVerbatim, redacted: !request.withoutRedacted, clean: !request.withoutClean };
     const kinds: Transcript['kind'][] = [];

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
@@ -10,7 +10,7 @@ import { getUserCall as get, type UserCallDetailRow } from '../store/get-user-ca
 
 export function getUserCall({ db, auth }: Context) {
   return rpc(['user'], async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const { callId, includeTranscript } = request;
     const read = async (visible: string[]) =>
       CALL_ID.test(callId)

@@ -1,8 +1,9 @@
+import type { PoolClient } from 'pg';
 import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
-import type { Copy, Query } from '@crs/kit/data/database';
+import type { Query } from '@crs/kit/data/database';
 import type { Context } from '../context.ts';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import {
@@ -35,7 +36,7 @@ const preparedLine = callLine.transform((record) => (record.deleted ? record : p
 
 export function importRecords({ importDb, auth }: Context) {
   return importRpc(async (request, call) => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
     const fresh = await importDb.transact(scope, async (query) => {
@@ -47,13 +48,13 @@ export function importRecords({ importDb, auth }: Context) {
     const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
-    return importDb.transact({ ...scope, deadline }, async (query, copy) => {
+    return importDb.transact({ ...scope, deadline }, async (query, connection) => {
       await preferIndexes(query);
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
-      const counts = await store(query, copy, scope.organization, known, time);
+      const counts = await store(query, connection, scope.organization, known, time);
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
     });
   });
@@ -157,7 +158,7 @@ interface Fate {
 
 async function store(
   query: Query,
-  copy: Copy,
+  connection: PoolClient,
   organization: string,
   lines: Resolved[],
   time: Date,
@@ -170,7 +171,7 @@ async function store(
     fates.set(record.callId, fate);
     if (record.deleted ? remove(fate) : put(fate, record, time)) accepted++;
   }
-  await apply(query, copy, organization, [...fates]);
+  await apply(query, connection, organization, [...fates]);
   return { accepted, unchanged: lines.length - accepted };
 }
 
@@ -193,7 +194,7 @@ function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
   return true;
 }
 
-async function apply(query: Query, copy: Copy, organization: string, fates: [string, Fate][]): Promise<void> {
+async function apply(query: Query, connection: PoolClient, organization: string, fates: [string, Fate][]): Promise<void> {
   const days = new Map<string, number>();
   const move = (call: StoredCall | undefined, by: number) => {
     if (!call) return;
@@ -211,7 +212,7 @@ async function apply(query: Query, copy: Copy, organization: string, fates: [str
     const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.callId);
     await writeCalls(
       query,
-      copy,
+      connection,
       organization,
       written.map(({ write }) => write),
       replaced,

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
@@ -12,7 +12,7 @@ const MAX_PER_PAGE = 200;
 export function listOrganizationCalls({ db }: Context) {
   return rpc(['organization'], async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
     const { range, page, updatedSince } = parse(request);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const statement = updatedSince
       ? listChangedCalls(scope.organization, range, updatedSince, page)
       : listCalls(scope.organization, range, page);

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { readAsUser } from '@crs/kit/product/visibility';
@@ -11,7 +11,7 @@ const MAX_PROJECTS = 100;
 export function listProjectSegments({ db, auth }: Context) {
   return rpc(['user'], async (request: ListProjectSegmentsRequest, call): Promise<ListProjectSegmentsResponse> => {
     if (request.projectIds.length > MAX_PROJECTS) throw invalid('project_ids', `must be at most ${MAX_PROJECTS}`);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const projects = await readAsUser(auth, call, (visible) =>
       db.read<ProjectSegments>(
         scope,

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
@@ -15,7 +15,7 @@ export function listUserCalls({ db, auth }: Context) {
     const { mine, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const filters = parseFilters(request);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const read = (visible: string[]) =>
       db.read<UserCallRow>(
         scope,

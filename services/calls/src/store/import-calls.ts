@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { formatRow, type Cell } from '@crs/kit/data/copy';
-import type { Copy, Query } from '@crs/kit/data/database';
+import type { Query } from '@crs/kit/data/database';
+import type { PoolClient } from 'pg';
+import { copyRows, formatRow, type Cell } from './copy.ts';
 import { fold } from '@crs/kit/text';
 import type { CallRecord } from '../domain/call-record.ts';
 
@@ -192,7 +193,7 @@ export async function deleteCalls(query: Query, organization: string, callIds: s
 /** Writes whole calls; lists of calls that were there are replaced. Under row-level security COPY reaches temporary tables only. */
 export async function writeCalls(
   query: Query,
-  copy: Copy,
+  connection: PoolClient,
   organization: string,
   writes: CallWrite[],
   replaced: string[],
@@ -202,7 +203,7 @@ export async function writeCalls(
     const hashes = [shownHash, recordHash, lineHash].map((hex) => `\\\\x${hex}`).join('\t');
     return `${row}\t${formatRow([conductedBy, createdAt, updatedAt])}\t${hashes}`;
   });
-  await stage(query, copy, 'calls', rows);
+  await stage(query, connection, 'calls', rows);
   await query(
     replaced.length === 0
       ? {
@@ -223,7 +224,7 @@ export async function writeCalls(
   }
   const transcripts = writes.flatMap((write) => write.transcripts);
   if (transcripts.length > 0) {
-    await stage(query, copy, 'transcripts', transcripts);
+    await stage(query, connection, 'transcripts', transcripts);
     await query({
       name: 'insert_transcripts',
       text: `insert into calls.transcripts (organization, call_id, kind, text, segments)
@@ -233,7 +234,7 @@ export async function writeCalls(
   }
   const notes = writes.flatMap(({ callId, notes: texts }) => texts.map(({ userId, text }) => [callId, userId, text]));
   if (notes.length > 0) {
-    await stage(query, copy, 'notes', notes);
+    await stage(query, connection, 'notes', notes);
     await query({
       name: 'insert_notes',
       text: 'insert into calls.notes (organization, call_id, user_id, text) select $1, call_id, user_id, text from staged_notes',
@@ -248,13 +249,13 @@ const UPSERT = `insert into calls.calls (organization, ${COLUMNS.join(', ')}) se
     .join(', ')}`;
 
 /** Puts rows into the temporary table that goes with a table. */
-async function stage(query: Query, copy: Copy, table: keyof typeof STAGED, rows: (Cell[] | string)[]): Promise<void> {
+async function stage(query: Query, connection: PoolClient, table: keyof typeof STAGED, rows: (Cell[] | string)[]): Promise<void> {
   const columns = STAGED[table];
   await query({
     name: `stage_${table}`,
     text: `create temporary table if not exists staged_${table} on commit delete rows as select ${columns.join(', ')} from calls.${table} with no data`,
   });
-  await copy(`staged_${table}`, columns, rows);
+  await copyRows(connection, `staged_${table}`, columns, rows);
 }
 
 /** Moves the rollup by these differences, by UTC day (`YYYY-MM-DD`). */

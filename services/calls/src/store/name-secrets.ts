@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, Scope } from '@crs/kit/data/database';
+import type { Database } from '@crs/kit/data/database';
+import type { Scope } from '@crs/kit/data/scope';
 
 /**
  * The secret under which an organization's interviewees are anonymized, made where there is none. Read with each call rather than

@@ -1,6 +1,6 @@
 import type { Query } from '@crs/kit/data/database';
 import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { entityLine, type EntityLine } from '../domain/import-records.ts';
@@ -16,7 +16,7 @@ import {
 
 export function importRecords({ importDb, auth }: Context) {
   return importRpc(async (request, call) => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, entityLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     await auth.recordAudit({ action: 'entities.import', target: `${lines.length} records` }, call);

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid, notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { RecordContext as Context } from '@crs/kit/product/record-service';
@@ -12,7 +12,7 @@ const MAX_LIMIT = 200;
 export function listUserEntities({ db, auth }: Context) {
   return rpc(['user'], async (request: ListUserEntitiesRequest, call): Promise<ListUserEntitiesResponse> => {
     const query = parse(request);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const rows = await readAsUser(auth, call, async (visible) =>
       // One more than the page tells whether there is another.
       visible.has(query.projectId)

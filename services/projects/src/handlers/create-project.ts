@@ -1,4 +1,4 @@
-import { scopeOf, type Scope } from '@crs/kit/data/database';
+import { callerScope, workFor } from '@crs/kit/data/scope';
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
@@ -37,7 +37,7 @@ export function createProject({ db, auth, log }: Context) {
     requireWriteSurface(call);
     if (call.identity.readOnly) throw new ServiceError('permission_denied', 'The key may only read.');
     const project = parseNewProject(request);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const { organization } = scope;
     const key = request.idempotencyKey;
     const reservation = await db.transact(scope, (query) => reserve(query, organization, key, bodyHash(project)));
@@ -47,7 +47,7 @@ export function createProject({ db, auth, log }: Context) {
 
     const { projectId, leaseId } = reservation;
     const giveUp = (how: typeof release | typeof expireLease) => {
-      const late: Scope = { organization, deadline: Date.now() + CLEAN_UP_MS };
+      const late = { ...scope, ...workFor(CLEAN_UP_MS), signal: undefined };
       return db
         .transact(late, (query) => how(query, organization, leaseId, key))
         .catch((error) => log.warn({ err: error }, 'a lease was left to expire'));

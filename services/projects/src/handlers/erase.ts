@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
 import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { forgetPerson } from '../store/creations.ts';
@@ -8,7 +8,7 @@ import { eraseProjects } from '../store/projects.ts';
 
 export function erase({ importDb }: Context) {
   return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
       await lockImports(query, scope.organization);
       switch (target?.$case) {

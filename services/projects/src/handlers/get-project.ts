@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
@@ -10,7 +10,7 @@ import { getProject as get, type ProjectRow } from '../store/projects.ts';
 export function getProject({ db, auth }: Context) {
   return rpc(['organization'], async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
     requireWriteSurface(call);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const projectId = parseUuid(request.projectId);
     const [row] = projectId ? await db.read<ProjectRow>(scope, get(scope.organization, projectId)) : [];
     if (!row) throw notFound('There is no project with this id.');

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import type { CallContext } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
@@ -18,7 +18,7 @@ interface Counts {
 
 export function importRecords({ importDb, auth }: Context) {
   return importRpc(async (request, call) => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };

@@ -1,4 +1,4 @@
-import { scopeOf } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { RecordContext as Context } from '@crs/kit/product/record-service';
@@ -13,7 +13,7 @@ export function listUserProjects({ db, auth }: Context) {
   return rpc(['user'], async (request: ListUserProjectsRequest, call): Promise<ListUserProjectsResponse> => {
     const { mine, includeArchived, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
-    const scope = scopeOf(call);
+    const scope = callerScope(call);
     const { rows, visible } = await readAsUser(auth, call, async (seen) => {
       const query = {
         projectIds: [...seen].filter(([, why]) => !mine || why.created || why.lead).map(([id]) => id),

@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { AddMemberRequest, AddMemberResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { findMembership } from '../../domain/membership.ts';
@@ -8,7 +8,7 @@ import { addRole } from '../../store/projects.ts';
 
 export function addMember({ db }: Context) {
   return rpc(['operator'], async (request: AddMemberRequest, call): Promise<AddMemberResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     await db.transact(scope, async (query) => {
       const { projectId, userId, role } = await findMembership(query, scope.organization, request);
       await addRole(query, scope.organization, projectId, userId, role);

@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { BeginErasureRequest, BeginErasureResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { parseTarget } from '../../domain/erasure-target.ts';
@@ -8,7 +8,7 @@ import { markOrganization, markProject, markUser } from '../../store/erasures.ts
 
 export function beginErasure({ db }: Context) {
   return rpc(['operator'], async (request: BeginErasureRequest, call): Promise<BeginErasureResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const target = parseTarget(request.target);
     return db.transact(scope, async (query) => {
       let found: boolean;

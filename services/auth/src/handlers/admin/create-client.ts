@@ -4,7 +4,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { CreateClientRequest, CreateClientResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toClient } from '../../domain/answers.ts';
-import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { everyOrganization } from './every-organization.ts';
 import { requireText } from '../../domain/settings.ts';
 import { newClientId, redirectUriProblem } from '../../sign-in/clients.ts';
 import { audit } from '../../store/audit.ts';
@@ -14,7 +14,7 @@ const MAX_REDIRECT_URIS = 10;
 
 export function createClient({ db, clientSecrets }: Context) {
   return rpc(['operator'], async (request: CreateClientRequest, call): Promise<CreateClientResponse> => {
-    const scope = aboveTenantsScope(call);
+    const scope = everyOrganization(call);
     const name = requireText('name', request.name, 1, 100);
     const { redirectUris } = request;
     if (redirectUris.length === 0 || redirectUris.length > MAX_REDIRECT_URIS)

@@ -1,7 +1,7 @@
 import { createApiKey, digestOf, randomBase62 } from '@crs/kit/product/api-key';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { CreateKeyRequest, CreateKeyResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toApiKey } from '../../domain/answers.ts';
@@ -17,7 +17,7 @@ const MAX_SECONDS = 100 * 365 * 86_400;
 
 export function createKey({ db }: Context) {
   return rpc(['operator'], async (request: CreateKeyRequest, call): Promise<CreateKeyResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const label = requireText('label', request.label, 0, 100);
     if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
     const secret = createApiKey();

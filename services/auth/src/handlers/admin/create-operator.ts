@@ -5,14 +5,14 @@ import type { CreateOperatorRequest, CreateOperatorResponse } from '@crs/proto/c
 import type { Context } from '../../context.ts';
 import { toOperator } from '../../domain/answers.ts';
 import { createOperatorCredential } from '../../domain/operator-credential.ts';
-import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { everyOrganization } from './every-organization.ts';
 import { requireText } from '../../domain/settings.ts';
 import { audit } from '../../store/audit.ts';
 import { insertOperator } from '../../store/operators.ts';
 
 export function createOperator({ db }: Context) {
   return rpc(['operator'], async (request: CreateOperatorRequest, call): Promise<CreateOperatorResponse> => {
-    const scope = aboveTenantsScope(call);
+    const scope = everyOrganization(call);
     const name = requireText('name', request.name, 1, 100);
     const credential = createOperatorCredential();
     return db.transact(scope, async (query) => {

@@ -1,6 +1,6 @@
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { CreateOrganizationRequest, CreateOrganizationResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { changeOidcProvider } from '../../domain/oidc-provider.ts';
@@ -10,7 +10,7 @@ import { findOrganization, insertOrganization } from '../../store/organizations.
 
 export function createOrganization({ db, providerSecrets }: Context) {
   return rpc(['operator'], async (request: CreateOrganizationRequest, call): Promise<CreateOrganizationResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const change = parseSettings(request.settings);
     if (change.name === undefined) throw invalid('name', 'is required');
     const provider = changeOidcProvider(undefined, request.settings?.oidcProvider, (plain) =>

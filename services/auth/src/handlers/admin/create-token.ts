@@ -1,7 +1,7 @@
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { CreateTokenRequest, CreateTokenResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { SCOPES } from '../../domain/access-tokens.ts';
@@ -17,7 +17,7 @@ const MAX_SECONDS = 10 * 365 * 86_400;
 
 export function createToken({ db, accessTokens }: Context) {
   return rpc(['operator'], async (request: CreateTokenRequest, call): Promise<CreateTokenResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const email = requireText('email', request.email, 3, 254);
     const unknown = request.scopes.find((each) => !(SCOPES as readonly string[]).includes(each));
     if (unknown !== undefined) throw invalid('scope', `must be of ${SCOPES.join(', ')}`);

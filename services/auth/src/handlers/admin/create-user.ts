@@ -1,6 +1,6 @@
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import { isEmail } from '@crs/kit/text';
 import type { CreateUserRequest, CreateUserResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
@@ -14,7 +14,7 @@ import { insertUser } from '../../store/users.ts';
 
 export function createUser({ db }: Context) {
   return rpc(['operator'], async (request: CreateUserRequest, call): Promise<CreateUserResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const email = requireText('email', request.email, 3, 254);
     if (!isEmail(email)) throw invalid('email', 'must be of the form local@domain');
     const name = requireText('name', request.name, 1, 200);

@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { FinishErasureRequest, FinishErasureResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { parseTarget } from '../../domain/erasure-target.ts';
@@ -7,7 +7,7 @@ import { removeOrganization, removeProject, removeUser } from '../../store/erasu
 
 export function finishErasure({ db }: Context) {
   return rpc(['operator'], async (request: FinishErasureRequest, call): Promise<FinishErasureResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const target = parseTarget(request.target);
     await db.transact(scope, async (query) => {
       if (target.kind === 'organization') await removeOrganization(query, scope.organization);

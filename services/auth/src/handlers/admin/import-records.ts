@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Database, Query, Scope } from '@crs/kit/data/database';
+import type { Database, Query } from '@crs/kit/data/database';
+import { type Scope, callerScope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import type { Refusal } from '@crs/kit/product/import-record';
-import { operatorScope } from '@crs/kit/product/operator-scope';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import {
@@ -30,7 +30,7 @@ type Outcome = 'accepted' | 'unchanged' | Refusal;
 
 export function importRecords({ db }: Context) {
   return importRpc(async (request, call) => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, authLine, scope.organization);
     const hashes = await hashPasswords(db, scope, lines);
     return db.transact(scope, async (query) => {

@@ -1,5 +1,6 @@
 import { digestOf } from '@crs/kit/product/api-key';
 import { invalid, ServiceError } from '@crs/kit/errors';
+import { directoryScope } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { IssueOperatorTokenRequest, IssueOperatorTokenResponse } from '@crs/proto/crs/auth/v1/admin';
@@ -10,7 +11,7 @@ const TOKEN_SECONDS = 60;
 
 export function issueOperatorToken({ db, signer }: Context) {
   return rpc(['anyone'], async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
-    const [operator] = await db.read<OperatorRow>({ ...call, organization: '' }, findOperator(digestOf(request.credential)));
+    const [operator] = await db.read<OperatorRow>(directoryScope(call), findOperator(digestOf(request.credential)));
     if (!operator)
       throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', { reason: 'INVALID_OPERATOR' });
     const organization = request.organizationId || undefined;

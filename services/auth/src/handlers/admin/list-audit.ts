@@ -1,10 +1,10 @@
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
+import { everyOrganization } from './every-organization.ts';
 import type { ListAuditRequest, ListAuditResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
-import { aboveTenantsScope } from '../../domain/operator-scope.ts';
-import { ABOVE_TENANTS, listAudit as list } from '../../store/audit.ts';
+import { listAudit as list } from '../../store/audit.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
@@ -12,12 +12,12 @@ const MAX_LIMIT = 1_000;
 export function listAudit({ db }: Context) {
   return rpc(['operator'], async (request: ListAuditRequest, call): Promise<ListAuditResponse> => {
     if (request.limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
-    const scope = call.identity.organization === undefined ? aboveTenantsScope(call) : operatorScope(call);
+    const scope = call.identity.organization === undefined ? everyOrganization(call) : callerScope(call);
     const rows = await db.transact(scope, (query) => list(query, scope.organization, request.limit || DEFAULT_LIMIT));
     return {
       entries: rows.map(({ organization, ...entry }) => ({
         ...entry,
-        organizationId: organization === ABOVE_TENANTS ? '' : organization,
+        organizationId: organization === EVERY_ORGANIZATION ? '' : organization,
       })),
     };
   });

@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { ListKeysRequest, ListKeysResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toApiKey } from '../../domain/answers.ts';
@@ -9,7 +9,7 @@ import { organizationExists } from '../../store/organizations.ts';
 
 export function listKeys({ db }: Context) {
   return rpc(['operator'], async (_request: ListKeysRequest, call): Promise<ListKeysResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     return db.transact(scope, async (query) => {
       if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
       return { apiKeys: (await listApiKeys(query, scope.organization)).map(toApiKey) };

@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { ListTokensRequest, ListTokensResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toToken } from '../../domain/answers.ts';
@@ -9,7 +9,7 @@ import { organizationExists } from '../../store/organizations.ts';
 
 export function listTokens({ db }: Context) {
   return rpc(['operator'], async (_request: ListTokensRequest, call): Promise<ListTokensResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     return db.transact(scope, async (query) => {
       if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
       return { tokens: (await listGrants(query, scope.organization)).map(toToken) };

@@ -3,14 +3,14 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { RemoveClientRequest, RemoveClientResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toClient } from '../../domain/answers.ts';
-import { aboveTenantsScope } from '../../domain/operator-scope.ts';
+import { everyOrganization } from './every-organization.ts';
 import { requireText } from '../../domain/settings.ts';
 import { audit } from '../../store/audit.ts';
 import { deleteClient } from '../../store/clients.ts';
 
 export function removeClient({ db }: Context) {
   return rpc(['operator'], async (request: RemoveClientRequest, call): Promise<RemoveClientResponse> => {
-    const scope = aboveTenantsScope(call);
+    const scope = everyOrganization(call);
     const clientId = requireText('client_id', request.clientId, 1, 100);
     return db.transact(scope, async (query) => {
       const client = await deleteClient(query, clientId);

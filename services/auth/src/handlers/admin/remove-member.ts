@@ -1,6 +1,6 @@
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { RemoveMemberRequest, RemoveMemberResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { findMembership } from '../../domain/membership.ts';
@@ -9,7 +9,7 @@ import { removeRole } from '../../store/projects.ts';
 
 export function removeMember({ db }: Context) {
   return rpc(['operator'], async (request: RemoveMemberRequest, call): Promise<RemoveMemberResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     await db.transact(scope, async (query) => {
       const { projectId, userId, role } = await findMembership(query, scope.organization, request);
       if (!(await removeRole(query, scope.organization, projectId, userId, role)))

@@ -1,6 +1,6 @@
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { RevokeKeyRequest, RevokeKeyResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toApiKey } from '../../domain/answers.ts';
@@ -10,7 +10,7 @@ import { audit } from '../../store/audit.ts';
 
 export function revokeKey({ db }: Context) {
   return rpc(['operator'], async (request: RevokeKeyRequest, call): Promise<RevokeKeyResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const keyId = requireText('key_id', request.keyId, 1, 100);
     return db.transact(scope, async (query) => {
       const key = await revokeApiKey(query, scope.organization, keyId);

@@ -1,6 +1,6 @@
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { RevokeTokenRequest, RevokeTokenResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toToken } from '../../domain/answers.ts';
@@ -10,7 +10,7 @@ import { revokeGrant } from '../../store/grants.ts';
 
 export function revokeToken({ db }: Context) {
   return rpc(['operator'], async (request: RevokeTokenRequest, call): Promise<RevokeTokenResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const tokenId = requireText('token_id', request.tokenId, 1, 100);
     return db.transact(scope, async (query) => {
       const grant = await revokeGrant(query, scope.organization, tokenId);

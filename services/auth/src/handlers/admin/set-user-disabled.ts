@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { SetUserDisabledRequest, SetUserDisabledResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toUser } from '../../domain/answers.ts';
@@ -10,7 +10,7 @@ import { setUserDisabled as set } from '../../store/users.ts';
 
 export function setUserDisabled({ db }: Context) {
   return rpc(['operator'], async (request: SetUserDisabledRequest, call): Promise<SetUserDisabledResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const email = requireText('email', request.email, 3, 254);
     return db.transact(scope, async (query) => {
       const user = await set(query, scope.organization, email, request.disabled);

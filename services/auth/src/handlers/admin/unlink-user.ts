@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { UnlinkUserRequest, UnlinkUserResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { toUser } from '../../domain/answers.ts';
@@ -11,7 +11,7 @@ import { findUser } from '../../store/users.ts';
 
 export function unlinkUser({ db }: Context) {
   return rpc(['operator'], async (request: UnlinkUserRequest, call): Promise<UnlinkUserResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const email = requireText('email', request.email, 3, 254);
     return db.transact(scope, async (query) => {
       const user = await findUser(query, scope.organization, email);

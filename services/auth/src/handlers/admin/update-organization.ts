@@ -1,5 +1,5 @@
 import { rpc } from '@crs/kit/rpc/server';
-import { operatorScope } from '@crs/kit/product/operator-scope';
+import { callerScope } from '@crs/kit/data/scope';
 import type { UpdateOrganizationRequest, UpdateOrganizationResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
@@ -10,7 +10,7 @@ import { findOrganization, updateOrganization as update } from '../../store/orga
 
 export function updateOrganization({ db, providerSecrets }: Context) {
   return rpc(['operator'], async (request: UpdateOrganizationRequest, call): Promise<UpdateOrganizationResponse> => {
-    const scope = operatorScope(call);
+    const scope = callerScope(call);
     const change = parseSettings(request.settings);
     return db.transact(scope, async (query) => {
       const before = await findOrganization(query, scope.organization);

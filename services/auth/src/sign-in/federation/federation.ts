@@ -6,7 +6,8 @@ import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../account-id.ts';
-import { within, type SignInContext } from '../context.ts';
+import { credentialScope } from '@crs/kit/data/scope';
+import { type SignInContext, statementTime } from '../context.ts';
 import { cookieSettings } from '../cookies.ts';
 import { expired, Problem } from '../problem.ts';
 import { addressOf, queryOf } from '../request.ts';
@@ -99,7 +100,10 @@ export class Federation {
       const user = await this.#userOf(account, identity, found.domains);
       if (user.kind === 'refused') return await refused(user.reason, user.who);
       const trail = `${user.email} by ${issuer} from ${addressOf(request)}`;
-      await this.#context.db.read(within(organization), auditEntry(organization, user.email, 'sign-in.accept', trail));
+      await this.#context.db.run(
+        credentialScope(organization, statementTime()),
+        auditEntry(organization, user.email, 'sign-in.accept', trail),
+      );
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, userId: user.userId }) };
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
@@ -111,7 +115,7 @@ export class Federation {
   /** After the first time, whatever the provider says of the e-mail makes no difference. */
   async #userOf(account: Account, identity: Identity, domains: string[]): Promise<Linked & { who?: string }> {
     const { db } = this.#context;
-    const scope = () => within(account.organization);
+    const scope = () => credentialScope(account.organization, statementTime());
     const linked = await db.transact(scope(), (query) => findLinked(query, account));
     if (linked) return { ...linked, who: account.subject };
     const email = linkableEmail(await identity.email(), domains);
@@ -121,7 +125,10 @@ export class Federation {
 
   async #find(organization: string): Promise<OidcProviderRow | undefined> {
     if (!ORGANIZATION_ID.test(organization)) return undefined;
-    const [row] = await this.#context.db.read<OidcProviderRow>(within(organization), findOidcProvider(organization));
+    const [row] = await this.#context.db.read<OidcProviderRow>(
+      credentialScope(organization, statementTime()),
+      findOidcProvider(organization),
+    );
     return row;
   }
 
@@ -142,7 +149,10 @@ export class Federation {
     detail?: string,
   ): Promise<void> {
     const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${addressOf(request)}`;
-    await this.#context.db.read(within(organization), auditEntry(organization, 'sign-in', 'sign-in.refuse', target));
+    await this.#context.db.run(
+      credentialScope(organization, statementTime()),
+      auditEntry(organization, 'sign-in', 'sign-in.refuse', target),
+    );
   }
 
   async #throttle(request: Request, response: Response): Promise<void> {

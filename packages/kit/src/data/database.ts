@@ -50,15 +50,15 @@ const TYPES: CustomTypesConfig = {
 };
 
 /**
- * Statements take milliseconds: so many are worth waiting for, and more would only be too late. What stands above tenants has one line
- * for all of them, into which the credentials of thousands may come in the same second.
+ * How many statements may wait for a connection, for one organization and in all. A statement takes milliseconds, so longer queues would only
+ * end in deadlines. Tables without an organization share one queue, where thousands of credentials may arrive in one second.
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
-/** A statement ends so much before its caller's deadline that the server itself says so: then it is the statement that is slow. */
+/** The server cancels a statement this long before the caller's deadline, so that its answer tells a slow statement from a silent server. */
 const MARGIN_MS = 20;
 
-/** A server that waits for a lock doesn't look whether its client is still there, unless told to. */
+/** With `client_connection_check_interval`, a server that waits for a lock notices that its client is gone. */
 const TENANT: Statement = {
   name: 'tenant',
   text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
@@ -70,12 +70,12 @@ const TENANT_PLANNED_ONCE: Statement = {
 };
 
 /**
- * The connections of a service to PostgreSQL. All work happens in a transaction whose tenant is set for row-level security and whose
- * statements end with the caller's deadline. A connection that saw an error, a cancellation or a deadline is destroyed.
+ * The connections of a service to PostgreSQL. All work happens in a transaction, which sets the organization for row-level security and ends its
+ * statements before the caller's deadline. A connection that saw an error, a cancellation or a deadline is destroyed.
  */
 export class Database {
   readonly #pool: Pool;
-  /** Before the pool, whose own queue is one line for all tenants, and has no end. */
+  /** Shares the pool between organizations. The pool's own queue is one for all of them, and unbounded. */
   readonly #turns: Bulkhead;
   readonly #spans = tracer('database');
   readonly #duration = meter('database').createHistogram('db.client.operation.duration', {
@@ -98,7 +98,7 @@ export class Database {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
-    // A connection that breaks in use fails its statements; but without a listener, its `error` event would end the process.
+    // A connection that breaks in use fails its statements. Without a listener, its `error` event would end the process, too.
     this.#pool.on('connect', (client) => void client.on('error', () => {}));
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
@@ -210,7 +210,7 @@ export class Database {
 
   async #useNow<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (scope.signal?.aborted) throw deadlineExceeded();
-    // Work that outlives its caller must not hold a connection, or wait for one.
+    // When the caller gives up, the work must neither hold a connection nor wait for one.
     const stopped = Promise.withResolvers<never>();
     const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
     const timer = setTimeout(stop, scope.deadline - Date.now());
@@ -226,7 +226,7 @@ export class Database {
         throw translate(error);
       } finally {
         client.release(broken);
-        // A released client would wait for the answers that are still out.
+        // Without this, the released client would wait for the answers that are still on their way.
         if (broken) socketOf(client).destroy();
       }
     } finally {
@@ -257,7 +257,7 @@ function socketOf(client: PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** The driver writes each statement by itself: a system call, and a wake-up of the server, for every one. */
+/** Sends several statements by one system call. The driver alone would make one for each, and wake the server each time. */
 function inOnePacket<T>(client: PoolClient, send: () => T): T {
   const socket = socketOf(client);
   socket.cork();
@@ -275,14 +275,14 @@ function tenant(scope: Scope, plannedOnce = false) {
   };
 }
 
-/** All results in order, or the first failure in order once all have ended: later ones only echo that the transaction is aborted. */
+/** All results in order, or the first failure, once all have ended. Later failures only say that the transaction is aborted. */
 async function allOrFirstError<T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
   const results = await Promise.allSettled(promises as Promise<unknown>[]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
-/** For metrics: PostgreSQL's code of the error, or the system's. */
+/** The error's code, PostgreSQL's or the system's, for metrics. */
 function errorType(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'disconnected';
 }

@@ -23,7 +23,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const db = knexFactory({ client: 'pg', connection: options.adminUrl, pool: { min: 1, max: 2 } });
   try {
     return await db.transaction(async (lock) => {
-      // Ours, because knex's own lock outlives a killed migration.
+      // Knex's own lock would outlive a killed migration.
       await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
       if (options.password !== undefined) await ensureRole(options.adminUrl, roleOf(service), options.password);
       await checkRole(db, roleOf(service));
@@ -32,7 +32,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       const config: Knex.MigratorConfig = {
         schemaName: service,
         tableName: 'migrations',
-        // Steps of a later version, where an earlier one is installed again, stay as they are.
+        // After a downgrade, the steps of the later version stay.
         disableMigrationsListValidation: true,
         migrationSource: {
           getMigrations: async () => migrations,
@@ -42,7 +42,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       };
       await db.migrate.forceFreeMigrationsLock(config);
       const [, names] = (await db.migrate.latest(config)) as [number, string[]];
-      // By which the service knows whether its schema is there.
+      // The service reads this table to know whether its schema is complete.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
       return names;
     });
@@ -53,7 +53,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 
 const schema = z.object({ MIGRATE_DATABASE_URL: postgresUrl, CRS_DATABASE_PASSWORD: z.string().min(8).optional() });
 
-/** `main` of a service's migration command. @returns the admin URL, for what else is to be done once */
+/** `main` of a service's migration command. @returns the admin URL, for further work that is done once */
 export async function runMigrations(service: string, migrations: Migration[], environment: Environment): Promise<string> {
   const { MIGRATE_DATABASE_URL: adminUrl, CRS_DATABASE_PASSWORD: password } = readEnvironment(schema, environment);
   const ran = await migrate({ adminUrl, service, migrations, ...(password !== undefined && { password }) });
@@ -61,14 +61,14 @@ export async function runMigrations(service: string, migrations: Migration[], en
   return adminUrl;
 }
 
-/** By a connection of its own, whose errors don't quote the statement and with it the password, as knex's do. */
+/** Uses a connection of its own, because knex's errors quote the statement, and with it the password. */
 async function ensureRole(adminUrl: string, role: string, password: string): Promise<void> {
   const client = new Client({ connectionString: adminUrl });
   await client.connect();
   try {
     for (let attempt = 1; ; attempt++) {
       const { rows } = await client.query<{ statement: string }>(
-        // To repeat the other attributes of a role that exists is a superuser's right, which hosted databases keep for themselves.
+        // Only a superuser may state the other attributes of an existing role, and hosted databases give nobody that right.
         `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
           else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`,
         [role, password],
@@ -77,7 +77,7 @@ async function ensureRole(adminUrl: string, role: string, password: string): Pro
         await client.query(rows[0]!.statement);
         return;
       } catch (error) {
-        // Roles are the cluster's and our lock is the database's: the migration of another database may be at the same one.
+        // Roles belong to the server, our lock to the database: a migration of another database may change the same role.
         const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
         if (!raced || attempt === ROLE_ATTEMPTS) throw error;
         await sleep(50 * attempt);
@@ -88,7 +88,7 @@ async function ensureRole(adminUrl: string, role: string, password: string): Pro
   }
 }
 
-/** @throws Error where row-level security would not hold for the service */
+/** @throws Error where row-level security would not bind the role */
 async function checkRole(db: Knex, role: string): Promise<void> {
   const { rows } = await db.raw('select 1 from pg_roles where rolname = ? and (rolsuper or rolbypassrls)', [role]);
   if (rows.length > 0)

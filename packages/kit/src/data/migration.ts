@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 
-/** A step of a schema: `name` is `<UTC timestamp>-<verb>-<what>`, never changed once released. */
+/** A step of a schema. `name` is `<UTC timestamp>-<verb>-<object>`; a released step never changes. */
 export interface Migration {
   name: string;
   up(db: Knex): Promise<void>;
@@ -13,8 +13,8 @@ export function roleOf(service: string): string {
 }
 
 /**
- * Puts a table behind the second wall: row-level security, forced, by the column `organization`. The service's role sees the rows of
- * the organization that is set for its transaction; the owner, who migrates, sees all (else a backfill would change nothing).
+ * Forces row-level security on a table, by its column `organization`. The service's role sees the rows of the organization that its transaction has
+ * set. The owner, which runs the migrations, sees all rows, or else a backfill would change none.
  */
 export async function protectByTenant(db: Knex, service: string, table: string): Promise<void> {
   const names = { schema: service, table, role: roleOf(service) };
@@ -29,7 +29,7 @@ export async function protectByTenant(db: Knex, service: string, table: string):
   );
 }
 
-/** A password for a service's role, derived from the installation's secret, where nobody hands one out. */
+/** A password for a service's role, derived from the installation's secret, for installations where nobody gives one. */
 export function derivePassword(secret: string, service: string): string {
   return createHash('sha256').update(`${secret}:database:${service}`).digest('base64url');
 }

@@ -9,9 +9,9 @@ import { directoryScope, workFor } from './scope.ts';
 const ASK_EVERY_MS = 1_000;
 
 /**
- * Resolves once a service's schema has all of these migrations; a later version's besides are fine. Until then it asks every second,
- * also while the database is away, and logs what it waits for.
- * @throws Error where the service is stopped meanwhile
+ * Resolves once all of these migrations have run on a service's schema. Migrations of a later version don't matter. Until then it asks the database
+ * every second, also while the database is away, and logs the reason for waiting.
+ * @throws Error if the service is stopped meanwhile
  */
 export async function schemaReady(
   service: string,
@@ -34,7 +34,7 @@ export async function schemaReady(
   }
 }
 
-/** What is missing; undefined: nothing. */
+/** Why the schema isn't ready, or undefined if it is. */
 async function missing(
   service: string,
   db: Database,
@@ -54,12 +54,12 @@ async function missing(
     const first = names.find((name) => !found.has(name));
     return first === undefined ? undefined : { reason: `the migration ${first} has not run` };
   } catch (error) {
-    // No such schema, table or role, no right, no database: it all comes with the migrations.
+    // A missing schema, table, role, right or database: the migrations make all of them.
     return { reason: `it can't be read (${codeOf(error) ?? 'no answer'})`, error };
   }
 }
 
-/** The database's or the system's, from below our own error where there is one. */
+/** The database's or the system's code, taken from the innermost cause. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   return codeOf(error.cause) ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined);

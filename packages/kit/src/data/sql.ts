@@ -2,7 +2,7 @@ import knex, { type Knex } from 'knex';
 import type { Columns } from './column.ts';
 import type { NoRow, Statement } from './database.ts';
 
-/** Builds statements whose shape depends on the request; it holds no connection. Fixed statements are written as text. */
+/** Builds statements whose shape depends on the request. It holds no connection. Fixed statements are written as text. */
 export const sql: Knex = knex({ client: 'pg' });
 
 /** A built query as a statement. Its text varies, so it is not prepared. */

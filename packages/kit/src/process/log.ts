@@ -20,14 +20,14 @@ export function createLogger(name: string, options: { level?: string; destinatio
         return context ? { trace_id: context.traceId, span_id: context.spanId } : {};
       },
     },
-    // Lines that come while one is written go together, and what is left goes at the exit.
+    // Lines that arrive during a write are written together; the rest is flushed at the exit.
     options.destination ?? pino.destination({ fd: 2, sync: false }),
   );
 }
 
 /**
- * What a log line says of an error: type, code, message and stack of it and of its causes. Driver errors carry row values in
- * `detail`, `where` and such, so only these named parts are taken, and a database's message is left out where it may quote input.
+ * An error as a log line shows it: type, code, message and stack, and the same of its causes. Other properties are left out, because a driver's error
+ * carries row values in some of them. A database's message and stack are left out, too, because they may quote input.
  */
 export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

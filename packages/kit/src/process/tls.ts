@@ -11,20 +11,20 @@ import { meter } from './telemetry.ts';
 
 /** PEM, as in a Secret of the type `kubernetes.io/tls`. */
 interface Files {
-  /** `tls.crt`: our certificate, followed by those of the authorities between it and the root. */
+  /** `tls.crt`: our certificate, followed by the intermediate ones. */
   cert: Buffer;
   /** `tls.key`. */
   key: Buffer;
-  /** `ca.crt`: whom we believe; one or several. */
+  /** `ca.crt`: the certificates of the authorities that we trust. */
   ca: Buffer;
 }
 
 const RELOAD_EVERY_MS = 5_000;
 
 /**
- * Mutual TLS between our processes, by the files of a directory: each side shows `tls.crt` and wants the other's to be signed by
- * `ca.crt`. The files are read again and again; connections that are open stay, new ones are made by what is there then. Files that
- * can't be used (half written, a key of another certificate) are reported and change nothing.
+ * Mutual TLS between our processes, by the files of a directory. Each side shows `tls.crt` and demands a certificate that an authority of `ca.crt`
+ * signed. The files are read every few seconds: new connections use the new ones, open connections stay. Files that can't be used (half written, or
+ * a key of another certificate) are reported and change nothing.
  */
 export class Tls {
   readonly #directory: string;
@@ -79,13 +79,13 @@ export class Tls {
     return server.once('close', () => this.#changed.delete(renew));
   }
 
-  /** For one HTTPS request to a host; an agent keeps connections of older certificates apart. */
+  /** Options of one HTTPS request to a host. An agent keeps connections with older certificates apart. */
   httpsRequestOptions(host: string): Files & { servername: string } {
-    // By itself, Node.js would check the name in the header `Host`.
+    // Without `servername`, Node.js would check the name in the header `Host`.
     return { ...this.#files, servername: isIP(host) ? '' : host };
   }
 
-  /** Looks at the files now, as is done every few seconds. */
+  /** Reads the files now. A timer does the same every few seconds. */
   async reload(): Promise<void> {
     try {
       const files = await read(this.#directory);
@@ -93,10 +93,10 @@ export class Tls {
       if (same(files, this.#files)) return;
       this.#files = files;
       for (const tell of this.#changed) tell();
-      this.#log.info('certificates were read anew');
+      this.#log.info('certificates were reloaded');
     } catch (error) {
       const { message } = error as Error;
-      if (message !== this.#problem) this.#log.warn({ err: error }, 'new certificates could not be used, the old ones stay');
+      if (message !== this.#problem) this.#log.warn({ err: error }, 'new certificates could not be used, the old ones stay in use');
       this.#problem = message;
     }
   }
@@ -106,7 +106,7 @@ export class Tls {
     this.#closeMetrics();
   }
 
-  /** grpc-js has one that watches files itself, but it reads them one by one and refuses connections when they don't fit together. */
+  /** The provider of grpc-js reads the files one by one, and refuses connections while they don't fit together. */
   #createProvider(): experimental.CertificateProvider {
     const told = new Map<unknown, () => void>();
     const add = (listener: unknown, tell: () => void) => {
@@ -129,7 +129,7 @@ export class Tls {
   }
 }
 
-/** @throws Error for a name that no certificate can vouch for here, where TLS is on */
+/** @throws Error if TLS is on and the host is an IP address, which our certificates don't name */
 export function channelCredentials(tls: Tls | undefined, host: string): ChannelCredentials {
   if (!tls) return credentials.createInsecure();
   if (isIP(host)) throw new Error(`${host} can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.`);
@@ -151,7 +151,7 @@ async function read(directory: string): Promise<Files> {
   return files;
 }
 
-/** Causes are left out: what OpenSSL says of a key belongs in no log. */
+/** Its errors have no causes: OpenSSL's messages about a key belong in no log. */
 function check(directory: string, { cert, key, ca }: Files): void {
   const parsed = (name: string, parse: () => unknown) => {
     try {

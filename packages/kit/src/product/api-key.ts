@@ -7,20 +7,20 @@ const RANDOM_LENGTH = 33;
 const CHECK_LENGTH = 6;
 const FORM = new RegExp(`^crk_[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`);
 
-/** A new API key: `crk_`, random part, and a checksum that tells a typo without asking anybody. */
+/** A new API key: `crk_`, a random part, and a checksum, by which a typo is found without a look-up. */
 export function createApiKey(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `crk_${random}${checksum(random)}`;
 }
 
-/** Whether it can be a key at all. */
+/** Whether the text has the form of a key and the right checksum. */
 export function isApiKey(text: string): boolean {
   if (!FORM.test(text)) return false;
   const random = text.slice(4, 4 + RANDOM_LENGTH);
   return checksum(random) === text.slice(4 + RANDOM_LENGTH);
 }
 
-/** What is stored of a secret that has enough entropy of its own: its SHA-256. */
+/** The SHA-256 of a secret, to be stored in its place. Only for secrets that are random enough to need no salt. */
 export function digestOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

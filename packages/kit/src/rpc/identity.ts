@@ -2,10 +2,10 @@ import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT, type CryptoKey } 
 import { LRUCache } from 'lru-cache';
 import { ServiceError, unavailable } from '../errors.ts';
 
-/** Who makes an internal call, as auth vouched for it. Every right and the tenant come from here and from nowhere else. */
+/** The verified caller of an internal call. The organization and every right are taken from here and from nowhere else. */
 export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity;
 
-/** An organization, by one of its API keys. */
+/** An organization that calls by one of its API keys. */
 export interface OrganizationIdentity {
   kind: 'organization';
   organization: string;
@@ -26,7 +26,7 @@ export interface UserIdentity {
   scopes: string[];
 }
 
-/** An operator at work on one organization, or above all of them (`organization` undefined). */
+/** An operator: at work on one organization, or on none (`organization` undefined), such as to list all of them. */
 export interface OperatorIdentity {
   kind: 'operator';
   organization?: string;
@@ -79,7 +79,7 @@ export function createVerifier(keySource: KeySource): Verifier {
 
   async function fetchKeys(): Promise<void> {
     const found = await keySource().catch((error: unknown) => {
-      // Not the token's fault, whatever it was.
+      // The token isn't to blame for this failure.
       throw error instanceof ServiceError ? error : unavailable('The keys of caller tokens are not available.', error);
     });
     keys = new Map([...found].map(([id, jwk]) => [id, importJWK(JSON.parse(jwk), 'EdDSA') as Promise<CryptoKey>]));

@@ -1,18 +1,18 @@
 import type { Logger } from './log.ts';
 import type { Tls } from './tls.ts';
 
-/** What a service gets from the process around it. */
+/** The things that a process hands to the service that it runs. */
 export interface Surroundings {
   log: Logger;
-  /** Absent: plaintext, inward and outward. */
+  /** Absent: the service listens and connects without TLS. */
   tls?: Tls | undefined;
 }
 
-/** Something that runs until it is stopped. */
+/** A service, which runs until it is stopped. */
 export interface Service<Addresses extends Record<string, string> = Record<string, string>> {
-  /** Opens what it needs and starts to serve. @returns where it listens, by listener, as `host:port` */
+  /** Opens its connections and starts to serve. @returns the address of each listener, as `host:port` */
   start(): Promise<Addresses>;
-  /** Drains and closes, in reverse order of opening. Stopping twice is one stop. */
+  /** Drains and closes everything, in reverse order of opening. A second call waits for the first. */
   stop(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface Step {
   timeoutMs: number;
 }
 
-/** What was opened, to be closed in reverse order; each step bounded, so that one that hangs can't hold the others. */
+/** A list of things to close, in reverse order of opening. Each step has a time limit, so that a step that hangs can't stop the others. */
 export class Closer {
   readonly #steps: Step[] = [];
   readonly #log: Logger;
@@ -33,8 +33,8 @@ export class Closer {
   }
 
   /**
-   * What is opened only after the closing began, by a start that is still under way, is closed at once.
-   * @param timeoutMs after which the next step is taken
+   * Adds a step. If the closing has begun, because the stop came during the start, the step is taken at once.
+   * @param timeoutMs the time after which the next step is taken, in milliseconds
    */
   defer(name: string, close: () => unknown, timeoutMs = 10_000): void {
     const step = { name, close, timeoutMs };
@@ -65,14 +65,14 @@ export class Closer {
 }
 
 /**
- * How a process stops, and how long that may take. On SIGTERM `/readyz` fails at once. A gateway then serves on for its lame-duck time
- * (5 s), each answer ending its connection, and finishes what is under way (until the longest deadline: 11 s, the tools 16 s). Other
- * services take nothing more at once, tell their clients (GOAWAY) and finish what is under way (16 s at most). Clients, pools and telemetry
- * follow, in milliseconds as a rule. So an idle process stops in a moment, a gateway in 5 s, none takes longer than 45 s; an orchestrator
- * that waits before its SIGTERM until nobody is told of the pod any more (5 s) grants 60 s in all.
- *
  * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes
  * longer than `forceAfterMs`.
+ *
+ * A stop takes these steps. On SIGTERM `/readyz` fails at once. A gateway serves on for its lame-duck time (5 s), in which each answer ends its
+ * connection, and then finishes open requests until the longest deadline (11 s, for tools 16 s). Another service refuses new calls at once, tells its
+ * clients (GOAWAY) and finishes open calls (16 s at most). Clients, pools and telemetry follow, usually within milliseconds. So an idle service stops
+ * in a moment, a gateway in 5 s, and no process takes longer than 45 s. Kubernetes grants 60 s, because it waits 5 s before the SIGTERM, until the
+ * pod has left the list of endpoints.
  */
 export async function runUntilSignal(service: Service, log: Logger, forceAfterMs = 45_000): Promise<void> {
   const stopped = Promise.withResolvers<void>();
@@ -91,7 +91,7 @@ export async function runUntilSignal(service: Service, log: Logger, forceAfterMs
     if (!stopping) log.info({ addresses }, 'ready');
     await stopped.promise;
   } catch (error) {
-    // What is being closed under it makes a start fail.
+    // A stop during the start makes the start fail.
     if (!stopping) throw error;
   } finally {
     await service.stop();

@@ -96,7 +96,8 @@ export class Tls {
       this.#log.info('certificates were reloaded');
     } catch (error) {
       const { message } = error as Error;
-      if (message !== this.#problem) this.#log.warn({ err: error }, 'new certificates could not be used, the old ones stay in use');
+      if (message !== this.#problem)
+        this.#log.warn({ err: error }, 'new certificates could not be used, the old ones stay in use');
       this.#problem = message;
     }
   }

@@ -8,9 +8,9 @@ export type VisibleProjects = Map<string, { created: boolean; lead: boolean; mem
 const MAX_TRIES = 3;
 
 /**
- * Reads rows for a user by the projects that they may see. The visible set is asked for before the read and its version again after it;
- * if it moved, the rows are read again: what was added after an acknowledged removal is never shown. Nothing is remembered.
- * @throws ServiceError unavailable where the set keeps moving, or auth is away
+ * Reads rows for a user by the projects that the user may see. Auth tells the visible projects before the read, and their version again after it. If
+ * the version has changed, the rows are read again, so a row that was added after an acknowledged removal is never shown. Nothing is remembered.
+ * @throws ServiceError unavailable if the version keeps changing or auth is away
  */
 export async function readAsUser<T>(
   auth: ServiceClient<AuthServiceService>,

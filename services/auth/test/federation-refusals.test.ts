@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/product/api-key';
-import { ANN, BOB } from './_fixtures.ts';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
+import { ANN, BOB } from './_fixtures.ts';
 import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';
 
 let world: FederationWorld;
@@ -26,15 +26,35 @@ const setDisabled = async (disabled: boolean) =>
 
 describe('nobody is signed in', () => {
   it.each<[string, Person, string, string]>([
-    ['an e-mail that is not verified', { ...ann, email_verified: false }, 'unverified e-mail (ann-1)', 'does not vouch for'],
-    ['an e-mail of which nothing is said', { ...ann, email_verified: undefined }, 'unverified e-mail (ann-1)', 'does not vouch'],
-    ['an e-mail verified in other words', { ...ann, email_verified: 'true' }, 'unverified e-mail (ann-1)', 'does not vouch'],
-    ['no e-mail', { sub: 'ann-1', email_verified: true }, 'unverified e-mail (ann-1)', 'does not vouch'],
-    ['what is no e-mail', { ...ann, email: 'Ann <ann@example.com>' }, 'unverified e-mail (ann-1)', 'does not vouch'],
-    ['a foreign domain', { ...ann, email: 'ann@example.org' }, 'foreign domain (ann-1)', 'not one of this organization'],
-    ['a domain within the own one', { ...ann, email: 'ann@mail.example.com' }, 'foreign domain (ann-1)', 'not one of this'],
-    ['a domain around the own one', { ...ann, email: 'ann@example.com.evil.test' }, 'foreign domain (ann-1)', 'not one of this'],
-    ['an unknown e-mail', { ...ann, email: 'x@acme.example' }, 'unknown e-mail (x@acme.example)', 'Nobody in this organization'],
+    ['an e-mail that is not verified', { ...ann, email_verified: false }, 'unverified e-mail (ann-1)', 'has not verified'],
+    [
+      'an e-mail of which nothing is said',
+      { ...ann, email_verified: undefined },
+      'unverified e-mail (ann-1)',
+      'has not verified',
+    ],
+    ['an e-mail verified in other words', { ...ann, email_verified: 'true' }, 'unverified e-mail (ann-1)', 'has not verified'],
+    ['no e-mail', { sub: 'ann-1', email_verified: true }, 'unverified e-mail (ann-1)', 'has not verified'],
+    ['what is no e-mail', { ...ann, email: 'Ann <ann@example.com>' }, 'unverified e-mail (ann-1)', 'has not verified'],
+    ['a foreign domain', { ...ann, email: 'ann@example.org' }, 'foreign domain (ann-1)', 'does not belong to this organization'],
+    [
+      'a domain within the own one',
+      { ...ann, email: 'ann@mail.example.com' },
+      'foreign domain (ann-1)',
+      'does not belong to this',
+    ],
+    [
+      'a domain around the own one',
+      { ...ann, email: 'ann@example.com.evil.test' },
+      'foreign domain (ann-1)',
+      'does not belong to this',
+    ],
+    [
+      'an unknown e-mail',
+      { ...ann, email: 'x@acme.example' },
+      'unknown e-mail (x@acme.example)',
+      'This organization has no user',
+    ],
   ])('by %s', async (_, person, reason, text) => {
     world.idps.acme.person = person;
     const { page, entries } = await comeBack();
@@ -66,7 +86,7 @@ describe('nobody is signed in', () => {
     await world.connect('acme');
     await setDisabled(true);
     const { page, entries } = await comeBack();
-    expect(page).toContain('Your user is disabled.');
+    expect(page).toContain('Your user account is disabled.');
     expect(entries).toEqual(refusal('disabled user (ann-1)'));
     await setDisabled(false);
   });
@@ -99,7 +119,7 @@ describe('another issuer', () => {
     globex.person = { sub: 'ann-1', email: BOB, email_verified: false };
     const { browser, away } = await world.begin('acme');
     const back = await globex.signIn(away);
-    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('does not vouch');
+    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('has not verified');
     globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
     expect(await world.whoIs((await world.connect('acme', globex)).accessToken)).toEqual({ organization: 'acme', email: BOB });
 
@@ -117,7 +137,7 @@ describe('another issuer', () => {
       await world.setProvider('acme', { ...CLIENT, issuer });
       let text = '';
       const entries = await world.auditOf(async () => (text = textOf((await browser.open(back.pathname + back.search)).page)));
-      expect(text).toMatch(/^403 .*has changed its sign-in/);
+      expect(text).toMatch(/^403 .*changed its sign-in/);
       expect(entries).toEqual(refusal('provider changed'));
     }
   });
@@ -128,18 +148,18 @@ describe('another issuer', () => {
     const code = (await world.idps.globex.signIn(away)).searchParams.get('code')!;
     world.idps.acme.person = { sub: 'bob-1', email: BOB, email_verified: true };
     const foreign = await comeBack((answer) => answer.searchParams.set('code', code));
-    expect(foreign.page).toContain('can’t be trusted');
+    expect(foreign.page).toContain('sent an invalid answer');
     expect(foreign.entries).toEqual(
       refusal('invalid answer (server responded with an error in the response body (invalid_grant))'),
     );
     const mixedUp = await comeBack((answer) => answer.searchParams.set('iss', issuerOf('globex')));
-    expect(mixedUp.page).toContain('can’t be trusted');
+    expect(mixedUp.page).toContain('sent an invalid answer');
     expect(await world.links()).toEqual([]);
   });
 });
 
 describe('an answer', () => {
-  const over = /^400 Error 400 This sign-in is over/;
+  const over = /^400 Error 400 This sign-in has ended/;
 
   it('of another state is none', async () => {
     world.idps.acme.person = ann;
@@ -160,7 +180,7 @@ describe('an answer', () => {
     const back = await world.idps.acme.signIn(away);
     let page = '';
     const entries = await world.auditOf(async () => (page = textOf((await browser.open(back.pathname + back.search)).page)));
-    expect(page).toContain('can’t be trusted');
+    expect(page).toContain('sent an invalid answer');
     expect(entries).toEqual([expect.stringMatching(/^acme sign-in sign-in\.refuse invalid answer \(.*"nonce".*\) at /)]);
   });
 
@@ -169,7 +189,7 @@ describe('an answer', () => {
     const { browser, away } = await world.begin('acme');
     away.searchParams.set('code_challenge', 'a'.repeat(43));
     const back = await world.idps.acme.signIn(away);
-    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('can’t be trusted');
+    expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('sent an invalid answer');
   });
 
   it('counts in the browser that asked, and once', async () => {
@@ -217,7 +237,7 @@ describe('a provider that is away', () => {
     let page = '';
     const entries = await world.auditOf(async () => {
       page = textOf((await begun.browser.open(back.pathname + back.search)).page);
-      await expect(world.begin('acme')).rejects.toThrow(/503 Error 503 Your organization’s sign-in is away/);
+      await expect(world.begin('acme')).rejects.toThrow(/503 Error 503 Sign-in is unavailable/);
     });
     expect(page).toMatch(/^503 .*can’t be reached/);
     expect(entries).toHaveLength(2);
@@ -244,7 +264,7 @@ it('an address that asks too often waits', async () => {
     `insert into auth.throttles values ($1, 1000, now() + interval '1 minute') on conflict (bucket) do update set tries = 1000`,
     [bucket],
   );
-  await expect(world.begin('acme')).rejects.toThrow('429 Error 429 Too many tries');
+  await expect(world.begin('acme')).rejects.toThrow('429 Error 429 Too many attempts');
   await world.rows('delete from auth.throttles where bucket = $1', [bucket]);
 });
 
@@ -253,5 +273,5 @@ it('an organization without a provider has only passwords', async () => {
   const browser = world.browser();
   const { page } = await browser.open(world.authorizePath());
   const { page: answer } = await browser.submit(page, { organization: 'acme', method: 'provider' });
-  expect(textOf(answer)).toMatch(/^422 .*has no sign-in of its own/);
+  expect(textOf(answer)).toMatch(/^422 .*has no single sign-on/);
 });

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
-import { ANN, BOB, serviceUrl } from './_fixtures.ts';
-import { hiddenFields } from './_sign-in.ts';
-import { CLIENT } from './_identity-provider.ts';
 import { startFederation, type FederationWorld } from './_federation.ts';
+import { ANN, BOB, serviceUrl } from './_fixtures.ts';
+import { CLIENT } from './_identity-provider.ts';
+import { hiddenFields } from './_sign-in.ts';
 
 /** Organizations with the same people, whose users two providers sign in: acme's one, globex's another. */
 let world: FederationWorld;
@@ -57,7 +57,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(page.text).toContain('name="password"');
     const none = await browser.submit(page, { organization: '', method: 'provider' });
     expect(none.page.status).toBe(422);
-    expect(none.page.text).toContain('Name your organization first.');
+    expect(none.page.text).toContain('Enter your organization first.');
     const { away } = await browser.submit(page, { organization: 'ACME', email: '', password: '', method: 'provider' });
     const back = await world.idps.acme.signIn(away!);
     const consent = await browser.open(back.pathname + back.search);

@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '@crs/kit/process/log';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
-import { createLogger } from '@crs/kit/process/log';
 import { createAuthService } from '../src/service.ts';
 import { ANN, BOB, failureOf, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import {

@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
@@ -42,6 +46,33 @@ async function replica(options: { toolsUrl?: string; databaseUrl?: string; defau
   const { http } = await service.start();
   return { browser: new Browser(http), stop: () => service.stop() };
 }
+
+it('the process starts without a warning', async () => {
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const anyPort = '127.0.0.1:0';
+  const child = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env['PATH'],
+      CRS_LISTEN: anyPort,
+      CRS_ADMIN_LISTEN: anyPort,
+      CRS_HTTP_LISTEN: anyPort,
+      CRS_OPS_LISTEN: anyPort,
+      CRS_SECRET: SECRET,
+      CRS_TOOLS_URL: 'https://tools.example',
+      DATABASE_URL: serviceUrl(world.databaseUrl),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const said: string[] = [];
+  for await (const line of createInterface(child.stderr)) {
+    said.push(line);
+    if (line.includes('"ready"')) child.kill('SIGTERM');
+  }
+  expect(await exited).toEqual([0, null]);
+  expect(said.filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
+  expect(said).toContainEqual(expect.stringContaining('"ready"'));
+});
 
 describe('over https', () => {
   it('cookies are this host’s alone, out of reach of scripts and of other sites', async () => {

@@ -1,4 +1,4 @@
-/** A user as the authorization server names them: an e-mail and an id are unique within one organization only. */
+/** A user of the authorization server. The organization is part of it, because a user id is unique within one organization only. */
 export interface Account {
   organization: string;
   userId: string;

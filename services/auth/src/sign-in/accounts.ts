@@ -1,12 +1,12 @@
 import type { Account as OidcAccount } from 'oidc-provider';
+import { credentialScope } from '@crs/kit/data/scope';
 import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
 import { findLiveGrant, type LiveGrantRow } from '../store/grants.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
-import { credentialScope } from '@crs/kit/data/scope';
 import { type SignInContext, statementTime } from './context.ts';
 
-/** A user who may sign in; undefined where they are gone or disabled, or their organization is. */
+/** A user who may sign in; undefined if the user or the organization is disabled or doesn't exist. */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
@@ -14,7 +14,7 @@ export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: str
   return user;
 }
 
-/** Asked of each code and refresh token, too: they are as good as their grant. */
+/** oidc-provider calls this for codes and refresh tokens, too. They are valid as long as their consent is. */
 export async function findAccount(
   context: Pick<SignInContext, 'db'>,
   accountId: string,

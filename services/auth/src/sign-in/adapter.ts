@@ -1,8 +1,8 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import { errors } from 'oidc-provider';
-import { digestOf } from '@crs/kit/product/api-key';
 import type { Statement } from '@crs/kit/data/database';
+import { credentialScope, directoryScope } from '@crs/kit/data/scope';
 import { Seal } from '@crs/kit/data/seal';
+import { digestOf } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { findClient, type ClientRow } from '../store/clients.ts';
 import { revokeGrant } from '../store/grants.ts';
@@ -18,19 +18,19 @@ import {
 } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
 import { clientMetadata, clientSecrets, isPreRegistered } from './clients.ts';
-import { credentialScope, directoryScope } from '@crs/kit/data/scope';
 import { type SignInContext, statementTime } from './context.ts';
+import { errors } from './oidc-library.ts';
 
-/** A client that nobody consents to goes after a day; consent keeps it for as long as the grant. */
+/** A self-registered client is deleted after a day, unless somebody consents to it. A consent keeps it for as long as it lasts itself. */
 const UNCONSENTED_CLIENT_SECONDS = 86_400;
-/** A refresh token that comes again is a retry within this time, and stolen after it. */
+/** A refresh token that is used twice within this time is a retry. Later it counts as stolen. */
 const REFRESH_GRACE_SECONDS = 30;
 
 export function payloadKey(model: string, id: string): PayloadKey {
   return { model, idDigest: digestOf(id) };
 }
 
-/** What oidc-provider keeps of one model, in PostgreSQL: any replica goes on where another stopped. */
+/** Stores one model of oidc-provider in PostgreSQL, so that any replica can serve the next request. */
 export function createAdapter(context: Pick<SignInContext, 'db' | 'secret'>, model: string): Adapter {
   if (model === 'Client') return new ClientAdapter(context, model);
   if (model === 'Grant') return new GrantAdapter(context, model);
@@ -73,12 +73,12 @@ class PayloadAdapter implements Adapter {
     return row && this.#open(row);
   }
 
-  /** Of the device flow, which is off. */
+  /** Belongs to the device flow, which is off. */
   async findByUserCode(): Promise<undefined> {}
 
   async consume(id: string): Promise<void> {
     const [consumed] = await this.#run(consumePayload(payloadKey(this.#model, id), this.#graceSeconds));
-    // Two requests may have found it fresh; one of them is too late.
+    // Two requests at once can both find it unused. Only one of them consumes it.
     if (!consumed) throw new errors.InvalidGrant('already used');
   }
 
@@ -104,7 +104,7 @@ function boundOf({ model, idDigest }: PayloadKey): string {
   return `${model}:${idDigest.toString('base64url')}`;
 }
 
-/** Self-registered clients are payloads; an operator's are rows of their own. */
+/** Self-registered clients are payloads. Clients that operators register have a table. */
 class ClientAdapter extends PayloadAdapter {
   readonly #secrets: Seal;
 
@@ -120,9 +120,9 @@ class ClientAdapter extends PayloadAdapter {
   }
 }
 
-/** What a grant is good for is said by its row in `auth.grants`, of which access tokens are asked. */
+/** oidc-provider's Grant is one half of a consent. The row in `auth.grants` is the other, and it decides whether access tokens are valid. */
 class GrantAdapter extends PayloadAdapter {
-  /** By its client, or because a code or a refresh token was used twice. */
+  /** Called when the client revokes its tokens, and when a code or a refresh token was used twice. */
   override async destroy(id: string): Promise<void> {
     const grant = await super.find(id);
     if (!grant) return;

@@ -10,10 +10,11 @@ import { pinOrigin } from './origin.ts';
 import { answerProblems, notFound } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { defaultScopes, limitRegistrations } from './registration.ts';
+import type { Visit } from './request.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** What oidc-provider answers; nothing else of it is reachable. */
+/** Paths that oidc-provider serves. Its other paths can't be reached. */
 const PROTOCOL_PATHS = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
@@ -40,24 +41,23 @@ export function createSignInApp(context: SignInContext): RequestListener {
   app.use(traceRequests('auth', context.log, () => TIMEOUT_MS, { isInner: true }));
   app.use(pinOrigin(context.issuer));
 
-  type Handler = (provider: Provider, request: Request, response: Response) => Promise<void> | void;
-  const page = (method: 'get' | 'post', path: string, handle: Handler) => {
+  const page = (method: 'get' | 'post', path: string, handle: (visit: Visit) => Promise<void>) => {
     const parse = method === 'post' ? [express.urlencoded({ extended: false, limit: '16kb' })] : [];
     app[method](path, ...parse, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await handle(await provider(), request, response);
+      await handle({ request, response, provider: await provider() });
     });
   };
-  page('get', CALLBACK_PATH, async (oidc, request, response) => {
-    const finished = await federation.finish(oidc, request, response);
-    await (finished.uid === undefined ? connections : interactions).resume(oidc, request, response, finished);
+  page('get', CALLBACK_PATH, async (visit) => {
+    const finished = await federation.finish(visit);
+    await (finished.uid === undefined ? connections : interactions).resume(visit, finished);
   });
-  page('get', '/sign-in/:uid', interactions.show.bind(interactions));
-  page('post', '/sign-in/:uid', interactions.submit.bind(interactions));
-  page('get', '/connections', connections.show.bind(connections));
-  page('post', '/connections/sign-in', connections.signIn.bind(connections));
-  page('post', '/connections/revoke', connections.revoke.bind(connections));
-  page('post', '/connections/sign-out', connections.signOut.bind(connections));
+  page('get', '/sign-in/:uid', (visit) => interactions.show(visit));
+  page('post', '/sign-in/:uid', (visit) => interactions.submit(visit));
+  page('get', '/connections', (visit) => connections.show(visit));
+  page('post', '/connections/sign-in', (visit) => connections.signIn(visit));
+  page('post', '/connections/revoke', (visit) => connections.revoke(visit));
+  page('post', '/connections/sign-out', (visit) => connections.signOut(visit));
 
   app.all('/authorize', defaultScopes);
   app.post('/register', limitRegistrations(context));
@@ -77,7 +77,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   };
 }
 
-/** Made with the first request: its keys are in the database, which may come after us. */
+/** Creates the provider at the first request: its keys are in the database, which may start after this service. */
 function lazyProvider(context: SignInContext): () => Promise<Provider> {
   let made: Promise<Provider> | undefined;
   return () => {

@@ -1,11 +1,11 @@
-import { deleteExpired } from '../store/oidc-payloads.ts';
 import { directoryScope } from '@crs/kit/data/scope';
+import { deleteExpired } from '../store/oidc-payloads.ts';
 import { type SignInContext, statementTime } from './context.ts';
 
 const EVERY_MS = 60_000;
 const BATCH = 500;
 
-/** Deletes what has expired, in small transactions. @returns how to stop */
+/** Deletes expired rows each minute, in small transactions. @returns a function that ends this */
 export function startCleanup({ db, log }: Pick<SignInContext, 'db' | 'log'>): () => void {
   const clean = async () => {
     while ((await db.transact(directoryScope(statementTime()), (query) => deleteExpired(query, BATCH))) === BATCH);

@@ -1,9 +1,9 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
-import { randomBase62 } from '@crs/kit/product/api-key';
 import { Seal } from '@crs/kit/data/seal';
+import { randomBase62 } from '@crs/kit/product/api-key';
 import type { ClientRow } from '../store/clients.ts';
 
-/** The id says where a client comes from: an operator, itself, or (a URL) its metadata document. */
+/** The prefix of a client id says who registered the client: an operator or the client itself. An id that is a URL names a metadata document. */
 const PRE_REGISTERED = 'client_';
 const SELF_REGISTERED = 'dcr_';
 
@@ -19,7 +19,7 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
-/** Seals the secrets of clients that an operator has registered, each bound to its client. */
+/** Seals the secrets of clients that operators register. Each sealed secret is bound to the id of its client. */
 export function clientSecrets(secret: string): Seal {
   return new Seal(secret, 'client-secrets');
 }
@@ -42,7 +42,7 @@ export function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
 }
 
-/** Schemes that make a browser run or show something instead of opening an app. */
+/** For these schemes a browser shows or runs something instead of opening an app. */
 const NO_APP = new Set([
   'about:',
   'blob:',
@@ -58,8 +58,8 @@ const NO_APP = new Set([
 ]);
 
 /**
- * Why a redirect URI can't be, or undefined. Apps have schemes of their own, programs on the user's machine listen on loopback; all else
- * is https.
+ * Why a redirect URI isn't allowed; undefined if it is. An app can use a scheme of its own, a program on the user's machine http on a
+ * loopback address. All other clients use https.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
@@ -70,8 +70,9 @@ export function redirectUriProblem(uri: string): string | undefined {
 }
 
 /**
- * Makes of what a client says of itself what this server supports: assistants ask for more grant types, scopes and algorithms than
- * there are. Whether it is native, so that its loopback port is free, shows in its redirect URIs, which few say.
+ * Changes a client's metadata to values that this server supports, because assistants ask for more grant types, scopes and algorithms
+ * than it has. It also sets the application type by the redirect URIs, because few clients state it. A native client may use any port of
+ * the loopback address.
  */
 export function adaptMetadata(metadata: AllClientMetadata): void {
   const { redirect_uris: uris, grant_types: grants, response_types: responses } = metadata;
@@ -81,7 +82,7 @@ export function adaptMetadata(metadata: AllClientMetadata): void {
   }
   if (Array.isArray(grants)) metadata.grant_types = ['authorization_code', 'refresh_token'];
   if (Array.isArray(responses)) metadata.response_types = ['code'];
-  // Any client may ask for any of our scopes, later too; the user decides.
+  // Any client may ask for any scope at any time. The user decides.
   for (const name of IGNORED) delete metadata[name];
 }
 

@@ -3,18 +3,18 @@ import { workFor, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
 import type { AccessTokens } from '../domain/access-tokens.ts';
 
-/** What the authorization server works with. */
+/** Settings and connections of the authorization server. */
 export interface SignInContext {
   db: Database;
   log: Logger;
   accessTokens: AccessTokens;
-  /** Public origin: the issuer, and where browsers and clients reach this server. */
+  /** Public origin of this server: the issuer of its tokens, and the address that browsers and clients use. */
   issuer: string;
-  /** Seals what is stored, signs cookies and forms; the same on every replica. */
+  /** Seals stored state, signs cookies and forms. All replicas have the same secret. */
   secret: string;
-  /** Shown to people who name no organization. */
+  /** The organization that the sign-in form proposes by itself. */
   defaultOrganization: string | undefined;
-  /** `host:port` of client metadata documents that may be anywhere. For tests. */
+  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: readonly string[];
 }
 

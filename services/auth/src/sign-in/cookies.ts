@@ -1,11 +1,11 @@
-/** Lax, as clients send people here from elsewhere. Over https no other host of the domain can set them. */
+/** Names and options of all cookies. They are lax, because clients on other sites link here. Over https, no other host can set them. */
 export function cookieSettings(issuer: string) {
   const secure = issuer.startsWith('https:');
   const host = secure ? '__Host-' : '';
   const options = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;
   return {
     options,
-    // That of an authorization to resume has a path, which `__Host-` forbids.
+    // The cookie `resume` has a path, which `__Host-` forbids.
     names: {
       session: `${host}crs_session`,
       interaction: `${host}crs_interaction`,
@@ -13,7 +13,7 @@ export function cookieSettings(issuer: string) {
     },
     organization: `${host}crs_organization`,
     form: `${host}crs_form`,
-    /** A sign-in under way at an organization's provider. */
+    /** Holds a sign-in that waits for the organization's provider. */
     provider: `${host}crs_provider`,
   };
 }

@@ -4,18 +4,18 @@ import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The addresses of a name. */
+/** Looks up the IP addresses of a host name. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 export interface GuardedFetchOptions {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** `host:port` entries that may be at any port and any address. For tests: their certificates are checked as all others are. */
+  /** `host:port` entries that may be at any port and any address. For tests. Their certificates are checked, too. */
   allowHosts?: readonly string[];
-  /** Certificate authorities (PEM) instead of the usual ones; a whole process trusts further ones by `NODE_EXTRA_CA_CERTS`. */
+  /** Certificate authorities (PEM) that replace the usual ones. `NODE_EXTRA_CA_CERTS` adds authorities for the whole process. */
   ca?: string;
-  /** By default DNS, past `/etc/hosts` and search domains. */
+  /** By default DNS, without `/etc/hosts` and search domains. */
   resolve?: Resolve;
 }
 
@@ -25,7 +25,7 @@ export interface Fetched {
   body: Buffer;
 }
 
-/** A fetch that was refused or failed. The message tells outsiders nothing; `reason`, also in the log as the cause, is the operator's. */
+/** A fetch was refused or failed. The message is safe for outsiders. `reason` is for operators; the log has it as the cause. */
 export class GuardedFetchError extends Error {
   override readonly name = 'GuardedFetchError';
   readonly reason: string;
@@ -39,16 +39,16 @@ export class GuardedFetchError extends Error {
 const TIMEOUT_MS = 5_000;
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** The part of IPv6 that is handed out. Elsewhere IPv4 addresses hide (`::10.0.0.1`), and whatever is yet to be given a meaning. */
+/** The public part of IPv6. Other parts contain IPv4 addresses (`::10.0.0.1`), or have no meaning yet. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Of its own: no proxy of the environment, no connection or TLS session shared with anybody. */
+/** An agent for this file only: it uses no proxy of the environment, and shares no connection or TLS session. */
 const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
 
 /**
- * Fetches what an outside party names, such as a client's metadata document: over https at port 443 from a public address, without
- * following redirects, 16 KiB and 5 s at most. The name is resolved once, and only an address that was checked is connected to, so
- * that no later answer of its DNS counts.
+ * Fetches a URL that an outside party chose, such as a client's metadata document. It must be https at port 443 of a public address.
+ * Redirects are refused, and so is a body above 16 KiB. The whole fetch takes at most 5 s. The name is resolved once, and the connection
+ * goes to an address that was checked, so that a later DNS answer has no effect.
  * @throws GuardedFetchError
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Fetched> {
@@ -63,7 +63,7 @@ export async function guardedFetch(url: string, options: GuardedFetchOptions = {
 }
 
 interface Target {
-  /** A name, or an address in its usual spelling and without brackets: `URL` has read all others. */
+  /** A name, or an IP address without brackets. `URL` has turned other spellings of addresses into the usual one. */
   host: string;
   port: number;
   path: string;
@@ -92,7 +92,7 @@ async function addressesOf({ host, isAllowed }: Target, resolve: Resolve | undef
   return addresses;
 }
 
-/** Not `dns.lookup`: a slow server of a stranger's would hold a thread of the pool that password hashes need, too. */
+/** Avoids `dns.lookup`: a stranger's slow DNS server would block a thread of the pool that also hashes passwords. */
 async function resolveByDns(host: string, signal: AbortSignal): Promise<string[]> {
   const resolver = new Resolver();
   signal.addEventListener('abort', () => resolver.cancel(), { once: true });
@@ -127,19 +127,19 @@ async function send(
     port,
     path,
     method,
-    // Nothing is decompressed here, so nothing can grow.
+    // Refuses compression, because a small body could grow without limit.
     headers: { accept: 'application/json', ...headers, 'accept-encoding': 'identity' },
     lookup: pinned,
     agent,
     ca,
-    // Whatever the environment says.
+    // Overrides `NODE_TLS_REJECT_UNAUTHORIZED`.
     rejectUnauthorized: true,
     signal,
   });
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve).on('error', reject);
-      // After 101 there is neither.
+      // A 101 causes neither a response nor an error.
       outgoing.on('close', () => reject(new Error('closed without an answer')));
       outgoing.end(body);
     });

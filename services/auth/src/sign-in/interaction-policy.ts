@@ -1,10 +1,10 @@
-import { interactionPolicy } from 'oidc-provider';
+import { interactionPolicy } from './oidc-library.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
 
 /**
- * Sign in where nobody is signed in, then consent, each time: a grant is one connection of one assistant, and a client that registers
- * itself can be anybody.
+ * An authorization asks for sign-in if nobody is signed in. It asks for consent each time, because a consent belongs to one connection of
+ * one assistant, and because anybody can register a client.
  */
 export function createPolicy() {
   const policy = base();

@@ -1,7 +1,6 @@
-import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
+import { credentialScope } from '@crs/kit/data/scope';
 import { randomBase62 } from '@crs/kit/product/api-key';
-import { ORGANIZATION_ID } from '@crs/kit/text';
 import { SCOPES } from '../domain/access-tokens.ts';
 import { auditEntry } from '../store/audit.ts';
 import { insertGrant } from '../store/grants.ts';
@@ -10,177 +9,118 @@ import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { isLoopback, isPreRegistered } from './clients.ts';
-import { credentialScope } from '@crs/kit/data/scope';
 import { type SignInContext, statementTime } from './context.ts';
-import { cookieSettings } from './cookies.ts';
-import type { Federation, Finished } from './federation/federation.ts';
-import { noProvider } from './federation/refusals.ts';
+import type { Federation, Finished, SignInRefused, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
 import { consentPage } from './pages/consent.ts';
 import { FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
-import { signInPage } from './pages/sign-in.ts';
-import { checkPassword } from './passwords.ts';
 import { expired, forged } from './problem.ts';
-import { GRANT_SECONDS } from './provider.ts';
-import { addressOf, field, queryOf } from './request.ts';
+import { CONSENT_SECONDS } from './provider.ts';
+import { field, type Visit } from './request.ts';
+import { SignInForm } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** Signs a person in and asks for consent, each at `/sign-in/<id>` of an authorization under way. */
+/** A visit to `/sign-in/<uid>`, and the authorization that it belongs to. */
+interface Step extends Visit {
+  interaction: Interaction;
+}
+
+/** Signs a person in and asks for consent, on pages at `/sign-in/<uid>`. */
 export class Interactions {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
-  readonly #federation: Federation;
+  readonly #signIn: SignInForm;
 
   constructor(context: SignInContext, federation: Federation) {
     this.#context = context;
-    this.#federation = federation;
     this.#forms = new FormTokens(context.secret);
+    this.#signIn = new SignInForm(context, federation, FLOW_HEADERS);
   }
 
-  async show(provider: Provider, request: Request, response: Response): Promise<void> {
-    const interaction = await this.#find(provider, request, response);
-    if (interaction.prompt.name === 'login') await this.#showSignIn(provider, interaction, request, response);
-    else await this.#showConsent(provider, interaction, response);
+  async show(visit: Visit): Promise<void> {
+    const step = await stepOf(visit, visit.request.params['uid']);
+    if (step.interaction.prompt.name === 'login') await this.#showSignIn(step);
+    else await this.#showConsent(step);
   }
 
-  async submit(provider: Provider, request: Request, response: Response): Promise<void> {
-    const interaction = await this.#find(provider, request, response);
-    if (!this.#forms.isGood(field(request, 'csrf'), interaction.uid)) throw forged();
-    if (interaction.prompt.name === 'login') await this.#signIn(provider, interaction, request, response);
-    else await this.#decide(provider, interaction, request, response);
+  async submit(visit: Visit): Promise<void> {
+    const step = await stepOf(visit, visit.request.params['uid']);
+    const { uid, prompt } = step.interaction;
+    if (!this.#forms.isGood(field(visit.request, 'csrf'), uid)) throw forged();
+    if (prompt.name !== 'login') return this.#decide(step);
+    const result = await this.#signIn.submit(visit, uid);
+    if (result) await this.#goOn(step, result);
   }
 
   /** Goes on after the organization's own provider. */
-  async resume(provider: Provider, request: Request, response: Response, finished: Finished): Promise<void> {
-    const interaction = await provider.interactionDetails(request, response);
-    if (interaction.uid !== finished.uid || interaction.prompt.name !== 'login') throw expired();
-    if (finished.kind === 'accepted') {
-      await this.#accept(provider, interaction, request, response, finished);
-      return;
-    }
-    const { status, organization, message: error } = finished;
-    await this.#showSignIn(provider, interaction, request, response.status(status), { organization, email: '', error });
+  async resume(visit: Visit, finished: Finished): Promise<void> {
+    const step = await stepOf(visit, finished.uid);
+    if (step.interaction.prompt.name !== 'login') throw expired();
+    await this.#goOn(step, finished);
   }
 
-  /** The interaction of this browser, which the path must name, too. */
-  async #find(provider: Provider, request: Request, response: Response): Promise<Interaction> {
-    const interaction = await provider.interactionDetails(request, response);
-    if (interaction.uid !== request.params['uid']) throw expired();
-    return interaction;
-  }
-
-  async #showSignIn(
-    provider: Provider,
-    interaction: Interaction,
-    request: Request,
-    response: Response,
-    shown?: { organization: string; email: string; error?: string },
-  ): Promise<void> {
-    const asked = queryOf(request).get('organization');
-    const cookie = provider.createContext(request, response).cookies.get(cookieSettings(this.#context.issuer).organization);
-    const wanted = stringOf(interaction.params['organization']);
-    const organization = shown?.organization ?? asked ?? wanted ?? cookie ?? this.#context.defaultOrganization ?? '';
-    const organizationFixed = ORGANIZATION_ID.test(organization);
-    const action = `/sign-in/${interaction.uid}`;
-    const name = await this.#federation.nameOf(organization);
-    const page = signInPage({
-      action,
-      csrf: this.#forms.make(interaction.uid),
-      organization,
-      organizationFixed,
-      changeOrganization: organizationFixed ? `${action}?organization=` : undefined,
-      email: shown?.email ?? stringOf(interaction.params['login_hint']) ?? '',
-      error: shown?.error,
-      provider: name === undefined ? undefined : { name, action },
-    });
-    response.set(FLOW_HEADERS).type('html').send(page);
-  }
-
-  async #signIn(provider: Provider, interaction: Interaction, request: Request, response: Response): Promise<void> {
-    const organization = field(request, 'organization').trim().toLowerCase();
-    const email = field(request, 'email').trim();
-    const to = await this.#federation.begin(provider, request, response, { organization, uid: interaction.uid });
-    if (to !== undefined) {
-      response.set(FLOW_HEADERS).type('html').send(continuePage({ to }));
-      return;
-    }
-    if (field(request, 'method') === 'provider') {
-      const shown = { organization, email, error: noProvider(organization) };
-      await this.#showSignIn(provider, interaction, request, response.status(422), shown);
-      return;
-    }
-    const outcome = await checkPassword(this.#context, {
-      organization,
-      email,
-      password: field(request, 'password'),
-      address: addressOf(request),
-    });
-    if (outcome.kind !== 'accepted') {
-      if (outcome.kind === 'throttled') response.set('Retry-After', String(outcome.retryAfterSeconds));
-      response.status(outcome.kind === 'throttled' ? 429 : 422);
-      await this.#showSignIn(provider, interaction, request, response, { organization, email, error: describe(outcome) });
-      return;
-    }
-    await this.#accept(provider, interaction, request, response, { organization, accountId: outcome.accountId });
-  }
-
-  async #accept(
-    provider: Provider,
-    interaction: Interaction,
-    request: Request,
-    response: Response,
-    { organization, accountId }: { organization: string; accountId: string },
-  ): Promise<void> {
-    const { options, organization: cookie } = cookieSettings(this.#context.issuer);
-    provider.createContext(request, response).cookies.set(cookie, organization, { ...options, maxAge: 365 * 86_400_000 });
-    if (interaction.session && interaction.session.accountId !== accountId) await leaveSession(provider, interaction);
+  async #goOn(step: Step, result: SignInResult): Promise<void> {
+    if (result.kind === 'refused') return this.#showSignIn(step, result);
+    const { provider, request, response, interaction } = step;
+    const { organization, accountId } = result;
+    this.#signIn.remember(step, organization);
+    if (interaction.session && interaction.session.accountId !== accountId) await leaveSession(step);
     await provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false });
   }
 
-  async #showConsent(provider: Provider, interaction: Interaction, response: Response): Promise<void> {
-    const { accountId, client, redirectUri, scopes } = await this.#consentOf(provider, interaction);
+  async #showSignIn(step: Step, refusal?: SignInRefused): Promise<void> {
+    const { uid, params } = step.interaction;
+    const path = `/sign-in/${uid}`;
+    const organization = stringOf(params['organization']);
+    const email = stringOf(params['login_hint']);
+    await this.#signIn.show(step, { action: path, path, csrf: this.#forms.make(uid), organization, email }, refusal);
+  }
+
+  async #showConsent(step: Step): Promise<void> {
+    const { accountId, client, redirectUri, scopes } = await requestOf(step);
     const user = await loadUser(this.#context, accountId);
     if (!user) throw expired();
     const { organization } = parseAccountId(accountId);
     const page = consentPage({
-      action: `/sign-in/${interaction.uid}`,
-      csrf: this.#forms.make(interaction.uid),
+      action: `/sign-in/${step.interaction.uid}`,
+      csrf: this.#forms.make(step.interaction.uid),
       client: { name: nameOf(client), uri: client.clientUri, selfRegistered: !isPreRegistered(client.clientId) },
       redirectHost: hostOf(redirectUri),
       localhostOnly: isLoopback(redirectUri),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
       scopes,
     });
-    response.set(FLOW_HEADERS).type('html').send(page);
+    step.response.set(FLOW_HEADERS).type('html').send(page);
   }
 
-  async #decide(provider: Provider, interaction: Interaction, request: Request, response: Response): Promise<void> {
+  async #decide(step: Step): Promise<void> {
+    const { provider, request, response, interaction } = step;
     const decision = field(request, 'decision');
     if (decision === 'switch') {
-      await leaveSession(provider, interaction);
+      await leaveSession(step);
       response.redirect(303, `/authorize?${new URLSearchParams(interaction.params as Record<string, string>).toString()}`);
       return;
     }
-    // Who clicks twice has allowed it once.
-    const connect = async () => interaction.result?.consent?.grantId ?? (await this.#connect(provider, interaction));
+    // A second click on "Allow" uses the consent of the first.
+    const consent = async () => interaction.result?.consent?.grantId ?? (await this.#recordConsent(step));
     const result =
       decision === 'allow'
-        ? { consent: { grantId: await connect() } }
+        ? { consent: { grantId: await consent() } }
         : { error: 'access_denied', error_description: 'The user did not allow it.' };
     const to = await provider.interactionResult(request, response, result, { mergeWithLastSubmission: decision === 'allow' });
     response.set(FLOW_HEADERS).type('html').send(continuePage({ to }));
   }
 
-  /** Makes the grant: a row that operators and the user see and may revoke, and what oidc-provider keeps of it. @returns its id */
-  async #connect(provider: Provider, interaction: Interaction): Promise<string> {
-    const { accountId, client, scopes } = await this.#consentOf(provider, interaction);
+  /** Writes a row that operators and the user see and can revoke, and oidc-provider's own Grant. @returns the id of both */
+  async #recordConsent(step: Step): Promise<string> {
+    const { accountId, client, scopes } = await requestOf(step);
     const user = await loadUser(this.#context, accountId);
     if (!user) throw expired();
     const { organization, userId } = parseAccountId(accountId);
     const name = nameOf(client);
-    const grant = new provider.Grant({ accountId, clientId: client.clientId });
+    const grant = new step.provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, [...scopes]);
     await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
@@ -189,7 +129,7 @@ export class Interactions {
         userId,
         client: name,
         scopes: [...scopes],
-        expiresInSeconds: GRANT_SECONDS,
+        expiresInSeconds: CONSENT_SECONDS,
       });
       await keepPayload(query, payloadKey('Client', client.clientId), row.expiresAt);
       await query(auditEntry(organization, user.email, 'connection.create', `${grant.jti} ${name}`));
@@ -197,37 +137,39 @@ export class Interactions {
     await grant.save();
     return grant.jti;
   }
-
-  async #consentOf(provider: Provider, { session, params }: Interaction) {
-    const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
-    if (!client || !session) throw expired();
-    const asked = (stringOf(params['scope']) ?? '').split(' ');
-    return {
-      accountId: session.accountId,
-      client,
-      redirectUri: stringOf(params['redirect_uri']) ?? '',
-      scopes: SCOPES.filter((scope) => asked.includes(scope)),
-    };
-  }
 }
 
-/** Signs out in this browser, so that the authorization goes on for somebody else. */
-async function leaveSession(provider: Provider, interaction: Interaction): Promise<void> {
+/** The authorization that this browser is in. @throws Problem if it isn't the one with this uid */
+async function stepOf(visit: Visit, uid: unknown): Promise<Step> {
+  const interaction = await visit.provider.interactionDetails(visit.request, visit.response);
+  if (interaction.uid !== uid) throw expired();
+  return { ...visit, interaction };
+}
+
+/** What a client asks of the user who is signed in. */
+async function requestOf({ provider, interaction: { session, params } }: Step) {
+  const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
+  if (!client || !session) throw expired();
+  const asked = (stringOf(params['scope']) ?? '').split(' ');
+  return {
+    accountId: session.accountId,
+    client,
+    redirectUri: stringOf(params['redirect_uri']) ?? '',
+    scopes: SCOPES.filter((scope) => asked.includes(scope)),
+  };
+}
+
+/** Signs out in this browser, so that somebody else can go on with the authorization. */
+async function leaveSession({ provider, interaction }: Step): Promise<void> {
   const session = interaction.session && (await provider.Session.findByUid(interaction.session.uid));
   await session?.destroy();
   delete interaction.session;
   await interaction.persist();
 }
 
-export function describe(outcome: { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number }): string {
-  if (outcome.kind === 'refused') return 'Organization, e-mail and password don’t go together. Check all three.';
-  const minutes = Math.ceil(outcome.retryAfterSeconds / 60);
-  return `Too many tries. Wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, then try again.`;
-}
-
 const MAX_NAME_LENGTH = 100;
 
-/** What a client calls itself, fit to be shown, listed and audited. */
+/** The client's own name, without invisible characters and not too long for a page, a list or the audit trail. */
 function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
   const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return Array.from(name || clientId)
@@ -235,7 +177,7 @@ function nameOf({ clientName, clientId }: { clientName?: string | undefined; cli
     .join('');
 }
 
-/** Where people are sent, as they know it. */
+/** The part of a redirect URI that people recognize: `claude.ai`, `localhost:33418` or `cursor://`. */
 function hostOf(redirectUri: string): string {
   const url = new URL(redirectUri);
   return url.host === '' || !/^https?:$/.test(url.protocol) ? `${url.protocol}//` : url.host;

@@ -1,16 +1,16 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** Keys for one purpose each, from the configured secret. */
+/** Derives a key for one purpose from the configured secret. */
 function derive(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 }
 
-/** What cookies are signed with. */
+/** The key that signs cookies. */
 export function cookieKey(secret: string): string {
   return derive(secret, 'cookies').toString('base64url');
 }
 
-/** Makes and checks the token of a form, bound to the interaction or the browser that the form was made for. */
+/** Makes and checks the tokens of forms. A token is bound to one authorization or one browser. */
 export class FormTokens {
   readonly #key: Buffer;
 

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 
-/** Whatever the request says of host and scheme: URLs come from the issuer alone. */
+/** Replaces the host and scheme of each request by the issuer's, because oidc-provider builds URLs from them. */
 export function pinOrigin(issuer: string) {
   const { host, protocol } = new URL(issuer);
   return ({ headers }: Request, _response: Response, next: NextFunction): void => {

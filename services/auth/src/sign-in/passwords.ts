@@ -1,37 +1,37 @@
 import pLimit from 'p-limit';
+import { credentialScope, EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
 import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
 import { auditEntry } from '../store/audit.ts';
-import { organizationExists } from '../store/organizations.ts';
 import { findOidcProvider } from '../store/oidc-providers.ts';
+import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
-import { credentialScope, EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
 import { type SignInContext, statementTime } from './context.ts';
 import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
 
-/** A hash takes 19 MiB and a core for a while. */
+/** Each hash takes 19 MiB and keeps a core busy. */
 const atMostTwo = pLimit(2);
-/** Some three seconds' worth. */
+/** About three seconds of hashing. */
 const MAX_WAITING = 200;
 const MAX_PASSWORD_LENGTH = 1_024;
 
-/** What the password of nobody is compared with, so that an unknown user takes as long as a known one. */
+/** Stands in for the hash of an unknown user, so that the response takes as long as for a known one. */
 const HASH_OF_NOBODY = hashPassword(crypto.randomUUID());
 
 export interface Credentials {
   organization: string;
   email: string;
   password: string;
-  /** The client's, for the audit trail and the throttle. */
+  /** The client's IP address, for the audit trail and the throttle. */
   address: string;
 }
 
 export type SignInOutcome =
   { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
 
-/** Checks a password. Whether the organization, the user or the password is wrong, or the user disabled, makes no difference outside. */
+/** Checks a password. A refusal doesn't tell whether the organization, the user or the password is wrong, or the user is disabled. */
 export async function checkPassword(context: Pick<SignInContext, 'db'>, credentials: Credentials): Promise<SignInOutcome> {
   const { organization, email, password, address } = credentials;
   const account = `${organization} ${fold(email)}`;
@@ -60,7 +60,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
   const accepted = matches && isPossible && exists && !provider && user?.passwordHash && !user.disabledAt;
 
-  // Nothing that was typed is written down: it may be a password in the wrong field.
+  // The audit trail takes no typed text, because people type passwords into the wrong field.
   const who = user?.email ?? 'unknown user';
   const trail = exists ? organization : EVERY_ORGANIZATION;
   const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';

@@ -1,6 +1,5 @@
-import { errors, Provider, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import type { JWK } from 'jose';
-import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { ALGORITHM, SCOPES } from '../domain/access-tokens.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
@@ -8,22 +7,24 @@ import { createAdapter } from './adapter.ts';
 import { adaptMetadata, newSelfRegisteredId, redirectUriProblem } from './clients.ts';
 import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
+import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
 import { createPolicy } from './interaction-policy.ts';
 import { cookieKey } from './keys.ts';
+import { errors, Provider } from './oidc-library.ts';
 import { isAway, renderError } from './problem.ts';
 import { addressOf } from './request.ts';
 import { FETCHES, secondsToWait } from './throttle.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
-/** From its last use. */
+/** Counted from its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
-/** Then the user is asked again. */
-export const GRANT_SECONDS = 365 * 86_400;
+/** After this time the user is asked for consent again. */
+export const CONSENT_SECONDS = 365 * 86_400;
 const INTERACTION_SECONDS = 3_600;
 export const SESSION_SECONDS = 12 * 3_600;
 
-/** The authorization server: OAuth 2.1 for the tools and nothing else. */
-export function createProvider(context: SignInContext, keys: JWK[]): Provider {
+/** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. */
+export function createProvider(context: SignInContext, keys: JWK[]) {
   const { issuer, secret, log } = context;
   const resource = context.accessTokens.audience;
   const cookies = cookieSettings(issuer);
@@ -81,24 +82,24 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
       AccessToken: ACCESS_TOKEN_SECONDS,
       AuthorizationCode: 60,
       RefreshToken: REFRESH_TOKEN_SECONDS,
-      Grant: GRANT_SECONDS,
+      Grant: CONSENT_SECONDS,
       Interaction: INTERACTION_SECONDS,
       Session: SESSION_SECONDS,
-      // Never issued, but asked for.
+      // Never issued, but oidc-provider wants a value.
       IdToken: ACCESS_TOKEN_SECONDS,
     },
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     findAccount: (_ctx, accountId, token) => findAccount(context, accountId, token),
-    // Only a grant that was just consented to: each connection has one of its own.
+    // Each connection has a consent of its own, so earlier Grants don't count.
     loadExistingGrant: async ({ oidc }) => {
       const grantId = oidc.result?.consent?.grantId;
       return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
     },
     interactions: { policy: createPolicy(), url: (_ctx, { uid }) => `${issuer}/sign-in/${uid}` },
     extraClientMetadata: {
-      // Runs before anything is checked, for clients of every origin.
+      // This validator runs before oidc-provider's own checks, for clients from every source.
       properties: ['application_type'],
       validator: (_ctx, _name, _value, metadata) => {
         adaptMetadata(metadata);
@@ -118,14 +119,17 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
     renderError,
   };
   const provider = new Provider(issuer, configuration);
-  // The scheme is what `pinOrigin` says.
+  // `pinOrigin` sets the headers that this trusts.
   provider.proxy = true;
   provider.use(async (ctx, next) => {
     await next();
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
   });
-  // What an operator is asked about when an assistant does not connect. Other causes may quote what was sent.
-  const note = ({ oidc }: KoaContextWithOIDC, { message: error, error_detail: detail, cause }: errors.OIDCProviderError) => {
+  // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
+  const note = (
+    { oidc }: KoaContextWithOIDC,
+    { message: error, error_detail: detail, cause }: InstanceType<typeof errors.OIDCProviderError>,
+  ) => {
     const reason = cause instanceof GuardedFetchError ? cause.reason : undefined;
     log.info({ route: oidc.route, client: oidc.client?.clientId, error, detail, reason }, 'refused');
   };
@@ -139,7 +143,7 @@ export function createProvider(context: SignInContext, keys: JWK[]): Provider {
   return provider;
 }
 
-/** `openid` can't be left out of oidc-provider, but there are no id tokens here. */
+/** Removes `openid`: oidc-provider always lists it, but this server issues no id tokens. */
 function describeScopes(metadata: Record<string, unknown>): void {
   metadata['scopes_supported'] = SCOPES;
 }

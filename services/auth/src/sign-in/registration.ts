@@ -4,7 +4,7 @@ import type { SignInContext } from './context.ts';
 import { addressOf, queryOf } from './request.ts';
 import { REGISTRATIONS, secondsToWait } from './throttle.ts';
 
-/** For all replicas together; the gateway's own limit is for whatever strangers ask. */
+/** Limits registrations from one address, for all replicas together. The gateway's limit counts all kinds of requests. */
 export function limitRegistrations(context: SignInContext) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     const seconds = await secondsToWait(context, REGISTRATIONS, addressOf(request));
@@ -19,10 +19,10 @@ export function limitRegistrations(context: SignInContext) {
   };
 }
 
-/** Parameters of OpenID Connect, which mean nothing without id tokens. */
+/** Parameters of OpenID Connect. They mean nothing here, because this server issues no id tokens. */
 const OF_OPENID = ['nonce', 'max_age', 'id_token_hint', 'acr_values', 'claims', 'claims_locales'];
 
-/** Who names no scope of ours is asked about all of them. Others (`openid`, `offline_access`) change nothing: refresh tokens come anyway. */
+/** A request that names none of our scopes asks for all of them. Other scopes are ignored: `offline_access` isn't needed for refresh tokens. */
 export function defaultScopes(request: Request, _response: Response, next: NextFunction): void {
   const parameters = queryOf(request);
   const asked = parameters.getAll('scope').flatMap((scope) => scope.split(' '));

@@ -2,21 +2,26 @@ import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { clientAddress } from '@crs/kit/http/address';
 
-/** What a route of ours needs of a request, besides what Express gives. */
+/** A request to one of our pages, its response, and the authorization server that the page belongs to. */
 export interface Visit {
   request: Request;
   response: Response;
   provider: Provider;
 }
 
-/** Only the tool gateway reaches this listener, and it says last in the list whose request it passes on. */
+/** Reads and sets the cookies of oidc-provider's settings, which are signed. */
+export function cookiesOf({ provider, request, response }: Visit) {
+  return provider.createContext(request, response).cookies;
+}
+
+/** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to the list. */
 export function addressOf(request: Pick<Request, 'headers' | 'socket'>): string {
   const forwarded = request.headers['x-forwarded-for'];
   const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim();
   return clientAddress(last ?? request.socket.remoteAddress, undefined, []);
 }
 
-/** A field of a form; empty where it is missing or there are several. */
+/** A field of a form; empty where the form has no such field, or several. */
 export function field(request: Request, name: string): string {
   const body: unknown = request.body;
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;

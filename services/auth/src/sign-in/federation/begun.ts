@@ -1,17 +1,17 @@
 import { Seal } from '@crs/kit/data/seal';
 import type { Checks } from './relying-party.ts';
 
-/** A sign-in that is under way at an organization's provider, as the browser keeps it: any replica goes on with it. */
+/** A sign-in that waits for an organization's provider. The browser keeps it in a cookie, so that any replica can finish it. */
 export interface Begun extends Checks {
   organization: string;
   issuer: string;
-  /** The authorization to go on with; absent: the user's connections. */
+  /** The authorization that goes on afterwards; undefined: the user's connections. */
   uid?: string | undefined;
 }
 
 export const BEGUN_MS = 600_000;
 
-/** Seals what is under way into a cookie's value and back. */
+/** Seals a begun sign-in into the value of a cookie, and opens it again. */
 export class BegunSeal {
   readonly #seal: Seal;
 
@@ -23,7 +23,7 @@ export class BegunSeal {
     return this.#seal.seal(Buffer.from(JSON.stringify({ ...begun, until: Date.now() + BEGUN_MS }))).toString('base64url');
   }
 
-  /** @returns undefined for what is over or none of ours */
+  /** @returns undefined if the sign-in is older than ten minutes, or the value is not from here */
   open(value: string | undefined): Begun | undefined {
     if (!value) return undefined;
     try {

@@ -1,16 +1,15 @@
-import type { Request, Response } from 'express';
-import type Provider from 'oidc-provider';
+import type { Request } from 'express';
+import { credentialScope } from '@crs/kit/data/scope';
 import type { Seal } from '@crs/kit/data/seal';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../account-id.ts';
-import { credentialScope } from '@crs/kit/data/scope';
 import { type SignInContext, statementTime } from '../context.ts';
 import { cookieSettings } from '../cookies.ts';
 import { expired, Problem } from '../problem.ts';
-import { addressOf, queryOf } from '../request.ts';
+import { addressOf, cookiesOf, queryOf, type Visit } from '../request.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWait } from '../throttle.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
 import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
@@ -18,15 +17,25 @@ import { ProviderFault } from './provider-fault.ts';
 import { MESSAGES, type Reason } from './refusals.ts';
 import { authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
 
-/** Where providers send people back to; organizations register it there. */
+/** Providers send people back to this path. Organizations register it with their provider. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
-/** What came of it, and where it was begun: in an authorization, or (without `uid`) at the user's connections. */
-export type Finished = { organization: string; uid: string | undefined } & (
-  { kind: 'accepted'; accountId: string } | { kind: 'refused'; status: number; message: string }
-);
+/** A sign-in that failed. The form shows the error, and proposes the organization and the e-mail again. */
+export interface SignInRefused {
+  kind: 'refused';
+  organization: string;
+  email: string;
+  /** HTTP status of the page. */
+  status: number;
+  error: string;
+}
 
-/** Has organizations' own OpenID providers sign their users in. */
+export type SignInResult = { kind: 'accepted'; organization: string; accountId: string } | SignInRefused;
+
+/** @property uid of the authorization in which the sign-in began; undefined if it began at the user's connections */
+export type Finished = SignInResult & { uid: string | undefined };
+
+/** Signs users in through their organization's own OpenID provider. */
 export class Federation {
   readonly #context: SignInContext;
   readonly #secrets: Seal;
@@ -38,67 +47,67 @@ export class Federation {
     this.#begun = new BegunSeal(context.secret);
   }
 
-  /** The name of an organization's provider, for people; undefined where it has none. */
+  /** The name of an organization's provider, for people; undefined if it has no provider. */
   async nameOf(organization: string): Promise<string | undefined> {
     const found = await this.#find(organization);
     return found && new URL(found.issuer).host;
   }
 
   /**
-   * @param uid of the authorization to go on with afterwards; absent: the user's connections
-   * @returns where to send the browser, undefined where the organization has no provider
+   * @param uid of the authorization that goes on afterwards; undefined: the user's connections
+   * @returns the provider's address for the browser; undefined if the organization has no provider
+   * @throws Problem if the provider can't be reached, or this client tries too often
    */
   async begin(
-    provider: Provider,
-    request: Request,
-    response: Response,
-    { organization, uid }: { organization: string; uid?: string },
+    visit: Visit,
+    { organization, uid }: { organization: string; uid?: string | undefined },
   ): Promise<string | undefined> {
     const found = await this.#find(organization);
     if (!found) return undefined;
-    await this.#throttle(request, response);
+    await this.#throttle(visit);
     const { issuer } = found;
     const checks = newChecks();
     try {
       const url = await authorizationUrl(this.#partyOf(organization, found), checks);
       const { options, provider: cookie } = cookieSettings(this.#context.issuer);
       const value = this.#begun.close({ ...checks, organization, issuer, uid });
-      provider.createContext(request, response).cookies.set(cookie, value, { ...options, maxAge: BEGUN_MS });
+      cookiesOf(visit).set(cookie, value, { ...options, maxAge: BEGUN_MS });
       return url;
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
-      await this.#refuse(request, { organization, issuer }, 'provider away', error.detail);
-      throw new Problem(503, 'Your organization’s sign-in is away', MESSAGES['provider away'], new Error(error.detail));
+      await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
+      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(error.detail));
     }
   }
 
-  /** Takes the provider's answer. */
-  async finish(provider: Provider, request: Request, response: Response): Promise<Finished> {
+  /** Handles the provider's answer. @throws Problem if this browser doesn't wait for it */
+  async finish(visit: Visit): Promise<Finished> {
+    const { request } = visit;
     const { options, provider: cookie } = cookieSettings(this.#context.issuer);
-    const { cookies } = provider.createContext(request, response);
+    const cookies = cookiesOf(visit);
     const begun = this.#begun.open(cookies.get(cookie));
     if (!begun) throw expired();
-    await this.#throttle(request, response);
+    await this.#throttle(visit);
     const answer = queryOf(request);
     if (answer.get('state') !== begun.state) {
-      await this.#refuse(request, begun, 'state mismatch');
+      await this.#audit(request, begun, 'state mismatch');
       throw expired();
     }
     cookies.set(cookie, null, options);
 
     const { organization, issuer, uid } = begun;
-    const refused = async (reason: keyof typeof MESSAGES, detail?: string): Promise<Finished> => {
-      await this.#refuse(request, begun, reason, detail);
+    const refuse = async (reason: keyof typeof MESSAGES, detail?: string): Promise<Finished> => {
+      await this.#audit(request, begun, reason, detail);
       const status = reason === 'provider away' ? 503 : 403;
-      return { kind: 'refused', organization, uid, status, message: MESSAGES[reason] };
+      return { kind: 'refused', organization, uid, email: '', status, error: MESSAGES[reason] };
     };
     const found = await this.#find(organization);
-    if (found?.issuer !== issuer) return refused('provider changed');
+    if (found?.issuer !== issuer) return refuse('provider changed');
     try {
       const identity = await redeem(this.#partyOf(organization, found), answer, begun);
       const account = { organization, issuer, subject: identity.subject };
       const user = await this.#userOf(account, identity, found.domains);
-      if (user.kind === 'refused') return await refused(user.reason, user.who);
+      if (user.kind === 'refused') return await refuse(user.reason, user.who);
       const trail = `${user.email} by ${issuer} from ${addressOf(request)}`;
       await this.#context.db.run(
         credentialScope(organization, statementTime()),
@@ -108,11 +117,11 @@ export class Federation {
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
-      return refused(error.reason, error.detail);
+      return refuse(error.reason, error.detail);
     }
   }
 
-  /** After the first time, whatever the provider says of the e-mail makes no difference. */
+  /** The e-mail counts at the first sign-in only. Later the subject alone says who the user is. */
   async #userOf(account: Account, identity: Identity, domains: string[]): Promise<Linked & { who?: string }> {
     const { db } = this.#context;
     const scope = () => credentialScope(account.organization, statementTime());
@@ -142,7 +151,8 @@ export class Federation {
     };
   }
 
-  async #refuse(
+  /** Writes a refusal to the audit trail. */
+  async #audit(
     request: Request,
     { organization, issuer }: Pick<Begun, 'organization' | 'issuer'>,
     reason: Reason,
@@ -155,10 +165,10 @@ export class Federation {
     );
   }
 
-  async #throttle(request: Request, response: Response): Promise<void> {
+  async #throttle({ request, response }: Visit): Promise<void> {
     const seconds = await secondsToWait(this.#context, PROVIDERS_OF_ADDRESS, addressOf(request));
     if (seconds === 0) return;
     response.set('Retry-After', String(seconds));
-    throw new Problem(429, 'Too many tries', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
+    throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
   }
 }

@@ -4,7 +4,7 @@ import { auditEntry } from '../../store/audit.ts';
 import { findLinkedUser, insertIdentity } from '../../store/identities.ts';
 import { findUser } from '../../store/users.ts';
 
-/** Why somebody whom the provider has signed in is no user of the organization; for the audit trail. */
+/** Why a person whom the provider has signed in can't act as a user of the organization; for the audit trail. */
 export type NoUser = 'unverified e-mail' | 'foreign domain' | 'unknown e-mail' | 'linked to another account' | 'disabled user';
 
 export type Linked = { kind: 'user'; userId: string; email: string } | { kind: 'refused'; reason: NoUser };
@@ -15,14 +15,14 @@ export interface Account {
   subject: string;
 }
 
-/** The user of an account that has signed in before; undefined for one that has not. */
+/** The user of an account at the provider; undefined if the account has never signed in here. */
 export async function findLinked(query: Query, { organization, issuer, subject }: Account): Promise<Linked | undefined> {
   const user = await findLinkedUser(query, organization, issuer, subject);
   if (!user) return undefined;
   return user.disabledAt ? refused('disabled user') : { kind: 'user', userId: user.userId, email: user.email };
 }
 
-/** The e-mail by which an account may be linked, or why it may not. */
+/** The e-mail address that can link an account to a user, or the reason why it can't. */
 export function linkableEmail(
   { address, isVerified }: { address: unknown; isVerified: unknown },
   domains: readonly string[],
@@ -32,7 +32,7 @@ export function linkableEmail(
   return domains.includes(fold(address).split('@')[1]!) ? address : refused('foreign domain');
 }
 
-/** Links an account to the user with that e-mail, from now on and whatever becomes of the e-mail. */
+/** Links an account to the user with that e-mail. The link stays when the e-mail changes. */
 export async function linkByEmail(query: Query, account: Account, email: string): Promise<Linked> {
   const { organization, issuer, subject } = account;
   const user = await findUser(query, organization, email);
@@ -42,7 +42,7 @@ export async function linkByEmail(query: Query, account: Account, email: string)
     await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
     return { kind: 'user', userId: user.userId, email: user.email };
   }
-  // A twin of this sign-in may have been quicker.
+  // A sign-in of the same account at the same time may have made the link.
   const linked = await findLinked(query, account);
   return linked?.kind === 'user' && linked.userId === user.userId ? linked : refused('linked to another account');
 }

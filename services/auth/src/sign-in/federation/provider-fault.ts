@@ -1,11 +1,11 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { GuardedFetchError } from '../guarded-fetch.ts';
 
-/** What an organization's OpenID provider did wrong, or that it did nothing. */
+/** An organization's OpenID provider refused, gave an invalid answer or gave none. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly reason: 'provider away' | 'provider error' | 'invalid answer';
-  /** For operators: what we and the libraries say of it. None of what the provider sent, which may hold tokens. */
+  /** For operators: messages of this service and its libraries. It holds no text from the provider, which may contain tokens. */
   readonly detail: string;
 
   constructor(cause: unknown) {

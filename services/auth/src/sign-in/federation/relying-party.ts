@@ -1,12 +1,12 @@
 import * as oidc from 'openid-client';
-import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
 import { unstorable } from '@crs/kit/text';
+import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
 import { ProviderFault } from './provider-fault.ts';
 
-/** That of the standard. */
+/** The limit of the OpenID Connect standard, in characters. */
 const MAX_SUBJECT_LENGTH = 255;
 
-/** How we are known to an organization's OpenID provider. */
+/** This service as a client of an organization's OpenID provider. */
 export interface RelyingParty {
   issuer: string;
   clientId: string;
@@ -16,17 +16,17 @@ export interface RelyingParty {
   allowHosts: readonly string[];
 }
 
-/** What is known of a sign-in between its two halves. */
+/** Random values of one sign-in. The provider's answer must match them. */
 export interface Checks {
   state: string;
   nonce: string;
   codeVerifier: string;
 }
 
-/** Somebody whom the provider has signed in. */
+/** A person whom the provider has signed in. */
 export interface Identity {
   subject: string;
-  /** What the provider says of their e-mail; asked only where it is not said at once. */
+  /** The provider's claims about the e-mail. Requests them if the id token has no e-mail. @throws ProviderFault */
   email(): Promise<{ address: unknown; isVerified: unknown }>;
 }
 
@@ -34,7 +34,7 @@ export function newChecks(): Checks {
   return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
 }
 
-/** Where the provider signs people in. @throws ProviderFault */
+/** The provider's page that signs a person in. @throws ProviderFault */
 export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks): Promise<string> {
   return ask(async () => {
     const url = oidc.buildAuthorizationUrl(await discover(party), {
@@ -49,7 +49,7 @@ export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifi
   });
 }
 
-/** Redeems what the provider sent people back with. @throws ProviderFault */
+/** Exchanges the provider's answer for the person's identity. @throws ProviderFault */
 export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Checks): Promise<Identity> {
   return ask(async () => {
     const configuration = await discover(party);
@@ -90,9 +90,9 @@ async function discover({ issuer, clientId, clientSecret, allowHosts }: RelyingP
   const configuration = await oidc.discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), {
     [oidc.customFetch]: fetcher(allowHosts),
   });
-  // The library lets a few providers stand in for many tenants of theirs, any of which could then sign people in here.
+  // For some multi-tenant providers the library accepts another issuer. Then any tenant of theirs could sign people in here.
   if (new URL(configuration.serverMetadata().issuer).href !== new URL(issuer).href)
-    throw new Error('the provider calls itself by another issuer');
+    throw new Error('the provider names another issuer in its metadata');
   return configuration;
 }
 
@@ -109,7 +109,7 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
 function fetcher(allowHosts: readonly string[]): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
-      throw new GuardedFetchError('a request of another kind');
+      throw new GuardedFetchError('the request is neither GET nor a POST of a form');
     const fetched = await guardedFetch(url, { method, headers, body: body?.toString(), allowHosts });
     return new Response(new Uint8Array(fetched.body), { status: fetched.status, headers: fetched.headers });
   };

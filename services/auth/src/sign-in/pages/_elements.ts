@@ -7,7 +7,7 @@ export interface Element {
   elements: Element[];
 }
 
-/** What a browser makes of a page: every element, those inside others too, in the order of reading. */
+/** Parses a page as browsers do. @returns all elements at all depths, in document order */
 export function elementsOf(page: string): Element[] {
   return inside(parse(page)).elements;
 }

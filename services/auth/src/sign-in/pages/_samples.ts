@@ -1,4 +1,4 @@
-/** Each page as a person may meet it: for the tests, and for `.ci/pages`, which shows them in a browser. */
+/** Samples of all pages, for the tests and for `trials/pages`, which opens them in a browser. */
 import type { Connections } from './connections.ts';
 import { connectionsPage } from './connections.ts';
 import type { Consent } from './consent.ts';
@@ -58,7 +58,7 @@ export const pages: Record<string, () => string> = {
       ...signIn,
       organization: 'acme',
       email: 'ann@acme.example',
-      error: 'The organization, the e-mail or the password is not right.',
+      error: 'Organization, e-mail or password is incorrect.',
     }),
   'sign-in-fixed': () =>
     signInPage({ ...signIn, organization: 'acme', organizationFixed: true, changeOrganization: '/sign-in/other' }),
@@ -98,9 +98,9 @@ export const pages: Record<string, () => string> = {
     }),
   error: () =>
     errorPage({
-      title: 'This sign-in has expired',
+      title: 'This sign-in has ended',
       message:
-        'It was open for more than an hour, or was finished in another window. Go back to your assistant and connect it once more.',
+        'It took too long, was already finished, or another one began in this browser. Go back to your assistant and connect again.',
       requestId: '01JD6Z5W8Q3N7F2K9XTB4RVMHC',
       status: 400,
     }),

@@ -18,9 +18,9 @@ export interface Connections {
   user: { name: string; email: string; organization: string };
   connections: readonly Connection[];
   signOutAction: string;
-  /** What was just done, such as "Claude is disconnected." */
+  /** The result of the last action, such as "Claude is disconnected." */
   notice?: string | undefined;
-  /** The address that an assistant is connected by. */
+  /** The URL of the MCP server, for the settings of an assistant. */
   address: string;
 }
 
@@ -48,8 +48,8 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
               ${connections.map((connection) => connectionItem(connection, csrf))}
             </ul>
             <p class="small muted">
-              Each reads on your behalf and sees only what you may see. One that you disconnect loses its access at once; it can
-              ask you again.
+              Each assistant reads on your behalf and sees only data that you may see. When you disconnect an assistant, it loses
+              its access at once. It can ask you again.
             </p>`
     }
   </div>`;
@@ -97,8 +97,8 @@ function noConnections(address: string): Html {
     <div class="stack close">
       <h2>No assistant is connected yet</h2>
       <p class="muted">
-        Add this address to your assistant as a custom connector, or MCP server. It brings you back here to sign in and to say
-        what it may read.
+        Add this address to your assistant as a custom connector or MCP server. Your assistant then brings you back here to sign
+        in and to allow access.
       </p>
     </div>
     <code class="address">${address}</code>

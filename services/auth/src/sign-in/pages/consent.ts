@@ -4,14 +4,14 @@ import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS, type Scope } from './scopes.ts';
 
 export interface Consent {
-  /** Where the form goes: `decision` is `allow`, `deny` or `switch` (sign in as somebody else). */
+  /** The path of the form's target. The form sends `decision`: `allow`, `deny` or `switch` (sign in as somebody else). */
   action: string;
   csrf: string;
-  /** @property selfRegistered nobody here has checked what it says of itself */
+  /** @property selfRegistered nobody has checked the name and the URI */
   client: { name: string; uri?: string | undefined; selfRegistered: boolean };
-  /** Where the answer goes, for people: `claude.ai`, `localhost:33418`, `cursor://`. */
+  /** The target of the redirect in a form that people recognize: `claude.ai`, `localhost:33418`, `cursor://`. */
   redirectHost: string;
-  /** Whatever program listens on the person's own computer gets the answer. */
+  /** The redirect goes to a program on the person's own computer. */
   localhostOnly: boolean;
   user: { name: string; email: string; organization: string };
   scopes: readonly Scope[];
@@ -47,8 +47,8 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         ? html`<div class="note warning">
             ${WARNING}
             <p>
-              <strong>Only go on if you have just started this yourself.</strong> The answer goes to a program on this device, and
-              we can’t tell which one it is.
+              <strong>Continue only if you started this yourself just now.</strong> Access goes to a program on this device, and
+              we can’t tell which program it is.
             </p>
           </div>`
         : null
@@ -57,7 +57,9 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
       client.selfRegistered
         ? html`<div class="note">
             ${INFORMATION}
-            <p>It chose its own name; nobody has checked it. ${localhostOnly ? null : 'Go by where it sends you instead.'}</p>
+            <p>
+              It chose its own name. Nobody has checked it. ${localhostOnly ? null : 'Check the address it sends you to instead.'}
+            </p>
           </div>`
         : null
     }
@@ -73,7 +75,7 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         )}
       </ul>
     </section>
-    <p class="small muted">It sees only what you may see, and can’t change anything. You can disconnect it whenever you like.</p>
+    <p class="small muted">It sees only data that you may see, and can’t change anything. You can disconnect it at any time.</p>
     <div class="pair">
       <button name="decision" value="deny">Deny</button>
       <button class="primary" name="decision" value="allow">Allow</button>

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { STYLE } from './layout.ts';
 
 /**
- * Headers of the pages inside an authorization: sign-in, consent, continue and what went wrong there.
+ * Headers of the pages inside an authorization: sign-in, consent, continue and error.
  *
- * `form-action` names this origin only. Chromium holds a form to it through every redirect that follows, also those of the client's own
- * callback, which nobody knows beforehand. So a post is never answered by a redirect out of here, but by `continuePage`.
+ * `form-action` names this origin only. Chromium applies it to every redirect after a form, including redirects of the client, which
+ * nobody knows beforehand. So the response to a form is never a redirect to another origin, but `continuePage`.
  *
- * No opener policy: clients open these pages in a popup, and would lose it by one.
+ * They set no opener policy, because clients open these pages in a popup and would lose the connection to it.
  */
 export const FLOW_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-    // The icon in the tab.
+    // For the icon in the tab.
     'img-src data:',
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -23,7 +23,7 @@ export const FLOW_HEADERS = {
   'Permissions-Policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
-  // For browsers that don't know `frame-ancestors`.
+  // For browsers without `frame-ancestors`.
   'X-Frame-Options': 'DENY',
 };
 

@@ -1,7 +1,7 @@
 import { html } from '@crs/kit/http/html';
 import { layout } from './layout.ts';
 
-/** What can't go on, and what to do about it. */
+/** Says what went wrong and what to do about it. */
 export function errorPage(page: { title: string; message: string; requestId: string; status: number }): string {
   const { title, message, requestId, status } = page;
   const main = html`<div class="card stack">
@@ -10,7 +10,7 @@ export function errorPage(page: { title: string; message: string; requestId: str
       <h1>${title}</h1>
     </div>
     <p>${message}</p>
-    <p class="small muted">If you ask for help, name this request: <code>${requestId}</code></p>
+    <p class="small muted">If you ask for help, give this request ID: <code>${requestId}</code></p>
   </div>`;
   return layout({ title, main });
 }
@@ -19,7 +19,7 @@ export function signedOutPage({ signIn }: { signIn: string }): string {
   const main = html`<div class="card stack">
     <div class="stack close">
       <h1>You are signed out</h1>
-      <p class="muted">Assistants that you have connected stay connected.</p>
+      <p class="muted">Your connected assistants stay connected.</p>
     </div>
     <a class="button" href="${signIn}">Sign in again</a>
   </div>`;
@@ -27,14 +27,14 @@ export function signedOutPage({ signIn }: { signIn: string }): string {
 }
 
 /**
- * The answer to a post that leads on: to the client, to an identity provider or back into the authorization. A navigation of its own, as
- * `form-action` would hold redirects to this origin; and where an app opens beside the browser, this page is what stays.
+ * The response to a form when the browser must go on to the client, to an identity provider or back to the authorization. A redirect
+ * would be bound to this origin by `form-action`; the refresh in this page isn't. If `to` opens an app, this page stays in the browser.
  */
 export function continuePage({ to }: { to: string }): string {
   const main = html`<div class="card stack">
     <div class="stack close">
       <h1>One moment</h1>
-      <p class="muted">If nothing happens, continue by the button. If another app has opened, you can close this page.</p>
+      <p class="muted">If nothing happens, use the button. If another app has opened, you can close this page.</p>
     </div>
     <a class="button" href="${to}">Continue</a>
   </div>`;

@@ -1,18 +1,18 @@
-/** What each scope lets an assistant read, in the words of people. */
 export type Scope = 'calls:read' | 'projects:read' | 'entities:read';
 
+/** For people: the data that each scope lets an assistant read. */
 export const SCOPE_WORDS: Record<Scope, { title: string; detail: string }> = {
   'calls:read': {
     title: 'Calls',
     detail:
-      'Those you conducted and those of your projects: who was interviewed, summaries, key takeaways, questions and answers, transcripts, costs, and your own notes.',
+      'Calls that you conducted and calls of your projects: interviewees, summaries, key takeaways, questions and answers, transcripts, costs, and your own notes.',
   },
   'projects:read': {
     title: 'Projects',
-    detail: 'Those you created, lead or are a member of: names, summaries, states and segments.',
+    detail: 'Projects that you created, lead or are a member of: names, summaries, states and segments.',
   },
   'entities:read': {
     title: 'Companies and products',
-    detail: 'What was recognized in the calls of your projects: names, descriptions, categories and competitors.',
+    detail: 'Companies and products mentioned in the calls of your projects: names, descriptions, categories and competitors.',
   },
 };

@@ -3,18 +3,18 @@ import { WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 
 export interface SignIn {
-  /** Where the form goes: `organization`, `email` and `password`, or `organization` and `method=provider`. */
+  /** The path of the form's target. The form sends `organization`, `email` and `password`, or `organization` and `method=provider`. */
   action: string;
   csrf: string;
-  /** As typed or known; may be empty. */
+  /** As the person typed it or as this browser remembers it. May be empty. */
   organization: string;
   email: string;
-  /** The organization is known and is not asked for. */
+  /** The form shows the organization without asking for it. */
   organizationFixed: boolean;
-  /** Where another organization can be named. */
+  /** A link to the same page for another organization. */
   changeOrganization?: string | undefined;
   error?: string | undefined;
-  /** The organization signs its people in itself; there are no passwords then. */
+  /** The organization has its own provider. The form then asks for no password. */
   provider?: { name: string; action: string } | undefined;
 }
 
@@ -29,7 +29,7 @@ export function signInPage(page: SignIn): string {
               to <strong><bdi>${organization}</bdi></strong>
               ${changeOrganization ? html` · <a href="${changeOrganization}">another organization</a>` : null}
             </p>`
-          : html`<p class="muted">With your account at your organization.</p>`
+          : html`<p class="muted">With your account in your organization.</p>`
       }
     </div>
     ${
@@ -105,7 +105,7 @@ function passwordForm({ action, csrf, organization, email, organizationFixed, er
     ${
       organizationFixed
         ? null
-        : // Whose organization has a provider has no password to type.
+        : // A user whose organization has a provider has no password to type.
           html`<div class="or">or</div>
             <button name="method" value="provider" formnovalidate>Use single sign-on</button>`
     }
@@ -116,7 +116,7 @@ function providerForm({ csrf, organization, error }: SignIn, { name, action }: {
   return html`<form class="stack" method="post" action="${action}">
     ${csrfField(csrf)}
     <input type="hidden" name="organization" value="${organization}" />
-    <p>Your organization signs you in itself. You will come back here afterwards.</p>
+    <p>You sign in at your organization and come back here afterwards.</p>
     <button class="primary" ${error ? html`aria-describedby="error"` : null}>
       <span>Continue with <bdi>${name}</bdi></span>
     </button>

@@ -75,6 +75,10 @@ const BAD: Record<string, [BatchLine, string]> = {
   'a negative duration': [bad({ duration_minutes: -1 }), 'duration_minutes: must be at least 0'],
   'an unknown property': [bad({ ratings: 4 }), 'ratings: is not a known property'],
   'an unknown property deep down': [bad({ expert: { nam: 'x' } }), 'expert.nam: is not a known property'],
+  'an unknown property of a note': [
+    bad({ notes: [{ ...note('ann@acme.example'), unknown: 1 }] }),
+    'notes[0].unknown: is not a known property',
+  ],
   'a day that does not exist': [
     bad({ created_at: '2025-02-29T00:00:00Z' }),
     'created_at: must be an RFC 3339 date-time with Z or an offset',

@@ -127,7 +127,7 @@ describe('an import into a system of which a service is away for long', () => {
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
     expect(error.code).toBe('unavailable');
     expect(error.message).toMatch(
-      /^The import stopped after line 2: The calls service is not available\. .* Run the same file again when that is mended: /,
+      /^The import stopped after line 2: The calls service is not available\. .* Run the same file again once that is fixed: /,
     );
     const again = await startImport(join(dir, 'away.ndjson'), world.processes).ended;
     expect(again.status).toBe(0);

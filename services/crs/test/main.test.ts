@@ -37,6 +37,7 @@ describe('help', () => {
     [['org', 'delete', '--help'], 'Run it again to finish a deletion that was interrupted.'],
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
+    [['import', '--schema'], 'https://json-schema.org/draft/2020-12/schema'],
   ])('%j', (args, part) => {
     const { status, stdout, stderr } = crs(args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -51,7 +51,7 @@ describe('refused without asking a service', () => {
     ['null', null, 'must be a JSON object'],
     ['[]', null, 'must be a JSON object'],
     ['"call"', null, 'must be a JSON object'],
-    ['{}', 'type', 'is required'],
+    ['{}', 'type', 'is required: one of organization, user, billing_office, project, call, entity'],
     ['{"type":null}', 'type', /^must be one of organization, user, /],
     ['{"type":"toString","organization":"acme"}', 'type', /^must be one of /],
     ['{"type":"billing_office","organization":"acme","deleted":true}', 'deleted', 'is not possible for this type'],

@@ -34,7 +34,9 @@ export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { 
 export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Refusal {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
-  return result.success ? { record: result.data } : refusalOf(result.error.issues[0]!);
+  if (result.success) return { record: result.data };
+  const { path, reason } = problemOf(result.error.issues[0]!);
+  return { field: fieldOf(path), reason };
 }
 
 const KINDS: Record<string, string> = {
@@ -76,18 +78,18 @@ function mustBe(values: readonly unknown[]): string {
 // Anything else in a property's name may be content that slipped into it, and is not repeated.
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-function refusalOf(issue: z.core.$ZodIssue): Refusal {
+function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: string } {
   if (issue.code === 'unrecognized_keys') {
     const name = issue.keys[0]!;
-    if (!PLAIN_NAME.test(name)) return { field: fieldOf(issue.path), reason: 'has a property that is not known' };
-    return { field: fieldOf([...issue.path, name]), reason: 'is not a known property' };
+    if (!PLAIN_NAME.test(name)) return { path: issue.path, reason: 'has a property that is not known' };
+    return { path: [...issue.path, name], reason: 'is not a known property' };
   }
   if (issue.code === 'invalid_union') {
     // The alternative that was meant is the one that got further into the value.
     const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path }) => path.length > 0);
-    if (inner) return refusalOf({ ...inner, path: [...issue.path, ...inner.path] });
+    if (inner) return problemOf({ ...inner, path: [...issue.path, ...inner.path] });
   }
-  return { field: fieldOf(issue.path), reason: issue.message };
+  return { path: issue.path, reason: issue.message };
 }
 
 function fieldOf(path: readonly PropertyKey[]): string {
@@ -97,9 +99,28 @@ function fieldOf(path: readonly PropertyKey[]): string {
     .replace(/^\./, '');
 }
 
+/** What JSON Schema can say about a schema whose checks are code: keywords, and the schema of a list's items. */
+export type JsonForm = z.core.JSONSchema.BaseSchema & { item?: z.ZodType };
+
+const jsonForms = new WeakMap<z.core.$ZodType, JsonForm>();
+
+/** A schema that is made from another, by a check or a description, keeps its form. */
+export function jsonFormOf(schema: z.core.$ZodType): JsonForm {
+  const { parent } = schema._zod;
+  return { ...(parent && jsonFormOf(parent)), ...jsonForms.get(schema) };
+}
+
+function withForm<S extends z.ZodType>(schema: S, form: JsonForm): S {
+  jsonForms.set(schema, form);
+  return schema;
+}
+
 /** Absent and null both mean `fallback`. */
 export function orDefault<S extends z.ZodType, D extends string | boolean | object | null>(schema: S, fallback: D) {
-  return schema.nullish().transform((value): NonNullable<z.output<S>> | D => value ?? fallback);
+  return withForm(
+    schema.nullish().transform((value): NonNullable<z.output<S>> | D => value ?? fallback),
+    { default: fallback },
+  );
 }
 
 /** Absent and null both mean null. */
@@ -109,13 +130,14 @@ export function orNull<S extends z.ZodType>(schema: S) {
 
 /** A list. Reading ends at the first bad item: a line of millions of them must not cost their service its memory. */
 export function list<S extends z.ZodType>(item: S) {
-  return z.array(z.unknown()).transform((values, context) => {
+  return withForm(z.array(z.unknown()), { item }).transform((values, context) => {
     const items: z.output<S>[] = [];
     for (const [i, value] of values.entries()) {
       const result = item.safeParse(value, { error: reasonOf });
       if (!result.success) {
-        const issue = result.error.issues[0]!;
-        context.addIssue({ ...issue, path: [i, ...issue.path] });
+        const { path, reason } = problemOf(result.error.issues[0]!);
+        // Not the issue itself: one about unknown properties does not keep zod from running the transforms around the list.
+        context.addIssue({ code: 'custom', path: [i, ...path], message: reason });
         return z.NEVER;
       }
       items.push(result.data);
@@ -125,33 +147,52 @@ export function list<S extends z.ZodType>(item: S) {
 }
 
 /** Text of any length, kept as it is. */
-export const freeText = z.string().refine((value) => unstorable(value) === undefined, {
-  error: ({ input }) => unstorable(input as string),
-});
+export const freeText = withForm(
+  z.string().refine((value) => unstorable(value) === undefined, { error: ({ input }) => unstorable(input as string) }),
+  { pattern: '^[^\\u0000\\ud800-\\udfff]*$' },
+);
 
 /** Free text or null, also by being absent. */
 export const nullableText = orNull(freeText);
 
 /** Text of `min` to `max` code points. */
 export function text(min: number, max: number) {
-  return freeText.refine((value) => {
+  const schema = freeText.refine((value) => {
     const length = lengthOf(value);
     return length >= min && length <= max;
   }, `must have ${min} to ${max} characters`);
+  return withForm(schema, { minLength: min, maxLength: max });
 }
 
 /** As written; compare it folded. */
-export const email = freeText.refine(isEmail, 'must be an e-mail address of 3 to 254 characters');
+export const email = withForm(freeText.refine(isEmail, 'must be an e-mail address of 3 to 254 characters'), {
+  title: 'e-mail address',
+  pattern: '^[^\\s@\\u0000\\ud800-\\udfff]+@[^\\s@\\u0000\\ud800-\\udfff]+$',
+  minLength: 3,
+  maxLength: 254,
+});
 
-export const organizationId = z.string().regex(ORGANIZATION_ID, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
+export const organizationId = z
+  .string()
+  .regex(ORGANIZATION_ID, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"')
+  .describe('Id of the organization: 1 to 40 of `a-z`, `0-9` and `-`, not starting with `-`.');
 
 export const callId = z.string().regex(CALL_ID, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"');
 
 /** In lower case. */
-export const uuid = parsed(parseUuid, 'must be a UUID');
+export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
+  format: 'uuid',
+  pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
+});
 
 /** A Date, to the millisecond. */
-export const instant = parsed((value) => parseInstant(value), 'must be an RFC 3339 date-time with Z or an offset');
+export const instant = withForm(
+  parsed((value) => parseInstant(value), 'must be an RFC 3339 date-time with Z or an offset'),
+  {
+    format: 'date-time',
+    pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',
+  },
+);
 
 function parsed<T>(parse: (value: string) => T | undefined, reason: string) {
   return z.string().transform((value, context): T => {

@@ -17,34 +17,43 @@ import { MAX_PERIOD_SECONDS, MAX_REQUESTS } from './settings.ts';
 /** The import records of which auth stores something. In `organization` and `user` an absent field keeps what is stored. */
 
 const rate = z.strictObject({
-  requests: z.int().min(1).max(MAX_REQUESTS),
-  period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS),
+  requests: z.int().min(1).max(MAX_REQUESTS).describe('Requests in one period.'),
+  period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period in seconds.'),
 });
 
 const organization = z
   .strictObject({
     type: z.literal('organization'),
     id: organizationId,
-    name: text(1, 200).optional(),
-    write_surface: z.boolean().optional(),
-    anonymize_interviewees: z.boolean().optional(),
+    name: text(1, 200).optional().describe('Name for people.'),
+    write_surface: z
+      .boolean()
+      .optional()
+      .describe('Whether keys may create projects and list billing offices. False for a new organization.'),
+    anonymize_interviewees: z
+      .boolean()
+      .optional()
+      .describe('Whether REST replaces names of interviewees. False for a new organization.'),
     allowed_fields: z
       .array(z.enum(ALLOWED_FIELDS))
       // In one order and once each, as the setting is stored otherwise.
       .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
       .nullable()
-      .optional(),
-    rate_limit: rate.optional(),
-    tool_rate_limit: rate.optional(),
+      .optional()
+      .describe('Fields of a call that REST shows. Null: all but `participants.email` and `cost`, as for a new organization.'),
+    rate_limit: rate.optional().describe('Limit of the organization at REST. 600 requests in 60 seconds for a new organization.'),
+    tool_rate_limit: rate
+      .optional()
+      .describe('Limit of each user at the tools. 120 requests in 60 seconds for a new organization.'),
   })
   .transform(({ id, ...settings }) => ({ ...settings, organization: id }));
 
 const user = z.strictObject({
   type: z.literal('user'),
   organization: organizationId,
-  email,
-  name: nullableText.optional(),
-  password: text(8, 200).nullable().optional(),
+  email: email.describe('Identifies the user within the organization, without regard to case.'),
+  name: nullableText.optional().describe('Name for people.'),
+  password: text(8, 200).nullable().optional().describe('Password for sign-in. A user who has a password keeps it.'),
 });
 
 const member = z.strictObject({ email, role: orDefault(z.enum(['lead', 'member']), 'member') });

@@ -47,58 +47,86 @@ export interface CallDeletion {
 const amount = z.number().min(0);
 
 const segment = z
-  .strictObject({ speaker: nullableText, start_seconds: orNull(amount), text: freeText })
+  .strictObject({
+    speaker: nullableText.describe('Who speaks.'),
+    start_seconds: orNull(amount).describe('Seconds since the start of the call.'),
+    text: freeText.describe('What is said.'),
+  })
   .transform(({ speaker, start_seconds: startSeconds, text }) => ({ speaker, startSeconds, text }));
 
 const transcript = orNull(z.union([freeText, list(segment)], 'must be text or a list of segments'));
 
 const expert = z
   .strictObject({
-    name: nullableText,
-    job_title: nullableText,
-    organization: nullableText,
-    country: nullableText,
-    bio: nullableText,
+    name: nullableText.describe('The real name.'),
+    job_title: nullableText.describe('Job title.'),
+    organization: nullableText.describe('The employer.'),
+    country: nullableText.describe('Country, in any spelling. `list_calls` compares it without regard to case.'),
+    bio: nullableText.describe('Short biography.'),
   })
   .transform(({ job_title: jobTitle, ...rest }): Interviewee => ({ ...rest, jobTitle }));
 
 const NOBODY: Interviewee = { name: null, jobTitle: null, organization: null, country: null, bio: null };
 
-const participant = z.strictObject({ name: nullableText, role: nullableText, email: orNull(email) });
+const participant = z.strictObject({
+  name: nullableText.describe('Name of the participant.'),
+  role: nullableText.describe('Any text, such as `host`.'),
+  email: orNull(email).describe('Need not be the e-mail address of a user.'),
+});
 
-const note = z.strictObject({ email, text: nullableText });
+const note = z.strictObject({
+  email: email.describe('The user who wrote the note. A user has one note, which nobody else sees.'),
+  text: nullableText.describe('The note. Null: none.'),
+});
 
-const qaBlock = z.strictObject({ id: orNull(uuid), question: nullableText, answer: nullableText, section: nullableText });
+const qaBlock = z.strictObject({
+  id: orNull(uuid).describe('Must not repeat within the call. Absent: derived from the call and the position.'),
+  question: nullableText.describe('The question.'),
+  answer: nullableText.describe('The answer, as a statement that can be read alone.'),
+  section: nullableText.describe('Heading under which the question stands.'),
+});
 
 const call = z
   .strictObject({
     type: z.literal('call'),
-    deleted: z.literal([false, null]).optional(),
+    deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
-    id: callId,
-    project_id: orNull(uuid),
-    call_type: orDefault(z.enum(CALL_TYPES), 'interview'),
-    conducted_by: orNull(email),
-    call_status: orNull(z.enum(CALL_STATUSES)),
-    anonymity_status: orNull(z.enum(ANONYMITY_STATUSES)),
-    cost: orNull(amount),
-    created_at: orNull(instant),
-    date: orNull(instant),
-    duration_minutes: orNull(amount),
-    expert: orDefault(expert, NOBODY),
-    anonymized_name: nullableText,
-    participants: orDefault(list(participant), []),
-    ktas: nullableText,
-    kta_approval_status: orNull(z.enum(KEY_TAKEAWAYS_STATUSES)),
-    notes: orDefault(list(note), []),
-    qa_blocks: orDefault(list(qaBlock), []),
-    rating: orNull(z.number().min(1).max(5)),
-    segment: nullableText,
-    source: nullableText,
-    summary: nullableText,
-    transcript,
-    redacted_transcript: transcript,
-    language: nullableText,
+    id: callId.describe('Identifies the call within the organization: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
+    project_id: orNull(uuid).describe(
+      'The project that the call belongs to. Null: only the user who conducted the call sees it in the tools.',
+    ),
+    call_type: orDefault(z.enum(CALL_TYPES), 'interview').describe(
+      '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
+    ),
+    conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
+    call_status: orNull(z.enum(CALL_STATUSES)).describe('Where scheduling stands.'),
+    anonymity_status: orNull(z.enum(ANONYMITY_STATUSES)).describe(
+      'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
+    ),
+    cost: orNull(amount).describe('Recorded spend in the currency of the project.'),
+    created_at: orNull(instant).describe('When the record was created. Absent: the stored time, or the time of this import.'),
+    date: orNull(instant).describe('When the call took place, or is to take place.'),
+    duration_minutes: orNull(amount).describe('Length of the call in minutes.'),
+    expert: orDefault(expert, NOBODY).describe('The interviewee.'),
+    anonymized_name: nullableText.describe(
+      'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
+    ),
+    participants: orDefault(list(participant), []).describe('Who took part.'),
+    ktas: nullableText.describe('Key takeaways in Markdown. REST calls them `key_takeaways`.'),
+    kta_approval_status: orNull(z.enum(KEY_TAKEAWAYS_STATUSES)).describe(
+      'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
+    ),
+    notes: orDefault(list(note), []).describe('Personal notes of users. REST never shows them.'),
+    qa_blocks: orDefault(list(qaBlock), []).describe('Questions and answers, in the order of the call.'),
+    rating: orNull(z.number().min(1).max(5)).describe('Rating of the call, 5 being best.'),
+    segment: nullableText.describe('Label that groups the calls of a project by kind of interviewee.'),
+    source: nullableText.describe('Any text, such as the name of an expert network.'),
+    summary: nullableText.describe('Summary in Markdown.'),
+    transcript: transcript.describe('The verbatim transcript: plain text, or a list of segments.'),
+    redacted_transcript: transcript.describe(
+      'The transcript without names and other traces of the interviewee, in the same form.',
+    ),
+    language: nullableText.describe('Language of the transcripts, such as `en`.'),
   })
   .transform((line, context): CallRecord => {
     const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { CommanderError, type Command } from 'commander';
 import { command, connected, type Connect } from '../command.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
@@ -10,6 +11,12 @@ const MAX_ERRORS = 1_000;
 export function importCommand(program: Command, connect: Connect): void {
   command(program, 'import', 'load records from a file of JSON lines; exit code 1 when a line was refused')
     .argument('<file>', 'file with one record a line, or - for standard input')
+    .option('--schema', 'print the JSON Schema of a line, and do nothing else')
+    .on('option:schema', () => {
+      // A listener comes before the check that the file is named.
+      process.stdout.write(readFileSync(new URL('../import/schema.json', import.meta.url)));
+      throw new CommanderError(0, 'crs.schema', '');
+    })
     .addHelpText(
       'after',
       `
@@ -19,6 +26,7 @@ same file again changes nothing, so it is also what to do after an interruption.
 Examples:
   crs import records.ndjson
   zcat records.ndjson.gz | crs import -
+  crs import --schema > line.schema.json
   crs import records.ndjson --json | jq '.errors[] | "\\(.line): \\(.field) \\(.reason)"'`,
     )
     .action((file: string, options: OutputOptions) => importFile(file, options, connect));
@@ -73,6 +81,6 @@ function sentence({ line, field, reason }: Refusal): string {
 function stopped(doneThrough: number, cause: unknown): Failure {
   const { code, message } = describe(cause);
   const done = doneThrough === 0 ? 'before its first lines were stored' : `after line ${doneThrough}`;
-  const again = 'Run the same file again when that is mended: what is stored already counts as unchanged.';
+  const again = 'Run the same file again once that is fixed: what is stored already counts as unchanged.';
   return new Failure(code, `The import stopped ${done}: ${message} ${again}`, cause);
 }

@@ -50,9 +50,10 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return refuse(null, 'must be a JSON object');
 
   const { type, deleted } = record as Record<string, unknown>;
-  if (type === undefined) return refuse('type', 'is required');
   const target = typeof type === 'string' ? RECORD_TYPES.get(type) : undefined;
-  if (!target || typeof type !== 'string') return refuse('type', `must be one of ${[...RECORD_TYPES.keys()].join(', ')}`);
+  if (!target || typeof type !== 'string') {
+    return refuse('type', `${type === undefined ? 'is required: ' : 'must be '}one of ${[...RECORD_TYPES.keys()].join(', ')}`);
+  }
   const service = deleted === true ? target.deletedBy : target.storedBy;
   if (!service)
     return refuse(

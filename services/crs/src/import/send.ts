@@ -16,7 +16,8 @@ export function sender(connection: Connection): Send {
   };
 }
 
-const deletion = z.discriminatedUnion('type', [
+/** A line that deletes what spans services. */
+export const deletionLine = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('project'), organization: organizationId, id: uuid, deleted: z.literal(true) }),
   z.strictObject({ type: z.literal('user'), organization: organizationId, email, deleted: z.literal(true) }),
 ]);
@@ -24,7 +25,7 @@ const deletion = z.discriminatedUnion('type', [
 async function eraseAll(connection: Connection, { organization, lines }: Batch): Promise<ImportRecordsResponse> {
   const answer: ImportRecordsResponse = { accepted: 0, unchanged: 0, errors: [] };
   for (const { number, json } of lines) {
-    const result = parseLine(deletion, json);
+    const result = parseLine(deletionLine, json);
     if (!('record' in result)) {
       answer.errors.push({ line: number, ...result });
       continue;

@@ -15,26 +15,34 @@ import { z } from 'zod';
 const billingOffice = z.strictObject({
   type: z.literal('billing_office'),
   organization: organizationId,
-  name: text(1, 200),
-  is_default: z.boolean().optional(),
+  name: text(1, 200).describe('Identifies the office within the organization. Names are compared exactly.'),
+  is_default: z.boolean().optional().describe('Whether projects without an office get this one. True moves the default here.'),
 });
 
-const member = z.strictObject({ email, role: orDefault(z.enum(['lead', 'member']), 'member') });
+const member = z.strictObject({
+  email: email.describe('A user of the organization. The same user may not repeat with the same role.'),
+  role: orDefault(z.enum(['lead', 'member']), 'member').describe('What the user is in the project.'),
+});
 
 const project = z
   .strictObject({
     type: z.literal('project'),
-    deleted: z.literal([false, null], 'must be true or false').optional(),
+    deleted: z
+      .literal([false, null], 'must be true or false')
+      .optional()
+      .describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
-    id: uuid,
-    name: nullableText,
-    summary: nullableText,
-    status: nullableText,
-    is_archived: orDefault(z.boolean(), false),
-    created_at: orNull(instant),
-    created_by: orNull(email),
-    billing_office_name: nullableText,
-    members: orDefault(list(member), []),
+    id: uuid.describe('Identifies the project within the organization.'),
+    name: nullableText.describe('Name of the project.'),
+    summary: nullableText.describe('Short description of the research scope.'),
+    status: nullableText.describe('Any text. Projects that are created by REST have `active`.'),
+    is_archived: orDefault(z.boolean(), false).describe(
+      'Whether tools hide the project unless they are asked for archived ones.',
+    ),
+    created_at: orNull(instant).describe('When the project was created. Absent: the stored time, or the time of this import.'),
+    created_by: orNull(email).describe('The user who created the project, and therefore sees it.'),
+    billing_office_name: nullableText.describe('Name of a billing office that exists.'),
+    members: orDefault(list(member), []).describe('The people of the project, as one list that replaces the stored one.'),
   })
   .superRefine(({ members }, context) => {
     const seen = new Set<string>();

@@ -1,0 +1,117 @@
+/** The JSON Schema of import lines and its tables for readers, made from the schemas by which the services read the lines. */
+import { authLine } from '@crs/auth/import-records';
+import { callLine } from '@crs/calls/call-record';
+import { deletionLine } from '@crs/crs/send';
+import { entityLine } from '@crs/entities/import-records';
+import { jsonFormOf } from '@crs/kit/product/import-record';
+import { projectsLine } from '@crs/projects/import-records';
+import { z } from 'zod';
+
+type Json = z.core.JSONSchema.BaseSchema;
+
+const TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'];
+
+/** Draft 2020-12. Each type of record, and the deletion of each, is a definition; a line is one of them. */
+export function importSchema(): Json {
+  const lines = [authLine, projectsLine, callLine, entityLine, deletionLine]
+    .flatMap(({ options }): readonly z.ZodType[] => options)
+    .map(jsonSchema);
+  const records = TYPES.map((type) => [type, lines.findLast((line) => typeOf(line) === type && !isDeletion(line))!] as const);
+  const deletions = TYPES.flatMap((type) =>
+    lines.filter((line) => typeOf(line) === type && isDeletion(line)).map((line) => [`${type}_deletion`, line] as const),
+  );
+  const definitions = [...records, ...deletions];
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'A line of an import',
+    description: 'Absent and null mean the same where null is allowed. Lines are checked again against what is stored.',
+    oneOf: definitions.map(([name]) => ({ $ref: `#/$defs/${name}` })),
+    $defs: Object.fromEntries(definitions),
+  };
+}
+
+const typeOf = ({ properties }: Json) => (properties!['type'] as Json).const;
+const isDeletion = ({ properties }: Json) => (properties!['deleted'] as Json | undefined)?.const === true;
+
+function jsonSchema(schema: z.core.$ZodType): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: 'input',
+    override({ zodSchema, jsonSchema: target }) {
+      if (zodSchema instanceof z.ZodNullable) replace(target, orNull(jsonSchema(zodSchema.def.innerType)));
+      const { item, ...form } = jsonFormOf(zodSchema);
+      Object.assign(target, form);
+      if (item) target.items = jsonSchema(item);
+      // An absent field of an optional schema keeps what is stored; the fields of an absent object have defaults of their own.
+      if (zodSchema instanceof z.ZodOptional || isObject(target.default)) delete target.default;
+    },
+  });
+  return json;
+}
+
+function replace(target: Json, source: Json): void {
+  for (const key of Object.keys(target)) delete target[key];
+  Object.assign(target, source);
+}
+
+function orNull(json: Json): Json {
+  if (json.anyOf) return { ...json, anyOf: [...json.anyOf, { type: 'null' }] };
+  return { ...json, type: [json.type, 'null'], ...(json.enum && { enum: [...json.enum, null] }) } as Json;
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The schema as text, one property a line. */
+export function schemaText(): string {
+  return `${print(importSchema(), 4)}\n`;
+}
+
+function print(value: unknown, levels: number, indent = ''): string {
+  if (levels === 0 || !isObject(value)) return JSON.stringify(value);
+  const entries = Object.entries(value as object).map(
+    ([key, entry]) => `${indent}  ${JSON.stringify(key)}: ${print(entry, levels - 1, `${indent}  `)}`,
+  );
+  return `{\n${entries.join(',\n')}\n${indent}}`;
+}
+
+/** Markdown: a heading and a table of fields for each type of record. */
+export function fieldTables(): string {
+  const { $defs } = importSchema();
+  return TYPES.map((type) => {
+    const rows = rowsOf($defs![type] as Json, '').map((cells) => `| ${cells.join(' | ')} |`);
+    return [`### \`${type}\``, '', '| field | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  }).join('\n\n');
+}
+
+function rowsOf({ properties = {}, required = [] }: Json, path: string): string[][] {
+  return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
+    if (path === '' && ['type', 'deleted'].includes(name)) return [];
+    const inner = [field, ...((field.anyOf ?? []) as Json[])].find((it) => it.properties ?? it.items) ?? {};
+    const absent = field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``;
+    return [
+      [`\`${path}${name}\``, valueOf(field), required.includes(name) ? '**required**' : absent, field.description ?? ''],
+      ...rowsOf((inner.items as Json | undefined) ?? inner, `${path}${name}${inner.items ? '[]' : ''}.`),
+    ];
+  });
+}
+
+function valueOf(field: Json): string {
+  const { anyOf, enum: values, format, items, minimum, maximum, minLength, maxLength, title } = field;
+  const [type] = [field.type].flat();
+  if (values)
+    return values
+      .filter((value) => value !== null)
+      .map((value) => `\`${JSON.stringify(value)}\``)
+      .join(', ');
+  if (anyOf)
+    return (anyOf as Json[])
+      .filter((it) => it.type !== 'null')
+      .map(valueOf)
+      .join(', or ');
+  if (items) return (items as Json).enum ? `list of ${valueOf(items as Json)}` : 'list of objects';
+  if (title !== undefined) return title;
+  if (format !== undefined) return { uuid: 'UUID', 'date-time': 'instant' }[format] ?? format;
+  if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;
+  const range = maximum === undefined ? (minimum === undefined ? '' : `, at least ${minimum}`) : `, ${minimum} to ${maximum}`;
+  const word = { string: 'text', integer: 'whole number', boolean: '`true` or `false`' }[type as string] ?? String(type);
+  return `${word}${range}`;
+}

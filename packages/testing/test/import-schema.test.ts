@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { authLine } from '@crs/auth/import-records';
+import { callLine } from '@crs/calls/call-record';
+import { deletionLine } from '@crs/crs/send';
+import { entityLine } from '@crs/entities/import-records';
+import { parseLine } from '@crs/kit/product/import-record';
+import { projectsLine } from '@crs/projects/import-records';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect, test } from 'vitest';
+import { fieldTables, schemaText } from '../src/import-schema.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
+const page = readFileSync(DOCUMENT, 'utf8');
+
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+addFormats.default(ajv);
+const validate = ajv.compile(JSON.parse(schemaText()) as object);
+
+const read = (schema: Parameters<typeof parseLine>[0], line: unknown) => parseLine(schema, Buffer.from(JSON.stringify(line)));
+const accepted = (line: unknown) =>
+  [authLine, projectsLine, callLine, entityLine, deletionLine].some((schema) => 'record' in read(schema, line));
+
+const parsed = (text: string) => text.match(/^\{"type".*\}$/gm)!.map((line) => JSON.parse(line) as Record<string, unknown>);
+const examples = parsed(page);
+const demo = parsed(readFileSync(new URL('packages/local/demo/demo.ndjson', ROOT), 'utf8'));
+/** Fields that neither the examples nor the demo have. */
+const RARE = [
+  {
+    type: 'organization',
+    id: 'a',
+    write_surface: true,
+    allowed_fields: ['summary'],
+    tool_rate_limit: { requests: 1, period_seconds: 2 },
+  },
+  { type: 'user', organization: 'a', email: 'ann@acme.example', name: null, password: 'correct horse' },
+  {
+    type: 'call',
+    organization: 'a',
+    id: 'c',
+    redacted_transcript: 'x',
+    notes: [{ email: 'a@b', text: 'x' }],
+    language: 'en',
+    deleted: false,
+  },
+  { type: 'call', organization: 'a', id: 'c', deleted: true },
+  { type: 'user', organization: 'a', email: 'ann@acme.example', deleted: true },
+  { type: 'project', organization: 'a', id: '11111111-2222-4333-8444-55555555555A', deleted: true },
+  { type: 'entity', organization: 'a', id: '11111111-2222-4333-8444-55555555555a', deleted: true },
+];
+const ODD = [
+  undefined, null, true, false, 0, -1, 2.5, 6, '', 'x', 'lead', 'done', 'a\0b', 'a\ud800', 'a@b', 'a @b', '2025-02-28T23:59:59.1234567+01:00', '2025-02-29T00:00:00Z',
+  '2025-02-28 00:00:00Z', '2025-02-28T00:00:60Z', '0000-01-01T00:00:00Z', '11111111-2222-4333-8444-55555555555A', '{11111111-2222-4333-8444-555555555555}',
+  'x'.repeat(201), 'é'.repeat(255), [], ['x'], [{}], {}, { x: 1 },
+]; // prettier-ignore
+
+/** The line with each of its values replaced by each odd value, at any depth, and with an unknown property in each object. Of a list, the first item. */
+function* mutations(line: unknown): Generator<unknown> {
+  yield* ODD;
+  if (Array.isArray(line)) for (const changed of mutations(line[0])) yield [changed, ...line.slice(1, 2)];
+  else if (typeof line === 'object' && line !== null) {
+    yield { ...line, unknown: 1 };
+    for (const [key, value] of Object.entries(line)) for (const changed of mutations(value)) yield { ...line, [key]: changed };
+  }
+}
+
+test('crs prints the schema that the validators make', async () => {
+  await expect(schemaText()).toMatchFileSnapshot('../../../services/crs/src/import/schema.json');
+});
+
+test('docs/import.md has the fields that the validators read', async () => {
+  const [start, end] = ['<!-- prettier-ignore-start -->\n', '<!-- prettier-ignore-end -->'];
+  const made = page.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n${fieldTables()}\n\n${end}`);
+  await expect(made).toMatchFileSnapshot(DOCUMENT);
+});
+
+test('good lines are valid', () => {
+  for (const line of [...examples, ...demo, ...RARE]) {
+    expect(accepted(line), JSON.stringify(line)).toBe(true);
+    expect(validate(line), `${JSON.stringify(line)} ${JSON.stringify(validate.errors)}`).toBe(true);
+  }
+});
+
+test('a line is valid exactly where it is accepted', () => {
+  const varied = demo.filter(({ type }, i) => demo.findIndex((other) => other['type'] === type) === i);
+  const lines = [...examples, ...RARE, ...varied].flatMap((line) => [...mutations(line)]);
+  const counts = { accepted: 0, refused: 0 };
+  for (const text of new Set(lines.map((line) => JSON.stringify(line) ?? 'null'))) {
+    const line: unknown = JSON.parse(text);
+    const good = accepted(line);
+    if (validate(line) !== good) expect.fail(`${good ? 'accepted' : 'refused'}, but not by the schema: ${text.slice(0, 2_000)}`);
+    counts[good ? 'accepted' : 'refused']++;
+  }
+  expect(counts.accepted).toBeGreaterThan(500);
+  expect(counts.refused).toBeGreaterThan(1_000);
+});

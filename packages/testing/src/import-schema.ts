@@ -85,7 +85,7 @@ export function fieldTables(): string {
 function rowsOf({ properties = {}, required = [] }: Json, path: string): string[][] {
   return Object.entries(properties as Record<string, Json>).flatMap(([name, field]) => {
     if (path === '' && ['type', 'deleted'].includes(name)) return [];
-    const inner = [field, ...((field.anyOf ?? []) as Json[])].find((it) => it.properties ?? it.items) ?? {};
+    const inner = [field, ...(field.anyOf ?? [])].find((it) => it.properties ?? it.items) ?? {};
     const absent = field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``;
     return [
       [`\`${path}${name}\``, valueOf(field), required.includes(name) ? '**required**' : absent, field.description ?? ''],
@@ -103,7 +103,7 @@ function valueOf(field: Json): string {
       .map((value) => `\`${JSON.stringify(value)}\``)
       .join(', ');
   if (anyOf)
-    return (anyOf as Json[])
+    return anyOf
       .filter((it) => it.type !== 'null')
       .map(valueOf)
       .join(', or ');

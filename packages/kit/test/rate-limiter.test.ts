@@ -16,7 +16,7 @@ import {
 import { unavailable } from '../src/errors.ts';
 import { bind, rpc, serve } from '../src/rpc/server.ts';
 import { createLogger } from '../src/process/log.ts';
-import { RateLimiter, type Check } from '../src/limits/limiter.ts';
+import { RateLimiter, type Check, type RateLimiterOptions } from '../src/limits/limiter.ts';
 
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
@@ -60,7 +60,7 @@ async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitRespons
   return { overallCode: 'OK', statuses };
 }
 
-function limiterOf(address: string, options: { replicas?: number; timeoutMs?: number } = {}): RateLimiter {
+function limiterOf(address: string, options: Partial<RateLimiterOptions> = {}): RateLimiter {
   const limiter = new RateLimiter({ address, replicas: 1, timeoutMs: 5_000, log, ...options });
   cleanups.push(() => limiter.close());
   return limiter;
@@ -122,11 +122,25 @@ describe('a check', () => {
   });
 });
 
+it('a refusal is repeated until its window is over, and the service is asked again then', async () => {
+  const service = await startService(echo);
+  let now = 1_000.7;
+  const limiter = limiterOf(service.address, { now: () => now });
+  const refused = { allowed: false, limit: 600, remaining: 0, resetInMs: 2_500 };
+  expect(await limiter.check(check(0))).toEqual({ ...refused, source: 'service' });
+  now += 2_499;
+  expect(await limiter.check(check(0))).toEqual({ ...refused, resetInMs: 1, source: 'remembered' });
+  now += 1;
+  expect(await limiter.check(check(0))).toEqual({ ...refused, source: 'service' });
+  expect(service.requests).toHaveLength(2);
+});
+
 describe('without a usable answer', () => {
   const NOWHERE = '127.0.0.1:1';
 
   it('a gateway counts by itself, up to its part of the limit', async () => {
-    const limiter = limiterOf(NOWHERE, { replicas: 3 });
+    let now = 0;
+    const limiter = limiterOf(NOWHERE, { replicas: 3, now: () => now });
     const decisions = [];
     for (let n = 0; n < 4; n++) decisions.push(await limiter.check(check('acme', 10)));
     expect(decisions.map(({ allowed, limit, remaining, source }) => [allowed, limit, remaining, source])).toEqual([
@@ -135,10 +149,9 @@ describe('without a usable answer', () => {
       [true, 3, 0, 'fallback'],
       [false, 3, 0, 'fallback'],
     ]);
-    for (const { resetInMs } of decisions) {
-      expect(resetInMs).toBeGreaterThan(0);
-      expect(resetInMs).toBeLessThanOrEqual(60_000);
-    }
+    for (const { resetInMs } of decisions) expect(resetInMs).toBe(60_000);
+    now = 60_000;
+    expect(await limiter.check(check('acme', 10))).toMatchObject({ allowed: true, remaining: 2, resetInMs: 60_000 });
   });
 
   it('the part is never nothing', async () => {

@@ -1,6 +1,6 @@
-import Table from 'cli-table3';
+import stringWidth from 'string-width';
 
-/** What every command takes. */
+/** Options of every command. */
 export interface OutputOptions {
   json?: true;
 }
@@ -17,28 +17,25 @@ export function showError(json: boolean, error: { code: string; message: string 
 
 type Cell = string | number | boolean | null;
 
-const BORDERLESS = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right']
-    .concat(['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
-    .map((name) => [name, '']),
-);
+const GAP = 2;
 
-/** Columns under upper-case heads, or one sentence where there are no rows. */
+/** Lays out columns under upper-case heads. Without rows, says so. */
 export function table(head: string[], rows: Cell[][]): string {
   if (rows.length === 0) return 'None.';
   return render([head.map((name) => name.toUpperCase()), ...rows]);
 }
 
-/** Names and values of one thing, one a line. */
+/** Lays out the names and values of one thing, one per line. */
 export function details(rows: [name: string, value: Cell][]): string {
   return render(rows);
 }
 
 function render(rows: Cell[][]): string {
-  const style = { 'padding-left': 0, 'padding-right': 2, head: [], border: [], compact: true };
-  const columns = new Table({ chars: BORDERLESS, style });
-  for (const row of rows) columns.push(row.map(cell));
-  return columns.toString().replaceAll(/ +$/gm, '');
+  const cells = rows.map((row) => row.map(cell).map((text) => ({ text, width: stringWidth(text) })));
+  const widths: number[] = [];
+  for (const row of cells) row.forEach(({ width }, column) => (widths[column] = Math.max(widths[column] ?? 0, width)));
+  const lines = cells.map((row) => row.map(({ text, width }, column) => text + ' '.repeat(widths[column]! - width + GAP)));
+  return lines.map((parts) => parts.join('').replace(/ +$/, '')).join('\n');
 }
 
 function cell(value: Cell): string {
@@ -47,12 +44,12 @@ function cell(value: Cell): string {
   return printable(String(value));
 }
 
-/** Text that can't move the cursor or forge a line of the terminal, whoever wrote it. */
+/** Replaces characters by which text of others could move the cursor, or forge a line of the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\uFFFD');
 }
 
-/** An instant as it is shown everywhere, or null. */
+/** Formats an instant in UTC, like `2026-01-31T12:00:00.000Z`. */
 export function instant(date: Date | undefined): string | null {
   return date ? date.toISOString() : null;
 }

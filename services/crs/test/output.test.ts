@@ -19,6 +19,26 @@ test('a table has no borders, and no spaces at its right', () => {
   ).toBe('name       Ann\nlong name  0');
 });
 
+test('columns are as wide as the terminal shows them', () => {
+  expect(
+    table(
+      ['name', 'on'],
+      [
+        ['東京', true],
+        ['Zoe\u0301', false],
+      ],
+    ),
+  ).toBe('NAME  ON\n東京  yes\nZoe\u0301   no');
+});
+
+test('a long table takes time in proportion to its rows', () => {
+  const rows = Array.from({ length: 100_000 }, (_, n) => [`organization-${n}`, `Organization ${n}`, true, null]);
+  const started = performance.now();
+  expect(table(['organization', 'name', 'on', 'of'], rows).split('\n')).toHaveLength(100_001);
+  // Time that grows with the square of the rows is over an hour.
+  expect(performance.now() - started).toBeLessThan(10_000);
+});
+
 test('a table of nothing says so', () => expect(table(['name'], [])).toBe('None.'));
 
 test('what others wrote can not steer the terminal', () => {

@@ -6,11 +6,11 @@ import { ruleSetting, type Rule } from '@crs/kit/limits/rule';
 export interface RateLimitConfig {
   /** `host:port` of the gRPC listener; port 0 takes a free one. */
   listen: string;
-  /** Where the counters are: one server, or several of a Redis Cluster, separated by commas. Absent: in this process, which must then be the only one. */
+  /** URL of the Redis server with the counters, or URLs of nodes of a Redis Cluster, separated by commas. Absent: the counters are in this process, which must then be the only one. */
   redisUrl?: string | undefined;
-  /** How long a charge waits for Redis. */
+  /** How long a hit waits for Redis. */
   redisTimeoutMs: number;
-  /** Limits of descriptors that have a `kind` but bring no limit of their own. */
+  /** Limits of descriptors that have a `kind` but no limit of their own. */
   defaults: Record<LimitedKind, Rule>;
 }
 

@@ -1,7 +1,7 @@
 import type { Rule } from '@crs/kit/limits/rule';
-import type { CounterStore } from '@crs/kit/limits/counter-store';
+import type { CounterStore } from './domain/counter.ts';
 
-/** What the handlers work with. */
+/** Shared by the handlers. */
 export interface Context {
   store: CounterStore;
   /** Limits by the descriptor's `kind`. */

@@ -1,16 +1,17 @@
 import { ServiceError } from '@crs/kit/errors';
-import { bind, DRAIN_MS, serve } from '@crs/kit/rpc/server';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { MemoryStore, type CounterStore } from '@crs/kit/limits/counter-store';
+import { bind, DRAIN_MS, serve } from '@crs/kit/rpc/server';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import type { RateLimitConfig } from './config.ts';
+import type { CounterStore } from './domain/counter.ts';
 import { shouldRateLimit } from './handlers/should-rate-limit.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { RedisStore } from './store/redis-store.ts';
 
 const NAME = 'rate-limit';
 
-/** Counts requests for whoever asks by Envoy's rate limit protocol. It starts, and stays up, without Redis: calls then fail as unavailable. */
+/** Counts requests for any client of Envoy's rate limit protocol. Starts and runs without Redis too: calls then fail with `unavailable`. */
 export function createRateLimitService(config: RateLimitConfig, { log, tls }: Surroundings): Service<{ grpc: string }> {
   const closer = new Closer(log);
   return {
@@ -34,7 +35,7 @@ async function openStore({ redisUrl, redisTimeoutMs }: RateLimitConfig, log: Log
   return store;
 }
 
-/** Stock clients carry no caller token, so none is looked at. */
+/** Stock clients of the protocol send no caller token, so no RPC of this service reads one. */
 async function refuse(): Promise<never> {
   throw new ServiceError('unauthenticated', 'This service takes no caller tokens.');
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@crs/kit/process/log';
-import { MemoryStore, type CounterStore } from '@crs/kit/limits/counter-store';
 import { startRedis } from '@crs/testing/redis';
+import type { CounterStore } from '../src/domain/counter.ts';
+import { MemoryStore } from '../src/store/memory-store.ts';
 import { RedisStore } from '../src/store/redis-store.ts';
 
 const redis = await startRedis();

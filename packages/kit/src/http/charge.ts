@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Decision, RateLimiter } from '../limits/limiter.ts';
-import type { Rule } from '../limits/rule.ts';
+import type { RateLimiter } from '../limits/limiter.ts';
+import type { Decision, Rule } from '../limits/rule.ts';
 import { clientAddress, type Network } from './address.ts';
 
 export interface AddressCharging {

@@ -8,16 +8,19 @@ afterEach(() => void vi.useRealTimers());
 const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
 function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
-  const bulkhead = new Bulkhead({ name: 'test', perKey, total, waitingPerKey, waitingTotal });
+  // A clock of its own, far from the system's.
+  const started = performance.now();
+  const now = () => performance.now() - started;
+  const bulkhead = new Bulkhead({ name: 'test', perKey, total, waitingPerKey, waitingTotal, now });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
-  /** What is under way, by name. */
+  /** Releases of the work under way, by its name. */
   const releases = new Map<string, Release>();
   return {
     admitted,
     refused,
     ask: (key: string, name: string, { ms = 5_000, signal }: { ms?: number; signal?: AbortSignal } = {}) => {
-      const wanted = { deadline: Date.now() + ms, ...(signal && { signal }) };
+      const wanted = { deadline: now() + ms, ...(signal && { signal }) };
       const admit = (release: Release) => {
         admitted.push(name);
         releases.set(name, release);
@@ -51,14 +54,14 @@ describe('the slots of a key', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('go to who came first', async () => {
+  it('are given in the order of arrival', async () => {
     const { ask, admitted, release } = create({ perKey: 1 });
     for (const name of names('a', 4)) ask('a', name);
     for (const name of names('a', 3)) await release(name);
     expect(admitted).toEqual(names('a', 4));
   });
 
-  it('are given back once, however often that is said', async () => {
+  it('are given back once, however often a release is called', async () => {
     const { ask, admitted, release } = create({ perKey: 1 });
     for (const name of names('a', 3)) ask('a', name);
     await release('a1');
@@ -75,8 +78,8 @@ describe('the slots of a key', () => {
   });
 });
 
-describe('who waits', () => {
-  it('is refused where the line is full, and the others keep their places', async () => {
+describe('waiting work', () => {
+  it('is refused when its line is full, and the others keep their places', async () => {
     const { ask, admitted, refused, release } = create({ perKey: 1, waitingPerKey: 3 });
     for (const name of names('a', 4)) ask('a', name);
     expect(refused).toEqual([]);
@@ -90,7 +93,7 @@ describe('who waits', () => {
     expect(admitted.at(-1)).toBe('a6');
   });
 
-  it('is told when to come back, and not all at the same time', async () => {
+  it('is told when to come back, at different times', async () => {
     const { ask, refused, pass } = create({ perKey: 1, waitingPerKey: 0 });
     for (const name of names('a', 100)) ask('a', name);
     await pass(0);
@@ -133,7 +136,7 @@ describe('who waits', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('has gone already: gets nothing', () => {
+  it('gets nothing if it is already aborted', () => {
     const { ask } = create();
     const reason = deadlineExceeded();
     expect(() => ask('a', 'a1', { signal: AbortSignal.abort(reason) })).toThrow(reason);
@@ -159,7 +162,7 @@ describe('who waits', () => {
 });
 
 describe('all keys together', () => {
-  it('share what there is in turn, however many of one wait', async () => {
+  it('share the slots in turn, however many of one key wait', async () => {
     const { ask, admitted, release } = create({ perKey: 4, total: 4 });
     for (const name of names('a', 10)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
@@ -169,7 +172,7 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['b1', 'c1', 'a5', 'b2', 'a6', 'b3', 'a7', 'a8', 'a9']);
   });
 
-  it('leave a slot to who may have it, past lines that have their share', async () => {
+  it('pass a slot over lines that have their share', async () => {
     const { ask, admitted, release } = create({ perKey: 2, total: 3 });
     for (const name of names('a', 5)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);

@@ -2,27 +2,29 @@ import { deadlineExceeded, overloaded, ServiceError } from '../errors.ts';
 import { meter } from '../process/telemetry.ts';
 
 export interface BulkheadOptions {
-  /** In metrics. */
+  /** Label of the metrics. */
   name: string;
-  /** How many of one key are under way at once. */
+  /** Slots of one key. */
   perKey: number;
-  /** How many of all keys are. */
+  /** Slots of all keys together. */
   total: number;
-  /** How many of one key wait. */
+  /** Waiters of one key. */
   waitingPerKey: number;
-  /** How many of all keys wait. */
+  /** Waiters of all keys together. */
   waitingTotal: number;
+  /** Epoch milliseconds. */
+  now?: () => number;
 }
 
-/** Until when work is wanted: a request's state, or a `Scope` of the database. */
+/** How long work is wanted: a request's state, or a `Scope` of the database. */
 export interface Wanted {
   /** Epoch milliseconds. */
   deadline: number;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when nobody waits for the work any more. */
   signal?: AbortSignal;
 }
 
-/** Gives a slot back; a second time changes nothing. */
+/** Gives a slot back. A second call changes nothing. */
 export type Release = () => void;
 
 interface Waiter {
@@ -38,20 +40,21 @@ interface Line {
   waiting: Set<Waiter>;
 }
 
-/** Who waits leaves at least the fifth part of the time to the work itself. */
+/** Work waits for at most this part of its time, which leaves a fifth for the work itself. */
 const WAIT_PART = 0.8;
 
 /**
- * Slots for work, so that one tenant's can't crowd out another's: so many per key, and so many in all. Over that, work waits in its
- * key's line, first come first served, and free slots go to the lines in turn. Waiting is bounded, too: in number per key and in all,
- * where the last of the longest line gives way to a newcomer of a shorter one, and in time, to four fifths of what is left until the
- * deadline. What gives up waiting is refused as {@link overloaded}.
+ * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, and so have all keys
+ * together. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
+ * waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter of the longest line.
+ * Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
  */
 export class Bulkhead {
   readonly #options: BulkheadOptions;
+  readonly #now: () => number;
   /** Keys with work under way or waiting. */
   readonly #lines = new Map<string, Line>();
-  /** Those that may have the next free slot, in turn: somebody waits, and the key is below its share. */
+  /** Lines that may get the next free slot, in turn: work waits in them, and their keys have slots left. */
   readonly #turns = new Set<Line>();
   #held = 0;
   #waiting = 0;
@@ -67,8 +70,9 @@ export class Bulkhead {
 
   constructor(options: BulkheadOptions) {
     this.#options = options;
+    this.#now = options.now ?? (() => Date.now());
     this.#attributes = { 'crs.bulkhead.name': options.name };
-    // From zero on, or whoever looks at increases would not see the first.
+    // A counter that begins at zero shows its first increase.
     for (const reason of ['queue_full', 'wait_too_long']) {
       this.#shed.add(0, { ...this.#attributes, 'crs.bulkhead.reason': reason });
     }
@@ -84,19 +88,19 @@ export class Bulkhead {
   }
 
   /**
-   * A slot of that key: at once where one is free, without a promise or a timer.
-   * @throws ServiceError overloaded; the signal's reason, or deadline_exceeded, where nobody waits any more
+   * Takes a slot of a key. A free slot is returned at once, without a promise or a timer.
+   * @throws ServiceError overloaded; after an abort, the signal's reason if it is a ServiceError, else deadline_exceeded
    */
   acquire(key: string, wanted: Wanted): Release | Promise<Release> {
     if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
     let line = this.#lines.get(key);
     if (!line) this.#lines.set(key, (line = { key, held: 0, waiting: new Set() }));
-    // Where both hold, nobody who may have it is waiting.
+    // While a slot is free for this key, nobody waits who could take it: each release gives its slot away at once.
     if (this.#held < this.#options.total && line.held < this.#options.perKey) return this.#take(line);
     return this.#wait(line, wanted);
   }
 
-  /** Takes back what it shows in metrics. */
+  /** Removes its gauge. */
   close(): void {
     this.#closeMetrics();
   }
@@ -115,7 +119,7 @@ export class Bulkhead {
     };
   }
 
-  /** Gives what is free to the lines in turn. */
+  /** Gives free slots to the lines in turn. */
   #next(): void {
     for (const line of this.#turns) {
       if (this.#held >= this.#options.total) return;
@@ -123,13 +127,13 @@ export class Bulkhead {
       this.#leave(line, first!);
       this.#waited.record((performance.now() - first!.since) / 1000, this.#attributes);
       first!.admit(this.#take(line));
-      // To the end of the turns; a set's iteration comes by again.
+      // The line moves to the end of the set, where this iteration meets it again.
       this.#turns.delete(line);
       this.#settle(line);
     }
   }
 
-  /** Whether it is a line's turn has changed, or whether there is a line at all. */
+  /** Updates whether a line takes turns, and whether it exists. */
   #settle(line: Line): void {
     if (line.waiting.size > 0 && line.held < this.#options.perKey) this.#turns.add(line);
     else this.#turns.delete(line);
@@ -159,7 +163,7 @@ export class Bulkhead {
       waiter.refuse(error);
     };
     const abandon = () => giveUp(reasonOf(signal!));
-    const timer = setTimeout(() => giveUp(this.#refusal('wait_too_long')), Math.max(0, (deadline - Date.now()) * WAIT_PART));
+    const timer = setTimeout(() => giveUp(this.#refusal('wait_too_long')), Math.max(0, (deadline - this.#now()) * WAIT_PART));
     signal?.addEventListener('abort', abandon, { once: true });
     line.waiting.add(waiter);
     this.#waiting++;
@@ -169,7 +173,7 @@ export class Bulkhead {
     return promise;
   }
 
-  /** The newest of the longest line, which is that of the newcomer where no other is longer. */
+  /** Refuses the last waiter of the longest line. @param longest the newcomer's line, which counts as the longest of equals */
   #dropLast(longest: Line): void {
     for (const line of this.#lines.values()) if (line.waiting.size > longest.waiting.size) longest = line;
     const last = [...longest.waiting].at(-1)!;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide, formatRule, parseRule } from './rule.ts';
+import { formatRule, parseRule } from './rule.ts';
 
 describe('a rule as text', () => {
   it.each(['600/60', '1/1', '999999999/31622400'])('%s survives reading and writing', (text) => {
@@ -23,18 +23,5 @@ describe('a rule as text', () => {
     '6/60/1',
   ])('refuses %j', (text) => {
     expect(parseRule(text)).toBeUndefined();
-  });
-});
-
-describe('a decision', () => {
-  const rule = { requests: 3, periodSeconds: 60 };
-
-  it.each([
-    [1, true, 2],
-    [3, true, 0],
-    [4, false, 0],
-    [400, false, 0],
-  ])('of hit number %i against a limit of 3: allowed %s, remaining %i', (count, allowed, remaining) => {
-    expect(decide(rule, { count, resetInMs: 1234 })).toEqual({ allowed, limit: 3, remaining, resetInMs: 1234 });
   });
 });

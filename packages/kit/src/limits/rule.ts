@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Count } from './counter-store.ts';
 
-/** So many requests in a window, which opens with the first of them. */
+/** Limits the requests in a window, which opens with the first request. */
 export interface Rule {
   /** 1..999,999,999. */
   requests: number;
@@ -9,18 +8,27 @@ export interface Rule {
   periodSeconds: number;
 }
 
-/** What a rule says to a hit. `limit` and `remaining` are requests; `resetInMs` is when the window closes, from now. */
+/** How a rule applies to a request. `limit` and `remaining` count requests. */
 export interface Verdict {
   allowed: boolean;
   limit: number;
   remaining: number;
+  /** Until the window closes. */
   resetInMs: number;
+}
+
+/**
+ * A verdict and its source: the rate-limit service; this process, which remembers a refusal of the service; or this process alone,
+ * while the service doesn't answer.
+ */
+export interface Decision extends Verdict {
+  source: 'service' | 'remembered' | 'fallback';
 }
 
 const RULE = /^([1-9]\d{0,8})\/([1-9]\d{0,7})$/;
 const LONGEST_PERIOD_SECONDS = 366 * 86_400;
 
-/** `600/60`: requests, then seconds. @returns undefined for anything else */
+/** Reads `600/60`: requests, then seconds. @returns undefined for any other text */
 export function parseRule(text: string): Rule | undefined {
   const match = RULE.exec(text);
   const periodSeconds = Number(match?.[2]);
@@ -32,15 +40,10 @@ export function formatRule({ requests, periodSeconds }: Rule): string {
   return `${requests}/${periodSeconds}`;
 }
 
-/** A rule as a setting. */
+/** Reads a rule from a setting. */
 export const ruleSetting = z.string().transform((text, context): Rule => {
   const rule = parseRule(text);
   if (rule) return rule;
   context.addIssue({ code: 'custom', message: 'must be requests/seconds, as in 600/60' });
   return z.NEVER;
 });
-
-/** Judges a hit by the count that includes it: the hit that reaches the limit is the last one allowed. */
-export function decide(rule: Rule, { count, resetInMs }: Count): Verdict {
-  return { allowed: count <= rule.requests, limit: rule.requests, remaining: Math.max(0, rule.requests - count), resetInMs };
-}

@@ -1,87 +1,209 @@
-import { expect, it } from 'vitest';
-import { Windows } from './windows.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Decision, Rule, Verdict } from './rule.ts';
+import { next, type Report, type Window, type WindowEvent } from './windows.ts';
 
-const rule = { requests: 90, periodSeconds: 60 };
-const said = (remaining: number, allowed = true) => ({ allowed, limit: 90, remaining, resetInMs: 60_000 });
+const PERIOD_MS = 60_000;
+const ruleOf = (requests: number): Rule => ({ requests, periodSeconds: PERIOD_MS / 1_000 });
 
-it('a refusal is remembered from when it was asked for, and stated until its window must be over', () => {
-  const windows = new Windows();
-  windows.learn('a', said(0, false), 1_000, 1_200);
-  expect(windows.refusal('a', 1_200)).toEqual(said(0, false));
-  expect(windows.refusal('a', 60_999)).toEqual({ ...said(0, false), resetInMs: 201 });
-  expect(windows.refusal('a', 61_000)).toBeUndefined();
-  expect(windows.refusal('b', 1_200)).toBeUndefined();
+/** A model of the rate-limit service: counts hits in fixed windows. */
+class Service {
+  readonly #limit: number;
+  count = 0;
+  endsAt = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  hit(amount: number, now: number): Verdict {
+    if (this.endsAt <= now) [this.count, this.endsAt] = [0, now + PERIOD_MS];
+    this.count += amount;
+    const remaining = Math.max(0, this.#limit - this.count);
+    return { allowed: this.count <= this.#limit, limit: this.#limit, remaining, resetInMs: this.endsAt - now };
+  }
+}
+
+/** A gateway, and the charges that it has sent and not heard of. */
+class Gateway {
+  readonly #terms: { rule: Rule; replicas: number };
+  readonly #charges: { chargedAt: number; report: Report | undefined }[] = [];
+  #window: Window | undefined;
+
+  constructor(requests: number, replicas = 1) {
+    this.#terms = { rule: ruleOf(requests), replicas };
+  }
+
+  #apply(event: WindowEvent, now: number) {
+    const step = next(this.#window, event, now);
+    this.#window = step.window;
+    return step;
+  }
+
+  /** A request arrives. @returns undefined if it waits for the service */
+  request(now: number): Decision | undefined {
+    const { decision } = this.#apply({ type: 'request', ...this.#terms }, now);
+    if (!decision) this.#charges.push({ chargedAt: now, report: this.#apply({ type: 'charge' }, now).report });
+    return decision;
+  }
+
+  /** The oldest charge ends. @param service undefined: without an answer @returns undefined if there is no charge */
+  settle(service: Service | undefined, now: number): Decision | undefined {
+    const charge = this.#charges.shift();
+    if (!charge) return undefined;
+    if (!service) return this.#apply({ type: 'failure', ...this.#terms, report: charge.report }, now).decision;
+    const verdict = service.hit(1 + (charge.report?.admitted ?? 0), now);
+    return this.#apply({ type: 'answer', verdict, ...charge }, now).decision;
+  }
+
+  /** A request arrives and is decided at once. */
+  decide(service: Service | undefined, now: number): Decision {
+    return this.request(now) ?? this.settle(service, now)!;
+  }
+}
+
+const limits = fc.integer({ min: 1, max: 20 });
+const replicas = fc.integer({ min: 1, max: 5 });
+const pauses = fc.constantFrom(0, 0, 0, 1, 999, PERIOD_MS / 3, PERIOD_MS);
+/** Requests: which gateway each one reaches, and how long after the one before. */
+const arrivals = fc.array(fc.record({ to: fc.nat(), pause: pauses }), { maxLength: 120 });
+
+/** The offered and admitted requests of each window. */
+class Tally {
+  readonly #windows = new Map<string, { offered: number; admitted: number }>();
+
+  add(window: string, { allowed }: Decision): void {
+    const seen = this.#windows.get(window) ?? { offered: 0, admitted: 0 };
+    this.#windows.set(window, { offered: seen.offered + 1, admitted: seen.admitted + Number(allowed) });
+  }
+
+  expectAdmitted(limit: number): void {
+    for (const { offered, admitted } of this.#windows.values()) expect(admitted).toBe(Math.min(offered, limit));
+  }
+}
+
+describe('any gateways at any times', () => {
+  it('admit the requests of each window up to the limit while the service answers', () => {
+    const run = (limit: number, count: number, requests: { to: number; pause: number }[]) => {
+      const service = new Service(limit);
+      const gateways = Array.from({ length: count }, () => new Gateway(limit, count));
+      const tally = new Tally();
+      let now = 0;
+      for (const { to, pause } of requests) {
+        const decision = gateways[to % count]!.decide(service, (now += pause));
+        expect(now + decision.resetInMs).toBe(service.endsAt);
+        tally.add(String(service.endsAt), decision);
+      }
+      tally.expectAdmitted(limit);
+    };
+    fc.assert(fc.property(limits, replicas, arrivals, run));
+  });
+
+  it('admit their shares of each window while the service is away, together at most the limit', () => {
+    const run = (limit: number, count: number, requests: { to: number; pause: number }[]) => {
+      const gateways = Array.from({ length: count }, () => new Gateway(limit, count));
+      const tally = new Tally();
+      let [now, share] = [0, 1];
+      for (const { to, pause } of requests) {
+        const decision = gateways[to % count]!.decide(undefined, (now += pause));
+        share = decision.limit;
+        expect(decision.resetInMs).toBeGreaterThan(0);
+        tally.add(`${to % count} ${now + decision.resetInMs}`, decision);
+      }
+      tally.expectAdmitted(share);
+      // A share is never nothing.
+      expect(share * count).toBeLessThanOrEqual(Math.max(limit, count));
+    };
+    fc.assert(fc.property(limits, replicas, arrivals, run));
+  });
+
+  it('admit what remained of a window when the service went away, but for rounding up', () => {
+    const run = (limit: number, count: number, used: number) => {
+      const verdict = new Service(limit).hit(used, 0);
+      let admitted = 0;
+      for (let gateway = 0; gateway < count; gateway++) {
+        let { window } = next(undefined, { type: 'answer', verdict, chargedAt: 0, report: undefined }, 0);
+        for (let n = 0; n <= limit; n++) {
+          const step = next(window, { type: 'failure', rule: ruleOf(limit), replicas: count, report: undefined }, 1_000);
+          window = step.window;
+          admitted += Number(step.decision!.allowed);
+        }
+      }
+      expect(admitted).toBeLessThanOrEqual(Math.max(limit, count));
+      expect(admitted).toBeLessThan(verdict.remaining + count);
+      expect(admitted).toBeGreaterThanOrEqual(Math.min(verdict.remaining, Math.floor(limit / count) * count));
+    };
+    fc.assert(fc.property(limits, replicas, fc.integer({ min: 1, max: 25 }), run));
+  });
 });
 
-it('what was allowed is not remembered, and takes a refusal back', () => {
-  const windows = new Windows();
-  windows.learn('a', said(0), 0, 0);
-  expect(windows.refusal('a', 0)).toBeUndefined();
-  windows.learn('a', said(0, false), 0, 0);
-  windows.learn('a', said(89), 10, 10);
-  expect(windows.refusal('a', 10)).toBeUndefined();
+describe('a gateway whose charges are answered late, early or never', () => {
+  const steps = fc.array(fc.constantFrom('request', 'request', 'answer', 'failure', 'pause'), { maxLength: 200 });
+
+  it('reports each request that it admitted by itself once', () => {
+    const run = (course: string[]) => {
+      const [service, gateway] = [new Service(1_000), new Gateway(1_000)];
+      let [now, requests] = [0, 0];
+      for (const step of course) {
+        if (step === 'pause') now += 100;
+        else if (step === 'request') {
+          gateway.request(now);
+          requests++;
+        } else gateway.settle(step === 'answer' ? service : undefined, now);
+      }
+      while (gateway.settle(service, now));
+      gateway.decide(service, now);
+      expect(service.count).toBe(requests + 1);
+    };
+    fc.assert(fc.property(steps, run));
+  });
+
+  it('repeats a refusal only while the service would, and states true resets', () => {
+    const run = (limit: number, course: string[]) => {
+      const [service, gateway] = [new Service(limit), new Gateway(limit)];
+      let now = 0;
+      for (const step of course) {
+        if (step === 'pause') {
+          now += 8_765;
+          continue;
+        }
+        const decision = step === 'request' ? gateway.request(now) : gateway.settle(step === 'answer' ? service : undefined, now);
+        if (!decision) continue;
+        expect(decision.remaining).toBeLessThanOrEqual(decision.limit);
+        expect(decision.resetInMs).toBeGreaterThan(0);
+        expect(decision.resetInMs).toBeLessThanOrEqual(PERIOD_MS);
+        if (decision.source !== 'remembered') continue;
+        expect(decision.resetInMs).toBeGreaterThanOrEqual(service.endsAt - now);
+        expect(service.endsAt > now && service.count > limit).toBe(true);
+      }
+    };
+    fc.assert(fc.property(limits, steps, run));
+  });
 });
 
-const grant = (windows: Windows, now: number, times = 1000) => {
-  let granted = 0;
-  for (let n = 0; n < times; n++) if (windows.count('a', rule, 3, now).allowed) granted++;
-  return granted;
-};
+describe('for example', () => {
+  it('a refusal is repeated until its window is over, counted from when the charge was sent', () => {
+    const verdict = { allowed: false, limit: 90, remaining: 0, resetInMs: 60_000 };
+    const { window } = next(undefined, { type: 'answer', verdict, chargedAt: 1_000, report: undefined }, 1_200);
+    const request = { type: 'request', rule: ruleOf(90), replicas: 3 } as const;
+    expect(next(window, request, 60_999).decision).toEqual({ ...verdict, resetInMs: 201, source: 'remembered' });
+    expect(next(window, request, 61_000).decision).toBeUndefined();
+  });
 
-it('a window that nobody knows is granted by parts', () => {
-  const windows = new Windows();
-  expect(windows.count('a', rule, 3, 0)).toEqual({ allowed: true, limit: 30, remaining: 29, resetInMs: 60_000 });
-  expect(grant(windows, 59_999)).toBe(29);
-  expect(windows.count('a', rule, 3, 59_999)).toEqual({ allowed: false, limit: 30, remaining: 0, resetInMs: 1 });
-  expect(grant(windows, 60_000)).toBe(30);
-});
-
-it.each([
-  [90, 30],
-  [60, 20],
-  [2, 1],
-  [0, 0],
-])('of a window with %i left, a third is granted: %i', (remaining, granted) => {
-  const windows = new Windows();
-  windows.learn('a', said(remaining), 0, 5_000);
-  expect(grant(windows, 6_000)).toBe(granted);
-  // Until it ends, which is known.
-  expect(grant(windows, 64_999)).toBe(0);
-  expect(grant(windows, 65_000)).toBe(30);
-});
-
-it('what was granted is told once, and again where that failed', () => {
-  const windows = new Windows();
-  expect(windows.tell('a', 0)).toBeUndefined();
-  grant(windows, 0, 10);
-  expect(windows.tell('a', 1_000)).toEqual({ granted: 10, counted: 0, windowMs: 59_000 });
-  expect(windows.tell('a', 1_000)).toBeUndefined();
-  expect(windows.isTelling('a')).toBe(true);
-  windows.told('a', 0);
-  expect(windows.isTelling('a')).toBe(false);
-  grant(windows, 2_000, 5);
-  expect(windows.tell('a', 2_000)).toEqual({ granted: 15, counted: 0, windowMs: 58_000 });
-  // Meanwhile the service fails others.
-  grant(windows, 2_000, 1);
-  windows.learn('a', said(40), 2_000, 2_010);
-  windows.told('a', 15);
-  expect(windows.tell('a', 2_020)).toMatchObject({ granted: 1, counted: 50 });
-  windows.told('a', 1);
-  expect(windows.tell('a', 2_020)).toBeUndefined();
-  // Away again in the same window: what the service said last counts.
-  expect(grant(windows, 3_000)).toBe(14);
-});
-
-it('what was granted in a window that is over is not told', () => {
-  const windows = new Windows();
-  grant(windows, 0, 10);
-  expect(windows.tell('a', 60_000)).toBeUndefined();
-  grant(windows, 60_000, 2);
-  expect(windows.tell('a', 60_000)).toMatchObject({ granted: 2 });
-});
-
-it('takes bounded room', () => {
-  const windows = new Windows(2);
-  for (const key of ['a', 'b', 'c']) windows.learn(key, said(0, false), 0, 0);
-  expect(['a', 'b', 'c'].map((key) => windows.refusal(key, 0) !== undefined)).toEqual([false, true, true]);
+  it('one charge at a time carries the report', () => {
+    const terms = { rule: ruleOf(90), replicas: 3 };
+    const verdict = { allowed: true, limit: 90, remaining: 50, resetInMs: 60_000 };
+    const learned = next(undefined, { type: 'answer', verdict, chargedAt: 0, report: undefined }, 0).window;
+    const admitted = next(learned, { type: 'failure', ...terms, report: undefined }, 1_000);
+    expect(admitted.decision).toEqual({ allowed: true, limit: 30, remaining: 16, resetInMs: 59_000, source: 'fallback' });
+    const { report, window: reporting } = next(admitted.window, { type: 'charge' }, 2_000);
+    expect(report).toEqual({ admitted: 1, counted: 40, windowMs: 58_000 });
+    expect(next(reporting, { type: 'charge' }, 2_000).report).toBeUndefined();
+    const meanwhile = next(reporting, { type: 'request', ...terms }, 2_000).decision;
+    expect(meanwhile).toMatchObject({ remaining: 15, source: 'fallback' });
+    // The report is answered after its window has closed, and must not count for the next window.
+    const { window } = next(reporting, { type: 'failure', ...terms, report: undefined }, 60_000);
+    const answered = next(window, { type: 'answer', verdict, chargedAt: 59_900, report }, 60_100).window;
+    expect(next(answered, { type: 'charge' }, 60_200).report).toMatchObject({ admitted: 1 });
+  });
 });

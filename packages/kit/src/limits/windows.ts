@@ -1,111 +1,118 @@
-import { LRUCache } from 'lru-cache';
-import type { Rule, Verdict } from './rule.ts';
+import type { Decision, Rule, Verdict } from './rule.ts';
 
-/** Times are milliseconds of any one clock that doesn't jump. */
-interface Window {
-  /** Of the rule. */
+/** What this process knows of an open window of the rate-limit service. Times are whole milliseconds of a clock that doesn't jump. */
+export interface Window {
   limit: number;
-  /** What the service said last, or the limit. */
+  /** As the service last stated it; the limit if the service has stated nothing. */
   remaining: number;
-  /** At the latest; what clients are told. */
   endsAt: number;
-  /** At the earliest, where the service has refused: until then it would refuse again. */
+  /** The service has refused a charge, and would refuse every other one until this time. */
   refusedUntil: number;
-  own: Own | undefined;
+  share: Share | undefined;
 }
 
-/** What this process grants by itself. */
-interface Own {
-  limit: number;
+/** The requests that this process admits by itself while the service doesn't answer. */
+interface Share {
   left: number;
-  /** And the service doesn't know of. */
-  granted: number;
-  /** While the service is being told. */
-  telling: boolean;
+  /** Requests that this process has admitted and that the service hasn't counted. */
+  unreported: number;
+  /** The report that is under way. */
+  report: Report | undefined;
 }
 
-/** What was granted here of a window that is still open, what the service had counted in it before, and how long it stays open. */
-export interface Carried {
-  granted: number;
+/** Travels with a charge: tells the service of requests that this process has admitted by itself. */
+export interface Report {
+  admitted: number;
+  /** Requests that the service had counted before. The service restores them if it has lost the counter. */
   counted: number;
+  /** How long the window stays open. */
   windowMs: number;
 }
 
-const MAX_WINDOWS = 100_000;
+/** A limit, and the number of processes that share it. */
+interface Terms {
+  rule: Rule;
+  replicas: number;
+}
+
+/** A request arrives; its charge is about to be sent; the service has answered the charge; the service has failed to. */
+export type WindowEvent =
+  | ({ type: 'request' } & Terms)
+  | { type: 'charge' }
+  | { type: 'answer'; verdict: Verdict; chargedAt: number; report: Report | undefined }
+  | ({ type: 'failure'; report: Report | undefined } & Terms);
+
+export interface Step {
+  /** Undefined if no window is known to be open. */
+  window: Window | undefined;
+  /** Missing after a `request` that the service has to decide. */
+  decision?: Decision;
+  /** What the charge of a `charge` has to carry. */
+  report?: Report | undefined;
+}
+
+/** Applies an event to what is known of a window. */
+export function next(known: Window | undefined, event: WindowEvent, now: number): Step {
+  const window = known && known.endsAt > now ? known : undefined;
+  switch (event.type) {
+    case 'request':
+      if (window && window.refusedUntil > now) return { window, decision: repeatRefusal(window, now) };
+      // Until the service has counted the report, its verdicts leave out the requests in it.
+      return window?.share?.report ? admit(window, event, now) : { window };
+    case 'charge':
+      return startReport(window, now);
+    case 'answer':
+      return { window: learn(window, event, now), decision: { ...event.verdict, source: 'service' } };
+    case 'failure':
+      return admit(window && { ...window, share: endReport(window.share, event.report, 0) }, event, now);
+  }
+}
+
+function repeatRefusal({ limit, endsAt }: Window, now: number): Decision {
+  return { allowed: false, limit, remaining: 0, resetInMs: endsAt - now, source: 'remembered' };
+}
+
+function startReport(window: Window | undefined, now: number): Step {
+  const share = window?.share;
+  if (!share || share.unreported === 0 || share.report) return { window };
+  const counted = window.limit - window.remaining;
+  const report = { admitted: share.unreported, counted, windowMs: window.endsAt - now };
+  return { window: { ...window, share: { ...share, report } }, report };
+}
+
+/** @param counted how many of the report's requests the service has counted */
+function endReport(share: Share | undefined, report: Report | undefined, counted: number): Share | undefined {
+  if (!report || share?.report !== report) return share;
+  return { ...share, unreported: share.unreported - counted, report: undefined };
+}
+
+function learn(window: Window | undefined, event: Extract<WindowEvent, { type: 'answer' }>, now: number): Window {
+  const { allowed, limit, remaining, resetInMs } = event.verdict;
+  const share = endReport(window?.share, event.report, event.report?.admitted ?? 0);
+  const refusedUntil = allowed ? -Infinity : event.chargedAt + resetInMs;
+  // Once the service has counted every request, the share is taken anew from what remains by its verdict.
+  return { limit, remaining, endsAt: now + resetInMs, refusedUntil, share: share?.unreported ? share : undefined };
+}
 
 /**
- * What a process knows of the windows in which its requests are counted: from what the service said, and by its own count while the
- * service is away. A window survives the change from one to the other, and back. Bounded; what is forgotten is asked anew.
+ * Admits a request from this process's share: its part of what remained when the service was last heard of, so that all replicas
+ * together admit about as much as the service would.
  */
-export class Windows {
-  readonly #windows: LRUCache<string, Window>;
-
-  constructor(max = MAX_WINDOWS) {
-    this.#windows = new LRUCache({ max });
-  }
-
-  /** Notes what the service said to a charge that was sent at `asked`. */
-  learn(key: string, { allowed, limit, remaining, resetInMs }: Verdict, asked: number, now: number): void {
-    let own = this.#open(key, now)?.own;
-    // The service's word on what remains is whole.
-    if (own?.granted === 0) own = undefined;
-    const refusedUntil = allowed ? -Infinity : asked + resetInMs;
-    this.#windows.set(key, { limit, remaining, endsAt: now + resetInMs, refusedUntil, own });
-  }
-
-  /** The refusal that the service would surely repeat. */
-  refusal(key: string, now: number): Verdict | undefined {
-    const window = this.#windows.get(key);
-    if (!window || window.refusedUntil <= now) return undefined;
-    return { allowed: false, limit: window.limit, remaining: 0, resetInMs: Math.ceil(window.endsAt - now) };
-  }
-
-  /**
-   * Counts a charge here. Each of `replicas` grants its part of what the window had left when the service was last heard of, so that
-   * all of them together grant about that.
-   */
-  count(key: string, rule: Rule, replicas: number, now: number): Verdict {
-    let window = this.#open(key, now);
-    if (!window) {
-      const endsAt = now + rule.periodSeconds * 1_000;
-      window = { limit: rule.requests, remaining: rule.requests, endsAt, refusedUntil: -Infinity, own: undefined };
-      this.#windows.set(key, window);
-    }
-    const limit = Math.max(1, Math.floor(rule.requests / replicas));
-    window.own ??= { limit, left: Math.min(limit, Math.ceil(window.remaining / replicas)), granted: 0, telling: false };
-    const allowed = window.own.left > 0;
-    if (allowed) {
-      window.own.left--;
-      window.own.granted++;
-    }
-    return { allowed, limit, remaining: window.own.left, resetInMs: Math.ceil(window.endsAt - now) };
-  }
-
-  /** What the service is to be told, with the next charge and by nobody else meanwhile; {@link told} says what became of it. */
-  tell(key: string, now: number): Carried | undefined {
-    const window = this.#open(key, now);
-    if (!window?.own || window.own.granted === 0 || window.own.telling) return undefined;
-    window.own.telling = true;
-    const counted = window.limit - window.remaining;
-    return { granted: window.own.granted, counted, windowMs: Math.ceil(window.endsAt - now) };
-  }
-
-  /** Whether the service is being told: until it is, what it says to others would leave out what was granted here. */
-  isTelling(key: string): boolean {
-    return this.#windows.get(key)?.own?.telling ?? false;
-  }
-
-  /** @param granted what the service knows of now; 0 if it couldn't be told */
-  told(key: string, granted: number): void {
-    const window = this.#windows.get(key);
-    if (!window?.own) return;
-    window.own.telling = false;
-    window.own.granted -= granted;
-    if (granted > 0 && window.own.granted === 0) window.own = undefined;
-  }
-
-  #open(key: string, now: number): Window | undefined {
-    const window = this.#windows.get(key);
-    return window && window.endsAt > now ? window : undefined;
-  }
+function admit(known: Window | undefined, { rule, replicas }: Terms, now: number): Step {
+  const { requests, periodSeconds } = rule;
+  const endsAt = now + periodSeconds * 1_000;
+  const window = known ?? { limit: requests, remaining: requests, endsAt, refusedUntil: -Infinity, share: undefined };
+  const limit = Math.max(1, Math.floor(requests / replicas));
+  const left = Math.min(limit, Math.ceil(window.remaining / replicas));
+  let share = window.share ?? { left, unreported: 0, report: undefined };
+  const allowed = share.left > 0;
+  if (allowed) share = { ...share, left: share.left - 1, unreported: share.unreported + 1 };
+  const decision: Decision = {
+    allowed,
+    limit,
+    remaining: share.left,
+    resetInMs: window.endsAt - now,
+    source: 'fallback',
+  };
+  return { window: { ...window, share }, decision };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Late, Patience, within } from './patience.ts';
+import { Late, Patience } from './patience.ts';
 
 const never = new Promise<never>(() => {});
 
@@ -28,10 +28,7 @@ it('each has its own time', async () => {
 });
 
 it('time in which this process had no turn does not count', async () => {
-  const answer = within(
-    40,
-    sleep(150).then(() => 'in time'),
-  );
+  const answer = new Patience(40).within(sleep(150).then(() => 'in time'));
   await sleep(5);
   block(140);
   expect(await answer).toBe('in time');

@@ -1,4 +1,4 @@
-/** What took longer than it may. */
+/** No answer came in time. */
 export class Late extends Error {
   override readonly name = 'Late';
 
@@ -10,12 +10,12 @@ export class Late extends Error {
 const TICKS = 4;
 
 /**
- * Deadlines of one length, told from a busy machine: an answer that has arrived is read before its time is found to be over, and time
- * in which this process had no turn doesn't count, as who has to answer may not have had one either.
+ * Limits how long answers may take. All limits of a `Patience` are equally long. A busy machine doesn't make answers late: an answer that
+ * has arrived in time is read first, and time in which this process didn't run doesn't count, since its peer may not have run either.
  */
 export class Patience {
   readonly #ms: number;
-  /** By age: each tick shifts them on, and whoever has seen all ticks is late. */
+  /** By age: each tick moves a waiter one set further. After the last set it is late. */
   readonly #waiting: Set<() => void>[] = Array.from({ length: TICKS + 1 }, () => new Set());
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export class Patience {
     this.#ms = ms;
   }
 
-  /** What `work` resolves to. @throws Late if it takes longer, which is found out within a quarter more */
+  /** Returns what `work` resolves to. @throws Late after the limit, and at most a quarter of it later */
   async within<T>(work: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const reject = () => late.reject(new Late(this.#ms));
@@ -45,12 +45,7 @@ export class Patience {
   #tick(): void {
     const late = this.#waiting.pop()!;
     this.#waiting.unshift(new Set());
-    // A turn later, when what has arrived is read.
+    // In the next turn of the event loop, answers that have arrived are read.
     if (late.size > 0) setImmediate(() => late.forEach((reject) => reject()));
   }
-}
-
-/** What `work` resolves to. @throws Late if it takes longer than `ms` */
-export function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Patience(ms).within(work);
 }

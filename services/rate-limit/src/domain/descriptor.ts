@@ -6,19 +6,19 @@ import type {
   RateLimitDescriptor_RateLimitOverride,
 } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 
-/** What a descriptor asks for: a counter and the rule that it is held against. */
+/** A descriptor, read: the counter to charge and its limit. */
 export interface Charge {
   key: string;
   rule: Rule;
-  /** Hits; undefined: those of the request. */
+  /** Hits. Undefined: the hits of the request apply. */
   amount: number | undefined;
   /** How long the window stays open if this charge opens it. */
   windowMs: number;
-  /** What was counted in this window before, even if the counter was lost. */
+  /** Hits that were counted in this window before. A lost counter is restored to this number. */
   atLeast: number;
 }
 
-/** Seconds in the units of the protocol; months and years as Envoy's own service counts them. */
+/** The protocol's units in seconds. Months and years are as long as in Envoy's own service. */
 export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
   [RateLimitUnit.SECOND, 1],
   [RateLimitUnit.MINUTE, 60],
@@ -28,19 +28,19 @@ export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
   [RateLimitUnit.YEAR, 365 * 86_400],
 ]);
 
-/** The entry with which our gateways bring a limit, since the protocol's override knows whole units only. */
+/** The entry in which our gateways send a limit, since the protocol's override knows whole units only. */
 const RULE = 'rule';
 
 /**
- * The entry with which our gateways bring a window that they have counted in by themselves meanwhile: what they knew to be counted
- * before, then what is left of it in milliseconds, as in `60/1900`. The hits that come with it belong to that window.
+ * The entry in which our gateways report a window that they counted by themselves while this service was away. `60/1900`: 60 hits were
+ * counted before, and the window stays open for 1,900 ms. The descriptor's hits belong to that window.
  */
 const WINDOW = 'window';
 
 /**
- * Reads a descriptor. The limit is the one of its `rule` entry, else its override, else the default of its `kind`.
- * @param field how errors call the descriptor
- * @returns undefined where no limit applies
+ * Reads a descriptor. Its limit is its `rule` entry, else its override, else the default of its `kind`.
+ * @param field the descriptor's name in errors
+ * @returns undefined if no limit applies
  * @throws ServiceError invalid_argument
  */
 export function readDescriptor(
@@ -67,7 +67,7 @@ export function readDescriptor(
   return { key: keyOf(domain, entries, rule), rule, amount, ...readWindow(valueOf(WINDOW), rule, field) };
 }
 
-/** That of the request is as wide. */
+/** The largest uint32, as the request's own `hits_addend`. */
 const MAX_HITS = 2 ** 32 - 1;
 
 function readWindow(text: string | undefined, { periodSeconds }: Rule, field: string): Pick<Charge, 'windowMs' | 'atLeast'> {
@@ -91,8 +91,8 @@ function readOverride({ requestsPerUnit, unit }: RateLimitDescriptor_RateLimitOv
 }
 
 /**
- * `rl:{call-research:kind=organization:id=acme}:600/60`. The braces keep the counters of one subject in one slot of a Redis Cluster;
- * the rule is in the key, so that a changed limit opens a window of its own. Escaping keeps different entries apart.
+ * Makes a key, such as `rl:{call-research:kind=organization:id=acme}:600/60`. The braces keep the counters of one subject in one slot
+ * of a Redis Cluster. The key contains the rule, so that a changed limit opens a new window. Escaping keeps different entries apart.
  */
 function keyOf(domain: string, entries: RateLimitDescriptor['entries'], { requests, periodSeconds }: Rule): string {
   const subject = entries

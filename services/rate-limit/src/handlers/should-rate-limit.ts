@@ -1,7 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
+import type { Rule, Verdict } from '@crs/kit/limits/rule';
+import { meter } from '@crs/kit/process/telemetry';
 import { rpc } from '@crs/kit/rpc/server';
-import { decide, type Rule, type Verdict } from '@crs/kit/limits/rule';
+import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import {
   RateLimitResponse_Code as Code,
   RateLimitResponse_RateLimit_Unit as Unit,
@@ -9,19 +11,18 @@ import {
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus as DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { meter } from '@crs/kit/process/telemetry';
-import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 import type { Context } from '../context.ts';
+import { decide } from '../domain/counter.ts';
 import { readDescriptor, UNIT_SECONDS, type Charge } from '../domain/descriptor.ts';
 
-/** Charges every descriptor, also when another one is over its limit, and answers for each in order. */
+/** Charges every descriptor, even if another one is over its limit, and answers for each in order. */
 export function shouldRateLimit({ store, defaults }: Context) {
   const checks = meter('rate-limit').createCounter('crs.ratelimit.checks', {
     description: 'Descriptors that were answered for.',
   });
   return rpc(['anyone'], async (request: RateLimitRequest, { signal }): Promise<RateLimitResponse> => {
     const charges = parse(request, defaults);
-    // After a process was away, calls come with their cancellations close behind; who gave up has counted elsewhere.
+    // After a pause of this process, a call arrives just before its cancellation. A caller that gave up has counted elsewhere.
     await turn();
     signal.throwIfAborted();
     const statuses = await Promise.all(
@@ -40,7 +41,7 @@ export function shouldRateLimit({ store, defaults }: Context) {
   });
 }
 
-/** For metrics: whatever a stranger sends as its kind is one of few. */
+/** Bounds the values of the metric's label, whatever a caller sends as `kind`. */
 function kindOf({ entries }: RateLimitDescriptor, defaults: Context['defaults']): string {
   const kind = entries.find(({ key }) => key === 'kind')?.value;
   return kind !== undefined && defaults.has(kind) ? kind : 'other';
@@ -48,7 +49,7 @@ function kindOf({ entries }: RateLimitDescriptor, defaults: Context['defaults'])
 
 const UNLIMITED: DescriptorStatus = { code: Code.OK, currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined };
 
-/** Everything is read before anything is charged. */
+/** Reads all descriptors before any is charged. */
 function parse({ domain, descriptors }: RateLimitRequest, defaults: Context['defaults']): (Charge | undefined)[] {
   if (domain === '') throw invalid('domain', 'must not be empty');
   if (descriptors.length === 0) throw invalid('descriptors', 'must not be empty');

@@ -1,11 +1,11 @@
 import { createClient, createCluster, defineScript, type CommandParser } from 'redis';
-import type { Count, Hit } from '@crs/kit/limits/counter-store';
+import type { Count, Hit } from '../domain/counter.ts';
 
 /**
- * Redis' own clock decides when a window closes. A key is still there in the millisecond of its expiry, so it expires one before the
- * window closes. A counter without an expiry, as a restore by hand can leave it, gets one with the next hit.
+ * The clock of Redis decides when a window closes. A key still exists in the millisecond in which it expires, so it expires one
+ * millisecond before its window closes. A counter without an expiry, which a restore by hand can leave, gets one with the next hit.
  *
- * A hit that Redis reads too late, because it was away meanwhile, isn't counted: who sent it has counted elsewhere by then.
+ * A hit that Redis reads too late, after a pause, isn't counted: its sender has counted it elsewhere by then.
  */
 const count = defineScript({
   NUMBER_OF_KEYS: 1,
@@ -33,30 +33,30 @@ const count = defineScript({
     total < 0 ? undefined : { count: total, resetInMs },
 });
 
-/** A way to Redis, on which commands are pipelined. It is used until it fails, and then replaced. */
+/** A connection to Redis that pipelines commands. It is used until it fails, and then replaced. */
 export interface Connection {
-  /** Whether a part of it may fail, so that the rest is of use until there is another. */
+  /** Whether one node of several may fail. The other nodes stay in use until the connection is replaced. */
   parts: boolean;
   connect(): Promise<unknown>;
-  /** @returns undefined where Redis read it later than `notAfter`, in milliseconds of its clock, and so didn't count it */
+  /** @param notAfter milliseconds of Redis' clock @returns undefined if Redis read the hit later, and didn't count it */
   count(hit: Hit, notAfter: number): Promise<Count | undefined>;
-  /** @returns milliseconds of Redis' clock; of several servers, the one that is ahead */
+  /** @returns milliseconds of Redis' clock; of several nodes, the latest time */
   time(): Promise<number>;
   destroy(): void;
 }
 
 const CONNECT_MS = 500;
 
-// A connection under construction can't be destroyed, so it must give up before we do.
+// A client can't be destroyed while it connects, so it must give up before we do.
 const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MS } as const;
 const options = {
   disableOfflineQueue: true,
   maintNotifications: 'disabled',
-  // It would cover unwritten commands only, at the price of a timer for each.
+  // This timeout covers only commands that aren't written yet, and costs a timer for each command.
   commandOptions: { timeout: undefined },
 } as const;
 
-/** @param url of one server, or of several of a Redis Cluster, separated by commas */
+/** @param url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas */
 export function createConnection(url: string): Connection {
   const urls = url.split(',');
   return urls.length === 1 ? toServer(url) : toCluster(urls);
@@ -64,7 +64,7 @@ export function createConnection(url: string): Connection {
 
 function toServer(url: string): Connection {
   const client = createClient({ url, scripts: { count }, socket, ...options });
-  // Failures reach us through the commands.
+  // The commands report failures.
   client.on('error', () => {});
   return {
     parts: false,
@@ -79,7 +79,7 @@ function toCluster(urls: string[]): Connection {
   const { protocol, username, password } = new URL(urls[0]!);
   const cluster = createCluster({
     rootNodes: urls.map((url) => ({ url })),
-    // The nodes that the first ones name are asked with the same credentials.
+    // These credentials are used for the nodes that the first ones name, too.
     defaults: {
       ...options,
       socket: { ...socket, ...(protocol === 'rediss:' && { tls: true }) },

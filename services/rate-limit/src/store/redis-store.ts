@@ -1,28 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@crs/kit/errors';
 import type { Logger } from '@crs/kit/process/log';
-import type { Count, CounterStore, Hit } from '@crs/kit/limits/counter-store';
+import { Late, Patience } from '@crs/kit/process/patience';
 import { meter } from '@crs/kit/process/telemetry';
-import { Late, Patience, within } from '@crs/kit/process/patience';
+import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
 
-const HANDSHAKE_MS = 1_000;
+/** How long Redis may take to accept a connection or to answer a heartbeat. */
+const LIVENESS_MS = 1_000;
 const BEAT_EVERY_MS = 250;
-const BEAT_MS = 1_000;
 const RECONNECT_MS = 250;
-/** How long after its asker gave up a hit may be read and still be counted: more than clocks drift and event loops lag. */
+/** Redis counts a hit until this long after its sender gave up. Longer than clocks drift and event loops lag. */
 const SLACK_MS = 200;
 
 /**
- * Counters in Redis, over one connection (one a node, in a cluster) on which all charges are pipelined.
+ * Counters in Redis. One connection, or one per node of a cluster, pipelines all hits.
  *
- * The connection is kept by a loop of our own: the client sets no deadline on a command that it has written, so it would hold on to a
- * silent connection for as long as the kernel does. Here a heartbeat that stays unanswered replaces it.
+ * Our own loop keeps the connection, because the client sets no deadline on a command that it has written: it would keep a silent
+ * connection for as long as the kernel does. The loop replaces a connection on which a heartbeat isn't answered.
  */
 export class RedisStore implements CounterStore {
   readonly #url: string;
   readonly #timeoutMs: number;
   readonly #patience: Patience;
+  readonly #liveness = new Patience(LIVENESS_MS);
   readonly #log: Logger;
   readonly #closing = new AbortController();
   readonly #duration = meter('rate-limit').createHistogram('db.client.operation.duration', {
@@ -34,13 +35,13 @@ export class RedisStore implements CounterStore {
   });
   readonly #observe = (result: { observe(value: number): void }) => result.observe(this.#connection ? 1 : 0);
   #connection: Connection | undefined;
-  /** What Redis' clock said when ours was at zero, in milliseconds; too late by a round trip rather than too early. */
+  /** Redis' clock minus `performance.now()`, in milliseconds; too large by up to a round trip. */
   #epoch = 0;
   #loop: Promise<void> | undefined;
 
   /**
-   * @param options.url of one server, or of several of a Redis Cluster, separated by commas
-   * @param options.timeoutMs how long a charge waits for its answer
+   * @param options.url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas
+   * @param options.timeoutMs how long a hit waits for its answer
    */
   constructor({ url, timeoutMs, log }: { url: string; timeoutMs: number; log: Logger }) {
     this.#url = url;
@@ -49,7 +50,7 @@ export class RedisStore implements CounterStore {
     this.#log = log;
   }
 
-  /** Begins to connect, and keeps connected until closed. @returns once the first attempt has ended, well or not */
+  /** Starts the connection loop, which runs until `close`. @returns after the first attempt, whether or not it connected */
   async open(): Promise<void> {
     const attempted = Promise.withResolvers<void>();
     this.#connected.addCallback(this.#observe);
@@ -62,11 +63,11 @@ export class RedisStore implements CounterStore {
     let failure: string | undefined;
     try {
       const connection = this.#connection;
-      // Nothing is queued for later: the caller counts elsewhere by then.
+      // A hit isn't queued for later: its caller counts it elsewhere by then.
       if (!connection) throw new Error('no connection to Redis');
       const notAfter = Math.ceil(this.#epoch + started + this.#timeoutMs + SLACK_MS);
       const count = await this.#patience.within(connection.count(hit, notAfter)).catch((error: unknown) => {
-        // After a failover the old primary still answers; a new connection finds the new one.
+        // After a failover the old primary still answers. A new connection finds the new primary.
         if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
         throw error;
       });
@@ -96,7 +97,7 @@ export class RedisStore implements CounterStore {
     while (!signal.aborted) {
       const connection = createConnection(this.#url);
       try {
-        await within(HANDSHAKE_MS, connection.connect());
+        await this.#liveness.within(connection.connect());
         await this.#beat(connection);
         this.#connection?.destroy();
         this.#connection = connection;
@@ -111,7 +112,7 @@ export class RedisStore implements CounterStore {
         if (!signal.aborted && !reported) this.#log.warn({ err: error }, 'Redis is not available');
         reported = true;
       }
-      // Where a part of it fails, the rest is of use until there is another.
+      // If one node fails, the others stay in use until there is a new connection.
       if (connection !== this.#connection || !connection.parts || signal.aborted) this.#leave(connection);
       attempted();
       await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
@@ -121,7 +122,7 @@ export class RedisStore implements CounterStore {
 
   async #beat(connection: Connection): Promise<void> {
     const sent = performance.now();
-    this.#epoch = (await within(BEAT_MS, connection.time())) - sent;
+    this.#epoch = (await this.#liveness.within(connection.time())) - sent;
   }
 
   #leave(connection: Connection): void {

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
-import type { Decision } from '@crs/kit/limits/limiter';
-import type { Rule } from '@crs/kit/limits/rule';
+import type { Decision, Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
 /** Charges a request without a usable token. @throws Refusal 429 */

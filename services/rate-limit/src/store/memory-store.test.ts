@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryStore } from './counter-store.ts';
+import { MemoryStore } from './memory-store.ts';
 
 const hit = (key: string, windowMs = 1_000) => ({ key, amount: 1, windowMs });
 

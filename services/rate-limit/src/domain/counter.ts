@@ -1,0 +1,35 @@
+import type { Rule, Verdict } from '@crs/kit/limits/rule';
+
+/** Adds hits to one counter. */
+export interface Hit {
+  /** Names the counter. Windows of different lengths need different keys. */
+  key: string;
+  /** A whole number. 0 only reads the counter, but opens a window too. */
+  amount: number;
+  /** How long the window stays open, if this hit opens it. */
+  windowMs: number;
+  /** Hits that were counted in this window before. A lost counter is restored to this number. */
+  atLeast?: number;
+}
+
+/** A counter after a hit. */
+export interface Count {
+  /** All hits of this window, this one included. */
+  count: number;
+  /** Whole milliseconds until the window closes, at least 1. A hit that comes this much later opens a new window. */
+  resetInMs: number;
+}
+
+/**
+ * Counts hits in fixed windows. A window opens with the first hit on its key and closes `windowMs` later, however many hits follow.
+ * An `add` is atomic: of simultaneous hits on one key, each gets its own count, and none is lost. A hit can't be taken back.
+ */
+export interface CounterStore {
+  /** @throws ServiceError unavailable; the hit may have been counted nevertheless */
+  add(hit: Hit): Promise<Count>;
+}
+
+/** Decides a hit: the hit that reaches the limit is the last one allowed. */
+export function decide({ requests }: Rule, { count, resetInMs }: Count): Verdict {
+  return { allowed: count <= requests, limit: requests, remaining: Math.max(0, requests - count), resetInMs };
+}

@@ -5,7 +5,7 @@ import parseDate from 'postgres-date';
 import { deadlineExceeded, ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
-import { inSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Column, Columns } from './column.ts';
 import type { Scope } from './scope.ts';
 
@@ -102,15 +102,13 @@ export class Database {
     this.#pool.on('connect', (client) => void client.on('error', () => {}));
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
-    const gauge = meter('database').createObservableGauge('db.client.connection.count', { description: 'Connections by state.' });
-    const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+    const description = 'Connections by state.';
+    this.#closeMetrics = observeGauge('database', 'db.client.connection.count', { description }, (result) => {
       const pool = { 'db.client.connection.pool.name': name };
       result.observe(this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'idle' });
       result.observe(this.#pool.totalCount - this.#pool.idleCount, { ...pool, 'db.client.connection.state': 'used' });
       result.observe(this.#pool.waitingCount, { ...pool, 'db.client.connection.state': 'waiting' });
-    };
-    gauge.addCallback(observe);
-    this.#closeMetrics = () => gauge.removeCallback(observe);
+    });
   }
 
   /** One statement in a transaction of its own that can't write, in a single round trip on a pipelined pool. */

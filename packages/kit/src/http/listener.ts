@@ -1,39 +1,36 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { splitHostPort } from '../process/config.ts';
+import { bindHttp } from '../process/bind.ts';
 
 export interface ListenOptions {
   /** `host:port`; port 0 takes a free one. */
   address: string;
-  /** How long, when it stops, it still takes requests, so that balancers and clients can turn to others (milliseconds). */
+  /** How long a stopping server still takes requests, so that balancers and clients can turn to others (milliseconds). */
   lameDuckMs: number;
-  /** How long, after that, requests under way may take: their longest deadline, and a moment for the answer. */
+  /** How long requests under way may take after the lame-duck time (milliseconds): their longest deadline, and a moment for the answer. */
   drainMs: number;
 }
 
 const SILENT_MS = 500;
 
 /**
- * A connection with a request on which nothing has moved for so long, besides the longest that an answer may take, is closed: a client
- * that doesn't read would keep its slot for ever. Longer than Node takes to find out that a request doesn't arrive, which is answered.
+ * A connection on which nothing moves for this long, plus the longest time of an answer, is closed: a client that doesn't read its
+ * answer would keep its slot for ever. Node needs less time to notice a request that doesn't arrive, and that request gets an answer.
  */
 const STALLED_MS = 75_000;
 
 /**
  * Has an HTTP server listen, and stop without breaking a request. From the first moment of a stop each answer ends its connection
- * (`Connection: close`), which is how a client learns of it; new requests are served meanwhile. When the lame-duck time is over, nothing
- * more is accepted, idle connections are closed, and what is under way is finished.
+ * (`Connection: close`), so that clients turn to other servers; new requests are still served. When the lame-duck time is over, the server
+ * accepts no connection, closes idle ones, and finishes the requests under way.
  */
 export async function listen(
   server: Server,
   { address, lameDuckMs, drainMs }: ListenOptions,
 ): Promise<{ address: string; stop: () => Promise<void> }> {
   server.timeout = STALLED_MS + drainMs;
-  const { host, port } = splitHostPort(address);
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  const bound = server.address();
-
+  const bound = await bindHttp(server, address);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -53,15 +50,15 @@ export async function listen(
   server.prependListener('checkExpectation', watch);
 
   return {
-    address: `${host}:${typeof bound === 'object' && bound ? bound.port : port}`,
+    address: bound,
     stop: async () => {
       stopping = true;
       for (const response of open) announce(response);
       await sleep(lameDuckMs);
-      // After this turn has read what has arrived: a connection closed with a request in it is reset.
+      // This turn still reads requests that have arrived: a connection that is closed with an unread request in it is reset.
       await turn();
       const timers = [
-        // Node waits for the first request of those that were only opened, as browsers do in advance.
+        // Browsers open connections in advance, and Node would wait for the first request of each.
         setTimeout(() => sockets.forEach((socket) => void (socket.bytesRead === 0 && socket.destroy())), SILENT_MS),
         setTimeout(() => server.closeAllConnections(), drainMs),
       ];

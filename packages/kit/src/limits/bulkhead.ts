@@ -1,5 +1,5 @@
 import { deadlineExceeded, overloaded, ServiceError } from '../errors.ts';
-import { meter } from '../process/telemetry.ts';
+import { meter, observeGauge } from '../process/telemetry.ts';
 
 export interface BulkheadOptions {
   /** Label of the metrics. */
@@ -76,15 +76,11 @@ export class Bulkhead {
     for (const reason of ['queue_full', 'wait_too_long']) {
       this.#shed.add(0, { ...this.#attributes, 'crs.bulkhead.reason': reason });
     }
-    const gauge = meter('kit').createObservableGauge('crs.bulkhead.work', {
-      description: 'Work by state: under way or waiting.',
-    });
-    const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) => {
+    const description = 'Work by state: under way or waiting.';
+    this.#closeMetrics = observeGauge('kit', 'crs.bulkhead.work', { description }, (result) => {
       result.observe(this.#held, { ...this.#attributes, 'crs.bulkhead.state': 'under_way' });
       result.observe(this.#waiting, { ...this.#attributes, 'crs.bulkhead.state': 'waiting' });
-    };
-    gauge.addCallback(observe);
-    this.#closeMetrics = () => gauge.removeCallback(observe);
+    });
   }
 
   /**

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import { splitHostPort } from './config.ts';
+import { bindHttp } from './bind.ts';
 import type { Telemetry } from './telemetry-sdk.ts';
 
 /**
- * The operators' HTTP listener of a process: `/livez` (the process turns its event loop), `/readyz` (it should get traffic) and
- * `/metrics`. Never on a public address.
+ * The operators' HTTP listener of a process: `/livez` (the process turns its event loop), `/readyz` (the process should get traffic) and
+ * `/metrics`. It must never be on a public address.
  */
 export async function startOps(
   address: string,
@@ -25,12 +25,8 @@ export async function startOps(
         return say(404, 'not found');
     }
   });
-  const { host, port } = splitHostPort(address);
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  const bound = server.address();
-  const boundPort = typeof bound === 'object' && bound ? bound.port : port;
   return {
-    address: `${host}:${boundPort}`,
+    address: await bindHttp(server, address),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -6,13 +6,15 @@ import {
   type Attributes,
   type Context,
   type Meter,
+  type MetricOptions,
+  type ObservableResult,
   type Span,
   type Tracer,
 } from '@opentelemetry/api';
 
 export { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 
-/** The tracer of a part of the system. Looked up on use, so that it is right whenever telemetry starts. */
+/** The tracer of a part of the system. It is looked up at each use, so that telemetry may start later. */
 export function tracer(name: string): Tracer {
   return trace.getTracer(name);
 }
@@ -21,7 +23,19 @@ export function meter(name: string): Meter {
   return metrics.getMeter(name);
 }
 
-/** Runs work in a span of its own. A failure marks the span with the error's type, never its text, which may quote input. */
+/** A metric whose values `observe` reports whenever metrics are read. @returns a function that removes it */
+export function observeGauge(
+  meterName: string,
+  name: string,
+  options: MetricOptions,
+  observe: (result: ObservableResult) => void,
+): () => void {
+  const gauge = meter(meterName).createObservableGauge(name, options);
+  gauge.addCallback(observe);
+  return () => gauge.removeCallback(observe);
+}
+
+/** Runs work in a span of its own. A failed span carries the error's type, never its text, because the text may quote input. */
 export async function inSpan<T>(
   spanTracer: Tracer,
   name: string,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { credentials, experimental, type ChannelCredentials, type ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from './log.ts';
-import { meter } from './telemetry.ts';
+import { observeGauge } from './telemetry.ts';
 
 /** PEM, as in a Secret of the type `kubernetes.io/tls`. */
 interface Files {
@@ -51,14 +51,10 @@ export class Tls {
     this.#log = log;
     this.#provider = this.#createProvider();
     this.#timer = setInterval(() => void this.reload(), RELOAD_EVERY_MS).unref();
-    const gauge = meter('kit').createObservableGauge('crs.tls.certificate.expiry', {
-      unit: 's',
-      description: 'When the certificate in use expires, in Unix time.',
-    });
-    const observe = (result: { observe(value: number): void }) =>
-      result.observe(new X509Certificate(this.#files.cert).validToDate.getTime() / 1000);
-    gauge.addCallback(observe);
-    this.#closeMetrics = () => gauge.removeCallback(observe);
+    const about = { unit: 's', description: 'When the certificate in use expires, in Unix time.' };
+    this.#closeMetrics = observeGauge('kit', 'crs.tls.certificate.expiry', about, (result) =>
+      result.observe(new X509Certificate(this.#files.cert).validToDate.getTime() / 1000),
+    );
   }
 
   /** For a gRPC listener, which demands a certificate of its clients. */

@@ -5,7 +5,7 @@ import { decodeError } from './wire-errors.ts';
 import { ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
 import { Channel } from './channel.ts';
-import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import { channelCredentials, type Tls } from '../process/tls.ts';
 import { Late } from '../process/patience.ts';
 
@@ -73,22 +73,19 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     resetTimeout: (options.tryAgainMs ?? TRY_AGAIN_MS) / 2,
     errorFilter: (error: unknown, _attempt?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
   });
-  const meters = meter('kit');
-  const duration = meters.createHistogram('rpc.client.call.duration', {
+  const duration = meter('kit').createHistogram('rpc.client.call.duration', {
     unit: 's',
     description: 'Time until a call was answered.',
   });
-  const state = meters.createObservableGauge('crs.breaker.open', {
-    description: '1 while calls to the target are refused at once, 0.5 while it is tried again.',
-  });
-  const observe = (result: { observe(value: number, attributes: Record<string, string>): void }) =>
-    result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: options.name });
-  state.addCallback(observe);
+  const description = '1 while calls to the target are refused at once, 0.5 while it is tried again.';
+  const closeMetrics = observeGauge('kit', 'crs.breaker.open', { description }, (result) =>
+    result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: options.name }),
+  );
   const spans = tracer('kit');
 
   const callable: Record<string, unknown> = {
     close: () => {
-      state.removeCallback(observe);
+      closeMetrics();
       breaker.shutdown();
       channel.close();
     },

@@ -9,12 +9,13 @@ import {
 } from '@grpc/grpc-js';
 import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
 import { HealthImplementation } from 'grpc-health-check';
-import { encodeError } from './wire-errors.ts';
 import { deadlineExceeded, ServiceError, toServiceError } from '../errors.ts';
-import type { Identity, IdentityKind, Verifier } from './identity.ts';
+import { bindGrpc } from '../process/bind.ts';
 import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
+import type { Identity, IdentityKind, Verifier } from './identity.ts';
+import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. Passing it to a client or to the database carries the caller, deadline and cancellation on. */
 export interface CallContext<K extends Admission = Admission> {
@@ -101,14 +102,11 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     }
     server.addService(definition, implementation);
   }
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(options.address, options.tls?.serverCredentials() ?? ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
-  );
+  const credentials = options.tls?.serverCredentials() ?? ServerCredentials.createInsecure();
+  const address = await bindGrpc(server, options.address, credentials);
   health.setStatus('', 'SERVING');
   return {
-    address: `${options.address.slice(0, options.address.lastIndexOf(':'))}:${port}`,
+    address,
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');

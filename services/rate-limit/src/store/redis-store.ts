@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@crs/kit/errors';
 import type { Logger } from '@crs/kit/process/log';
 import { Late, Patience } from '@crs/kit/process/patience';
-import { meter } from '@crs/kit/process/telemetry';
+import { meter, observeGauge } from '@crs/kit/process/telemetry';
 import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
 
@@ -30,10 +30,7 @@ export class RedisStore implements CounterStore {
     unit: 's',
     description: 'Time until a statement was answered.',
   });
-  readonly #connected = meter('rate-limit').createObservableGauge('crs.redis.connected', {
-    description: '1 while there is a connection to Redis, else 0.',
-  });
-  readonly #observe = (result: { observe(value: number): void }) => result.observe(this.#connection ? 1 : 0);
+  readonly #closeMetrics: () => void;
   #connection: Connection | undefined;
   /** Redis' clock minus `performance.now()`, in milliseconds; too large by up to a round trip. */
   #epoch = 0;
@@ -48,12 +45,15 @@ export class RedisStore implements CounterStore {
     this.#timeoutMs = timeoutMs;
     this.#patience = new Patience(timeoutMs);
     this.#log = log;
+    const description = '1 while there is a connection to Redis, else 0.';
+    this.#closeMetrics = observeGauge('rate-limit', 'crs.redis.connected', { description }, (result) =>
+      result.observe(this.#connection ? 1 : 0),
+    );
   }
 
   /** Starts the connection loop, which runs until `close`. @returns after the first attempt, whether or not it connected */
   async open(): Promise<void> {
     const attempted = Promise.withResolvers<void>();
-    this.#connected.addCallback(this.#observe);
     this.#loop = this.#keepConnected(attempted.resolve);
     await attempted.promise;
   }
@@ -88,7 +88,7 @@ export class RedisStore implements CounterStore {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#loop;
-    this.#connected.removeCallback(this.#observe);
+    this.#closeMetrics();
   }
 
   async #keepConnected(attempted: () => void): Promise<void> {

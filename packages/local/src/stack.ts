@@ -31,7 +31,7 @@ export interface StackConfig {
   /** Which organization people sign in to who name none. */
   defaultOrganization?: string | undefined;
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
-  cimdAllowHosts?: readonly string[] | undefined;
+  cimdAllowHosts?: string[] | undefined;
   /** For requests without a usable key; absent: the gateway's default. */
   addressLimit?: Rule;
 }
@@ -76,7 +76,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const rateLimit = await start(
       'rate-limit',
       createRateLimitService(
-        { listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, defaults: LIMITS },
+        { listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, ...LIMITS },
         logFor('rate-limit'),
       ),
     );

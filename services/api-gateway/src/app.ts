@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http';
-import express, { type NextFunction, type Request, type Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
+import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
-import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
-import { envelope, Refusal } from '@crs/kit/http/refusal';
-import { routeNotFound, toRestRefusal } from './http/refusal.ts';
-import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
+import { routeNotFound, toRestRefusal } from './http/refusal.ts';
 import { routes, TABLES } from './routes/index.ts';
 
 /** The order of checks: who asks, one charge, key, path and method, media types, then what the route itself checks. */
@@ -16,17 +16,11 @@ export function createApp(
   docs: Docs,
   options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  app.set('query parser', false);
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.use(
-    traceRequests('api-gateway', options.log, ({ method }) =>
-      method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs,
-    ),
-  );
+  const { app, listener } = createHttpApp({
+    name: 'api-gateway',
+    log: options.log,
+    timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
+  });
   app.use(admission(options));
   app.use(requireHost);
   app.use('/v1', decodablePath, routes(TABLES.open, context), requireKey, routes(TABLES.keyed, context));
@@ -34,11 +28,8 @@ export function createApp(
   app.use(() => {
     throw routeNotFound();
   });
-  app.use(answerRefusal(options.log));
-  return (request, response) => {
-    request.url = originForm(request.url);
-    app(request, response);
-  };
+  app.use(answerErrors(options.log, { refusalOf: toRestRefusal }));
+  return listener;
 }
 
 /** Node would answer this itself, without our envelope, if it were told to check. */
@@ -67,23 +58,4 @@ function isDecodable(segment: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The one place where an error becomes an answer. The cause goes to the log, under the id that the client reads. */
-function answerRefusal(log: Logger) {
-  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    const refusal = toRestRefusal(thrown);
-    const { id } = stateOf(response);
-    if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
-    else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    const body = envelope(refusal, id);
-    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': 'application/json; charset=utf-8' });
-    response.set('Content-Length', String(Buffer.byteLength(body)));
-    if (request.method === 'HEAD') response.end();
-    else response.end(body);
-  };
 }

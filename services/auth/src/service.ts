@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { Database } from '@crs/kit/data/database';
 import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
-import { listen } from '@crs/kit/http/listener';
+import { HTTP_TIMEOUTS, listen } from '@crs/kit/http/listener';
 import { createVerifier } from '@crs/kit/rpc/identity';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import { schemaReady } from '@crs/kit/data/schema-gate';
@@ -72,8 +72,7 @@ export function createAuthService(
       };
       closer.defer('cleanup', startCleanup(signIn));
       const signInApp = createSignInApp(signIn);
-      const options = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
-      const server = tls ? tls.createHttpsServer(options, signInApp) : createServer(options, signInApp);
+      const server = tls ? tls.createHttpsServer(HTTP_TIMEOUTS, signInApp) : createServer(HTTP_TIMEOUTS, signInApp);
       // Without a lame-duck time: the one that asks here, the tool gateway, asks again where it may.
       const http = await listen(server, { address: config.httpListen, lameDuckMs: 0, drainMs: DRAIN_MS });
       listeners.push(http);

@@ -1,4 +1,6 @@
 import { ServiceError } from '@crs/kit/errors';
+import type { LimitedKind } from '@crs/kit/limits/limiter';
+import type { Rule } from '@crs/kit/limits/rule';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import { bind, DRAIN_MS, serve } from '@crs/kit/rpc/server';
@@ -17,7 +19,9 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
   return {
     async start() {
       const store = await openStore(config, log, closer);
-      const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults: new Map(Object.entries(config.defaults)) }) };
+      const { organization, user, address } = config;
+      const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
+      const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults }) };
       const services = [bind(RateLimitServiceService, rpcs)];
       const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log, tls });
       closer.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);

@@ -29,7 +29,7 @@ export interface Running {
 export async function startService(redisUrl: string | undefined): Promise<Running> {
   // Far above what a loaded machine needs: what a short one does is tested with the store.
   const redisTimeoutMs = 3_000;
-  const service = createRateLimitService({ listen: '127.0.0.1:0', redisUrl, redisTimeoutMs, defaults }, { log });
+  const service = createRateLimitService({ listen: '127.0.0.1:0', redisUrl, redisTimeoutMs, ...defaults }, { log });
   const { grpc: address } = await service.start();
   const api: ServiceClient<RateLimitServiceService> = client(RateLimitServiceService, {
     name: 'rate-limit',

@@ -44,11 +44,9 @@ describe('its settings', () => {
       listen: '0.0.0.0:8080',
       redisUrl: undefined,
       redisTimeoutMs: 20,
-      defaults: {
-        organization: { requests: 600, periodSeconds: 60 },
-        user: { requests: 120, periodSeconds: 60 },
-        address: { requests: 60, periodSeconds: 60 },
-      },
+      organization: { requests: 600, periodSeconds: 60 },
+      user: { requests: 120, periodSeconds: 60 },
+      address: { requests: 60, periodSeconds: 60 },
     });
   });
 

@@ -1,22 +1,15 @@
 import type { RequestListener } from 'node:http';
-import express, { type NextFunction, type Request, type Response } from 'express';
-import { envelope, Refusal, toRefusal } from '@crs/kit/http/refusal';
-import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
-import type { Logger } from '@crs/kit/process/log';
+import type { NextFunction, Request, Response } from 'express';
+import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { envelope, Refusal } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargeStranger } from './http/limits.ts';
-import { mcp, RpcRefusal, sendRpcError, type McpOptions } from './http/mcp.ts';
+import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  app.set('query parser', false);
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.use(traceRequests('tool-gateway', options.log, () => options.timeoutMs));
+  const { app, listener } = createHttpApp({ name: 'tool-gateway', log: options.log, timeoutOf: () => options.timeoutMs });
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
@@ -27,30 +20,13 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   app.use(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
-  app.use(answerRefusal(options.log));
-  return (request, response) => {
-    request.url = originForm(request.url);
-    app(request, response);
-  };
+  app.use(answerErrors(options.log, { render }));
+  return listener;
 }
 
-function answerRefusal(log: Logger) {
-  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    if (thrown instanceof RpcRefusal) {
-      sendRpcError(response, 400, null, thrown.code, thrown.message);
-      return;
-    }
-    const refusal = toRefusal(thrown);
-    const { id } = stateOf(response);
-    if (refusal.status >= 500) log.error({ err: refusal.cause, trace_id: id }, 'request not served');
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    const [type, body] = isPage(request)
-      ? ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`]
-      : ['application/json', envelope(refusal, id)];
-    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': `${type}; charset=utf-8` });
-    response.end(request.method === 'HEAD' ? undefined : body);
-  };
+/** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
+function render(refusal: Refusal, id: string, request: Request): [type: string, body: string] {
+  if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
+  if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
+  return ['application/json', envelope(refusal, id)];
 }

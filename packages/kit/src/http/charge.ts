@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RateLimiter } from '../limits/limiter.ts';
 import type { Decision, Rule } from '../limits/rule.ts';
 import { clientAddress, type Network } from './address.ts';
+import { Refusal } from './refusal.ts';
 
 export interface AddressCharging {
   limiter: RateLimiter;
@@ -24,7 +25,15 @@ export function chargeAddress(options: AddressCharging, request: Addressed): Pro
   return limiter.check({ kind: 'address', id: addressOf(options, request), rule: addressLimit });
 }
 
-/** Reset in UTC epoch seconds, rounded up: who sleeps until then is admitted. */
+/** The refusal of a request over the limit of `whose` ("the user"); undefined where the request is admitted. */
+export function refusalOf({ allowed, resetInMs }: Decision, whose: string): Refusal | undefined {
+  if (allowed) return undefined;
+  const seconds = Math.max(1, Math.ceil(resetInMs / 1000));
+  const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
+  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(seconds) });
+}
+
+/** Headers that state a limit. The reset is in UTC epoch seconds, rounded up: a client that sleeps until then is admitted. */
 export function limitHeaders({ limit, remaining, resetInMs }: Decision): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),

@@ -12,6 +12,9 @@ export interface ListenOptions {
   drainMs: number;
 }
 
+/** Options of an HTTP server: Node's limits of the time that a client may take, in milliseconds. */
+export const HTTP_TIMEOUTS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
+
 const SILENT_MS = 500;
 
 /**

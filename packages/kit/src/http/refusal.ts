@@ -23,15 +23,6 @@ export function methodNotAllowed(allowed: string[]): Refusal {
   return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
 }
 
-export function notAcceptable(type = 'application/json'): Refusal {
-  return new Refusal(406, 'bad_request', `Answers are ${type}; the Accept header excludes that.`);
-}
-
-export function rateLimited(retryAfterSeconds: number, whose: string): Refusal {
-  const message = `The rate limit of ${whose} is used up. Wait until X-RateLimit-Reset, ${retryAfterSeconds} s from now, then try again.`;
-  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(retryAfterSeconds) });
-}
-
 /** Any thrown value as what the client reads of it. What isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
 export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;

@@ -5,9 +5,9 @@ import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
 
-/** What is known of a request on its way through the gateway. */
+/** State of a request on its way through a gateway. */
 export interface RequestState {
-  /** The trace id: what the client quotes, and what finds its logs and spans. */
+  /** The trace id. The client quotes it; logs and spans are found by it. */
   id: string;
   span: Span;
   /** Epoch milliseconds. */
@@ -28,30 +28,34 @@ export function stateOf(response: Response): RequestState {
   return state;
 }
 
-/** How the request's calls to services are made. */
+/** Options of the calls that a request makes to services. */
 export function callOf(response: Response): CallOptions & { deadline: number } {
   const { callerToken, deadline, signal } = stateOf(response);
   return { token: callerToken, deadline, signal };
 }
 
-/** How a request is known to the next HTTP hop. */
+/** Headers that carry a request's id and trace to the next HTTP server. */
 export function traceHeaders(response: Response): Record<string, string> {
   const headers: Record<string, string> = { 'X-Request-Id': stateOf(response).id };
   propagation.inject(context.active(), headers);
   return headers;
 }
 
+export interface TraceOptions {
+  /** The service's name in spans and metrics. */
+  name: string;
+  log: Logger;
+  /** How long a request may take, in milliseconds. */
+  timeoutOf: (request: Request) => number;
+  /** Whether only our own gateways ask: their trace goes on, and with it the request id. */
+  isInner?: boolean;
+}
+
 /**
- * Every request starts a trace of its own, whose id is the request id: an outside trace context is only linked, since strangers
- * must not choose our ids or our sampling. Measures and logs the request when it ends.
- * @param options.isInner only a gateway of ours asks: its trace goes on, and its request id with it
+ * Starts a trace for every request, and measures and logs the request when it ends. The trace id is the request id. An outside trace
+ * context is only linked, because strangers must choose neither our ids nor our sampling.
  */
-export function traceRequests(
-  name: string,
-  log: Logger,
-  timeoutOf: (request: Request) => number,
-  { isInner = false }: { isInner?: boolean } = {},
-) {
+export function traceRequests({ name, log, timeoutOf, isInner = false }: TraceOptions) {
   const spans = tracer(name);
   const duration = meter(name).createHistogram('http.server.request.duration', {
     unit: 's',
@@ -94,14 +98,5 @@ export function traceRequests(
   };
 }
 
-/**
- * A request target without the origin that its absolute form has. What names no path becomes `*`, at which there is nothing: Express
- * itself answers targets that it can't parse, in HTML.
- */
-export function originForm(target = '*'): string {
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  return path.startsWith('/') ? path : '*';
-}
-
-/** Others would let strangers make up time series. */
+/** Strangers can send any method; only these become labels of metrics. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The environment as a program got it; read by `main` only. */
+/** The environment of a program. Only its `main` reads it. */
 export type Environment = Record<string, string | undefined>;
 
 /**
@@ -18,24 +18,47 @@ export function readEnvironment<S extends z.ZodObject>(schema: S, environment: E
   throw new Error(`The configuration can't be used:\n  ${problems.join('\n  ')}`);
 }
 
+/** Fields of a configuration: the variable that each is read from, and the schema of its text. */
+export type Settings = Record<string, readonly [variable: string, schema: z.ZodType]>;
+
+/**
+ * A reader of these settings. Its result has a value for each field.
+ * @throws Error (the reader) that names each bad variable and what it must be, never its value
+ */
+export function settings<Fields extends Settings>(fields: Fields) {
+  const schema = z.object(Object.fromEntries(Object.values(fields)));
+  return (environment: Environment) => {
+    const values = readEnvironment(schema, environment);
+    const read = Object.entries(fields).map(([field, [variable]]) => [field, values[variable]]);
+    return Object.fromEntries(read) as z.output<z.ZodObject<{ [F in keyof Fields]: Fields[F][1] }>>;
+  };
+}
+
 const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):(\d{1,5})$/;
 
 /** `host:port`. */
 export const hostPort = z.string().regex(HOST_PORT, 'must be host:port');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const milliseconds = z.coerce.number().int().min(1).max(600_000);
-/** How many requests of an organization a gateway works on at once. */
-export const tenantConcurrency = z.coerce.number().int().min(1).max(1_000).default(32);
+export const databaseConnections = z.coerce.number().int().min(1).max(100).default(8);
 export const secret = z.string().min(32, 'must have at least 32 characters');
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
-/** Scheme, host and port of a URL, as clients write it. */
+/** Scheme, host and port of a URL. The value has no slash at its end. */
 export const origin = z
   .url({ protocol: /^https?$/, error: 'must be a URL such as https://api.example.com' })
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'must be an origin, such as https://api.example.com, without a path')
   .transform((text) => new URL(text).origin);
 
-/** Splits `host:port`. */
+/** A list with commas between its parts, each by its schema. */
+export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((each) => each.trim()))
+    .pipe(z.array(part));
+}
+
+/** The parts of `host:port`; an IPv6 host loses its brackets. */
 export function splitHostPort(address: string): { host: string; port: number } {
   const match = HOST_PORT.exec(address);
   if (!match) throw new Error('must be host:port');

@@ -1,6 +1,5 @@
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { z } from 'zod';
-import { hostPort, postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
+import { databaseConnections, hostPort, postgresUrl, settings } from '../process/config.ts';
 import { Database } from '../data/database.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { DRAIN_MS, serve, type BoundService } from '../rpc/server.ts';
@@ -11,35 +10,17 @@ import { schemaReady } from '../data/schema-gate.ts';
 import type { Logger } from '../process/log.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
-export interface RecordServiceConfig {
+export const readRecordServiceConfig = settings({
   /** Listener for the gateways. */
-  listen: string;
+  listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:50051')],
   /** Listener for operators. */
-  adminListen: string;
-  databaseUrl: string;
-  maxConnections: number;
-  authAddress: string;
-}
-
-const schema = z.object({
-  CRS_LISTEN: hostPort.default('0.0.0.0:50051'),
-  CRS_ADMIN_LISTEN: hostPort.default('0.0.0.0:50052'),
-  DATABASE_URL: postgresUrl,
-  CRS_DATABASE_CONNECTIONS: z.coerce.number().int().min(1).max(100).default(8),
-  CRS_AUTH_ADDRESS: hostPort,
+  adminListen: ['CRS_ADMIN_LISTEN', hostPort.default('0.0.0.0:50052')],
+  databaseUrl: ['DATABASE_URL', postgresUrl],
+  maxConnections: ['CRS_DATABASE_CONNECTIONS', databaseConnections],
+  authAddress: ['CRS_AUTH_ADDRESS', hostPort],
 });
 
-/** @throws Error that names each bad variable */
-export function readRecordServiceConfig(environment: Environment): RecordServiceConfig {
-  const values = readEnvironment(schema, environment);
-  return {
-    listen: values.CRS_LISTEN,
-    adminListen: values.CRS_ADMIN_LISTEN,
-    databaseUrl: values.DATABASE_URL,
-    maxConnections: values.CRS_DATABASE_CONNECTIONS,
-    authAddress: values.CRS_AUTH_ADDRESS,
-  };
-}
+export type RecordServiceConfig = ReturnType<typeof readRecordServiceConfig>;
 
 /** What handlers of every such service work with. */
 export interface RecordContext {

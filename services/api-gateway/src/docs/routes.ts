@@ -1,8 +1,9 @@
 import { Router, type Request, type Response } from 'express';
 import { z } from 'zod';
-import { methodNotAllowed, notAcceptable } from '@crs/kit/http/refusal';
+import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { parseQuery } from '../http/query.ts';
+import { notAcceptable } from '../http/refusal.ts';
 import { send, type Entity } from '../http/send.ts';
 import type { Asset } from './assets.ts';
 import { PAGE_HEADERS, type Docs } from './page.ts';

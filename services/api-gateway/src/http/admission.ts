@@ -1,8 +1,7 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
-import { addressOf, chargeAddress, limitHeaders, type AddressCharging } from '@crs/kit/http/charge';
-import { rateLimited } from '@crs/kit/http/refusal';
+import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
@@ -35,12 +34,8 @@ export function admission(options: AdmissionOptions) {
       ? chargeAddress(options, request)
       : options.limiter.check({ kind: 'organization', id: credential.organizationId, rule: credential.rateLimit! }));
     response.set(limitHeaders(decision));
-    if (!decision.allowed) {
-      throw rateLimited(
-        Math.max(1, Math.ceil(decision.resetInMs / 1000)),
-        credential === undefined ? 'this address' : 'the organization',
-      );
-    }
+    const refusal = refusalOf(decision, credential === undefined ? 'this address' : 'the organization');
+    if (refusal) throw refusal;
     if (credential !== undefined) await takeSlot(options.slots, credential.organizationId, response);
     next();
   };

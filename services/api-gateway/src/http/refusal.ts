@@ -7,6 +7,10 @@ export function unauthorized(cause?: unknown): Refusal {
   return new Refusal(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' }, cause);
 }
 
+export function notAcceptable(type = 'application/json'): Refusal {
+  return new Refusal(406, 'bad_request', `Answers are ${type}; the Accept header excludes that.`);
+}
+
 export function routeNotFound(): Refusal {
   return new Refusal(404, 'not_found', 'There is nothing at this path. The paths are listed in /v1/openapi.json.');
 }

@@ -14,7 +14,7 @@ const EVERYWHERE: Record<number, RefusalExample> = {
   },
   429: {
     when: 'The rate limit is used up. Sleep until `X-RateLimit-Reset`.',
-    message: 'The rate limit of the organization is used up. Wait until X-RateLimit-Reset, 17 s from now, then try again.',
+    message: 'The rate limit of the organization is used up. Try again in 17 s.',
   },
   500: {
     when: 'Something unexpected happened. Quote `request_id` when you report it.',

@@ -1,7 +1,8 @@
 import { Router } from 'express';
-import type { Context } from '../context.ts';
-import { methodNotAllowed, notAcceptable } from '@crs/kit/http/refusal';
+import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
+import type { Context } from '../context.ts';
+import { notAcceptable } from '../http/refusal.ts';
 import type { Table, Tables } from '../openapi/operation.ts';
 import { createProject, createProjectOperation } from './create-project.ts';
 import { getCall, getCallOperation } from './get-call.ts';

@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type Provider from 'oidc-provider';
-import { originForm, stateOf, traceRequests } from '@crs/kit/http/request';
+import { createHttpApp } from '@crs/kit/http/app';
+import { stateOf } from '@crs/kit/http/request';
 import { Connections } from './connections.ts';
 import type { SignInContext } from './context.ts';
 import { CALLBACK_PATH, Federation } from './federation/federation.ts';
@@ -32,13 +33,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   const interactions = new Interactions(context, federation);
   const connections = new Connections(context, federation);
   const provider = lazyProvider(context);
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  app.set('query parser', false);
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.use(traceRequests('auth', context.log, () => TIMEOUT_MS, { isInner: true }));
+  const { app, listener } = createHttpApp({ name: 'auth', log: context.log, timeoutOf: () => TIMEOUT_MS, isInner: true });
   app.use(pinOrigin(context.issuer));
 
   const page = (method: 'get' | 'post', path: string, handle: (visit: Visit) => Promise<void>) => {
@@ -71,10 +66,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   }
   app.use((_request: Request, _response: Response, next: NextFunction) => next(notFound()));
   app.use(answerProblems(context.log));
-  return (request, response) => {
-    request.url = originForm(request.url);
-    app(request, response);
-  };
+  return listener;
 }
 
 /** Creates the provider at the first request: its keys are in the database, which may start after this service. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { chargeAddress, type AddressCharging } from '@crs/kit/http/charge';
-import { Refusal } from '@crs/kit/http/refusal';
-import type { Decision, Rule } from '@crs/kit/limits/rule';
+import { chargeAddress, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import type { Refusal } from '@crs/kit/http/refusal';
+import type { Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
 /** Charges a request without a usable token. @throws Refusal 429 */
@@ -33,11 +33,4 @@ export async function chargeUser(
   { organizationId, userId, rateLimit }: AuthenticateTokenResponse,
 ): Promise<Refusal | undefined> {
   return refusalOf(await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! }), 'the user');
-}
-
-function refusalOf({ allowed, resetInMs }: Decision, whose: string): Refusal | undefined {
-  if (allowed) return undefined;
-  const seconds = Math.max(1, Math.ceil(resetInMs / 1000));
-  const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
-  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(seconds) });
 }

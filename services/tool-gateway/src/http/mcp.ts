@@ -1,5 +1,7 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
+import { TypeIs } from 'type-is';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
+import { bodyReader } from '@crs/kit/http/body';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
@@ -12,7 +14,6 @@ import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import type { ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
-import { bodyReader } from './body.ts';
 import { chargeStranger, chargeUser } from './limits.ts';
 import { checkHost, isAllowedOrigin, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
@@ -25,8 +26,8 @@ export interface McpOptions extends AddressCharging {
   log: Logger;
 }
 
-const MAX_BODY_BYTES = 1024 * 1024;
-const readBody = bodyReader(MAX_BODY_BYTES);
+const readBody = bodyReader(1024 * 1024);
+const JSON_TYPE = new TypeIs(['application/json']);
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
@@ -123,7 +124,7 @@ async function authenticate(
 }
 
 function checkMediaTypes(request: ExpressRequest): void {
-  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+  if (!JSON_TYPE.is(request.headers['content-type'] ?? '')) {
     throw new Refusal(415, 'bad_request', 'The body must be JSON: send "Content-Type: application/json".');
   }
   if (!request.accepts('application/json') || !request.accepts('text/event-stream')) {
@@ -144,20 +145,14 @@ function parse(bytes: Buffer): unknown {
   return body;
 }
 
-/** A body that is answered with 400 and an error of JSON-RPC. */
-export class RpcRefusal extends Error {
-  readonly code: number;
+/** The refusal of a body that is no JSON-RPC message: 400, and an error of JSON-RPC as its body. */
+export class RpcRefusal extends Refusal {
+  readonly body: string;
 
   constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
+    super(400, 'bad_request', message);
+    this.body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
   }
-}
-
-export function sendRpcError(response: ExpressResponse, status: number, id: unknown, code: number, message: string): void {
-  const known = typeof id === 'string' || typeof id === 'number' ? id : null;
-  const body = JSON.stringify({ jsonrpc: '2.0', id: known, error: { code, message } });
-  response.status(status).set('Content-Type', 'application/json; charset=utf-8').end(body);
 }
 
 /** Without its body, which is handed over parsed. */

@@ -1,10 +1,10 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
+import { bodyReader } from '@crs/kit/http/body';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
-import { bodyReader } from './body.ts';
 import { chargeSignIn, type SignInCharging } from './limits.ts';
 import { checkHost, type Origins } from './origins.ts';
 import { passOn, type Upstream } from './pass-on.ts';

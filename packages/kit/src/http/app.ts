@@ -1,0 +1,66 @@
+import type { RequestListener } from 'node:http';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Logger } from '../process/log.ts';
+import { envelope, toRefusal, type Refusal } from './refusal.ts';
+import { stateOf, traceRequests, type TraceOptions } from './request.ts';
+
+/**
+ * An Express app that traces every request, and the listener that hands it requests. Routes are strict: case and a slash at the end
+ * matter. Queries stay text.
+ */
+export function createHttpApp(options: TraceOptions): { app: Express; listener: RequestListener } {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', false);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.use(traceRequests(options));
+  return {
+    app,
+    listener: (request, response) => {
+      request.url = originForm(request.url);
+      app(request, response);
+    },
+  };
+}
+
+/**
+ * A request target without the origin that its absolute form has. A target without a path becomes `*`, at which there is nothing: Express
+ * itself would answer it in HTML.
+ */
+function originForm(target = '*'): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : '*';
+}
+
+/**
+ * The last handler of an app: the one place where an error becomes an answer. The cause goes to the log, under the id that the client
+ * reads.
+ * @param render the media type and the body of an answer; an error envelope by default
+ */
+export function answerErrors(
+  log: Logger,
+  {
+    refusalOf = toRefusal,
+    render = (refusal, id) => ['application/json', envelope(refusal, id)],
+  }: {
+    refusalOf?: (thrown: unknown) => Refusal;
+    render?: (refusal: Refusal, id: string, request: Request) => [type: string, body: string];
+  } = {},
+) {
+  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
+    const refusal = refusalOf(thrown);
+    const { id } = stateOf(response);
+    if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
+    else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const [type, body] = render(refusal, id, request);
+    response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': `${type}; charset=utf-8` });
+    response.set('Content-Length', String(Buffer.byteLength(body)));
+    response.end(request.method === 'HEAD' ? undefined : body);
+  };
+}

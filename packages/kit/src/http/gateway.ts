@@ -1,0 +1,96 @@
+import { createServer, type RequestListener } from 'node:http';
+import { z } from 'zod';
+import type { Bulkhead } from '../limits/bulkhead.ts';
+import { RateLimiter } from '../limits/limiter.ts';
+import { ruleSetting } from '../limits/rule.ts';
+import { hostPort, settings, type Settings } from '../process/config.ts';
+import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
+import type { Logger } from '../process/log.ts';
+import { client, type ServiceClient } from '../rpc/client.ts';
+import { networksSetting } from './address.ts';
+import type { AddressCharging } from './charge.ts';
+import { answerConnect } from './connect.ts';
+import { answerContinue } from './continue.ts';
+import { HTTP_TIMEOUTS, listen } from './listener.ts';
+import { answerParserErrors } from './parser-errors.ts';
+import { addressSlots, tenantSlots } from './slots.ts';
+
+/** Settings of every gateway, besides the address where it listens. */
+export const GATEWAY_SETTINGS = {
+  authAddress: ['CRS_AUTH_ADDRESS', hostPort],
+  callsAddress: ['CRS_CALLS_ADDRESS', hostPort],
+  projectsAddress: ['CRS_PROJECTS_ADDRESS', hostPort],
+  rateLimitAddress: ['CRS_RATE_LIMIT_ADDRESS', hostPort],
+  /** Gateways that share the limits; it matters only while the rate-limit service is away. */
+  replicas: ['CRS_REPLICAS', z.coerce.number().int().min(1).max(1000).default(1)],
+  /** Proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
+  /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
+  lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
+  /** For requests without a usable credential, per client address. */
+  addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
+  /** How many requests of an organization are worked on at once. */
+  tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
+} satisfies Settings;
+
+type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
+
+/** What the frame of a gateway opens for its app. */
+export interface Gateway extends AddressCharging {
+  log: Logger;
+  /** Of organizations. */
+  slots: Bulkhead;
+  /** Of addresses whose credentials aren't known yet. */
+  strangers: Bulkhead;
+  /** Closes what the app opens. */
+  closer: Closer;
+  /** A client of a service, closed with the gateway. */
+  connect: <D>(definition: D, options: { name: string; address: string; timeoutMs: number }) => ServiceClient<D>;
+}
+
+/**
+ * A gateway: its limits, slots and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
+ * known. A stop closes everything in reverse order.
+ * @param about.showLimits whether answers say how much of the limit is left
+ * @param about.timeoutMs the longest deadline of a request
+ */
+export function createGateway(
+  { name, showLimits, timeoutMs }: { name: string; showLimits: boolean; timeoutMs: number },
+  { rateLimitAddress, replicas, addressLimit, trustedProxies, tenantConcurrency, lameDuckMs, listen: at }: GatewayConfig,
+  { log, tls }: Surroundings,
+  open: (gateway: Gateway) => (address: string) => RequestListener,
+): Service<{ http: string }> {
+  const closer = new Closer(log);
+  return {
+    async start() {
+      const limiter = new RateLimiter({ address: rateLimitAddress, replicas, log, tls });
+      closer.defer('rate-limit client', () => limiter.close());
+      const limits = { limiter, addressLimit, trustedProxies, log };
+      const slots = tenantSlots(tenantConcurrency);
+      closer.defer('slots', () => slots.close());
+      const strangers = addressSlots('strangers');
+      closer.defer('slots of strangers', () => strangers.close());
+      const connect: Gateway['connect'] = (definition, options) => {
+        const made = client(definition, { ...options, retry: true, tls });
+        closer.defer(`${options.name} client`, () => made.close());
+        return made;
+      };
+      const createListener = open({ ...limits, slots, strangers, closer, connect });
+
+      const server = createServer({ requireHostHeader: false, ...HTTP_TIMEOUTS });
+      const drainMs = timeoutMs + 1_000;
+      const { address, stop } = await listen(server, { address: at, lameDuckMs, drainMs });
+      closer.defer('http listener', stop, lameDuckMs + drainMs + 1_000);
+      // The server reads no request before this turn of the event loop ends.
+      const listener = createListener(address);
+      server.on('request', listener);
+      // Node's own answer to an unknown expectation would lack our headers.
+      server.on('checkExpectation', listener);
+      answerContinue(server);
+      answerConnect(server, listener);
+      answerParserErrors(server, { ...limits, name, showLimits });
+      return { http: address };
+    },
+    stop: () => closer.close(),
+  };
+}

@@ -7,7 +7,7 @@ import { entity, type Entity } from '../http/send.ts';
 export interface Asset {
   path: string;
   plain: Entity;
-  /** Compressed when first asked for. */
+  /** Compresses the file at the first call. */
   compressed: () => Promise<Entity>;
 }
 

@@ -1,4 +1,4 @@
-/** The docs page: the reference of the OpenAPI document and the guides, shown by Scalar, with nothing from anywhere else. */
+/** The docs page. Scalar shows the OpenAPI document and the guide. The page loads nothing from other origins. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,11 +10,11 @@ import { asset, type Asset } from './assets.ts';
 
 export interface Docs {
   page: Entity;
-  /** The only files there are under `/docs/assets`. */
+  /** All files under `/docs/assets`. */
   assets: Asset[];
 }
 
-/** Everything from this origin; no frame may hold the page. Scalar sets style attributes, which only `unsafe-inline` admits. */
+/** The page loads from this origin only, and no frame may hold it. Scalar sets style attributes, which need `unsafe-inline`. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -33,7 +33,7 @@ export const PAGE_HEADERS = {
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
-/** @param publicUrl the origin that samples in the guides name */
+/** @param publicUrl the origin in the samples of the guide */
 export function buildDocs(tables: Tables, publicUrl: string): Docs {
   const guide = read('./guide.md').replaceAll('{base_url}', `${publicUrl}/v1`);
   const reference = asset(
@@ -51,16 +51,15 @@ export function buildDocs(tables: Tables, publicUrl: string): Docs {
   };
 }
 
-/** Browsers' tools would look for it in vain. */
+/** The developer tools of browsers would request a source map that isn't there. */
 function withoutSourceMap(script: Buffer): Buffer {
   return Buffer.from(script.toString().replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'));
 }
 
-/** @param files by what they are to the page */
 function render({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
   const settings = {
     url: reference.path,
-    // Requests go to where the page comes from, whatever public name that has.
+    // A path without a host: requests go to the origin that the page came from.
     servers: [{ url: '/v1', description: 'This service' }],
     favicon: icon.path,
     customCss: read('./page.css'),
@@ -68,11 +67,11 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
     defaultOpenAllTags: true,
     documentDownloadType: 'none',
     hiddenClients: HIDDEN_CLIENTS,
-    // The rest keeps the page to itself.
+    // These settings turn off features that contact other origins, and features that nobody needs here.
     agent: { disabled: true },
     mcp: { disabled: true },
     hideClientButton: true,
-    // Each operation shows its own in full.
+    // Each operation shows its models in full.
     hideModels: true,
     persistAuth: false,
     showDeveloperTools: 'never',
@@ -98,7 +97,7 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
   );
 }
 
-/** Samples for what is most used, rather than for 40 libraries. */
+/** Samples exist in the most used languages only, not for 40 libraries. */
 const HIDDEN_CLIENTS = {
   c: true,
   clojure: true,

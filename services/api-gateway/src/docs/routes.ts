@@ -9,10 +9,10 @@ import type { Asset } from './assets.ts';
 import { PAGE_HEADERS, type Docs } from './page.ts';
 
 const query = z.object({});
-/** A year, the longest there is. */
+/** A year, the longest time that browsers honor. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
-/** `/docs` and its files, for anybody. */
+/** `/docs` and its files. They need no credential. */
 export function docsRoutes({ page, assets }: Docs): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.all('/docs', (request, response) => {
@@ -30,7 +30,7 @@ export function docsRoutes({ page, assets }: Docs): Router {
   return router;
 }
 
-/** What is checked of every request that no service has to answer, in the order of those of the API. */
+/** Checks a request in the order in which the API checks its own. @throws Refusal 400, 405 or 406 */
 function check(request: Request, response: Response, route: string, { type }: Entity): void {
   stateOf(response).route = route;
   if (!['GET', 'HEAD'].includes(request.method)) throw methodNotAllowed(['GET', 'HEAD']);

@@ -1,12 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FLOW_HEADERS, PAGE_HEADERS } from '../../services/auth/src/sign-in/pages/headers.ts';
-import { pages } from '../../services/auth/src/sign-in/pages/_samples.ts';
-import { continuePage } from '../../services/auth/src/sign-in/pages/messages.ts';
+import { pages } from '@crs/auth/pages/_samples';
+import { FLOW_HEADERS, PAGE_HEADERS } from '@crs/auth/pages/headers';
+import { continuePage } from '@crs/auth/pages/messages';
 
 /**
- * `/<page>` shows a sample; `/stay` answers nothing, so that a page which leads on can be looked at. A post to `/sign-in/post` is answered
- * by a page that leads through a redirect to `client`, one to `/redirect` by that redirect at once.
+ * Serves a sample of each page at `/<page>`. `/stay` answers 204, so that the browser stays on the page `continue`. A form sent to
+ * `/sign-in/post` gets `continuePage`, which goes to `client` by a redirect. A form sent to `/redirect` gets that redirect at once.
+ * @returns its origin
  */
 export async function servePages(client: string): Promise<string> {
   return listen(
@@ -25,11 +26,11 @@ export async function servePages(client: string): Promise<string> {
   );
 }
 
-/** A web client: its page opens a popup for sign-in, its callback redirects once more and then tells what opened it. */
+/** Serves a web client. Its callback redirects once more, to a page that sends a message to its opener. @returns its origin */
 export async function serveClient(): Promise<string> {
   return listen(
     createServer((request, response) => {
-      // Another origin, as far as a policy is concerned.
+      // For a policy this is another origin.
       const elsewhere = `http://${request.headers.host!.replace('localhost', '127.0.0.1')}`;
       if (request.url === '/callback') return response.writeHead(303, { Location: `${elsewhere}/done` }).end();
       const body = request.url === '/done' ? `<script>opener?.postMessage('done', '*')</script>done` : 'client';

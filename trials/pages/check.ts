@@ -1,6 +1,7 @@
 /**
- * Every page in a real browser, light and dark, on a desk and on a phone: axe finds nothing, nothing breaks the page's own policy, nothing
- * is wider than the screen. Then the ways that a policy could block: out of a form to the client, and from a popup back to its opener.
+ * Opens each page of sign-in in a real browser, light and dark, on a desktop and on a phone. axe must find no violation, the browser must
+ * report no error, and no page may be wider than the screen. Then it tries the steps that the page's policy could block: from a form to
+ * the client, and from a popup back to the page that opened it.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -8,7 +9,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
-import { pages } from '../../services/auth/src/sign-in/pages/_samples.ts';
+import { pages } from '@crs/auth/pages/_samples';
 import { serveClient, servePages } from './server.ts';
 
 const [, , executablePath, images] = process.argv;
@@ -44,10 +45,10 @@ await withContext(DEVICES.desktop, async (context) => {
   await backToOpener(context);
   await byKeyboard(context);
 });
-// With it end the servers and the browser.
+// Ends the servers and the browser, too.
 process.exit();
 
-/** One page, as a person would meet it. */
+/** Opens and checks one page. */
 async function look(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
@@ -71,7 +72,7 @@ async function look(context: BrowserContext, name: string, setting: string, widt
   await page.close();
 }
 
-/** Why a post is answered by a page that leads on: the redirect to the client is blocked, two redirects after that page are not. */
+/** The policy blocks a redirect from a form to the client. It doesn't block redirects after `continuePage`. */
 async function outOfForm(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
@@ -87,7 +88,7 @@ async function outOfForm(context: BrowserContext): Promise<void> {
   await page.goto(`${origin}/consent`);
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.getByText('done').waitFor();
-  say('out of a form: a redirect is blocked, a page that leads on is not');
+  say('from a form: a redirect is blocked, the page that continues is not');
   await page.close();
 }
 
@@ -98,11 +99,11 @@ async function backToOpener(context: BrowserContext): Promise<void> {
   const [popup] = await Promise.all([page.waitForEvent('popup'), page.evaluate(`void open('${origin}/consent')`)]);
   await popup.getByRole('button', { name: 'Allow' }).click();
   await page.waitForFunction(`document.title === 'done'`);
-  say('from a popup: the client hears of it');
+  say('from a popup: the client gets the message');
   await page.close();
 }
 
-/** In the order of reading, and Enter in a field signs in. */
+/** Tab moves through the fields in reading order, and Enter in a field submits the form. */
 async function byKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
   await page.goto(`${origin}/sign-in`);
@@ -131,7 +132,7 @@ function complaintsOf(page: Page): string[] {
   return complaints;
 }
 
-/** With nothing kept from before. */
+/** Runs `use` in a new context without cookies. */
 async function withContext(options: object, use: (context: BrowserContext) => Promise<void>): Promise<void> {
   const context = await browser.newContext(options);
   await use(context);

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Migration } from '@crs/kit/data/migration';
 
-/** As that of calls: a plan that is made while the table is empty uses its newest index. */
+/** Makes the index of the primary key the newest one: a plan that PostgreSQL makes while the table is empty uses the newest index. */
 export const makeKeyNewest: Migration = {
   name: '20261121T040000-make-key-newest',
 
@@ -11,6 +11,6 @@ export const makeKeyNewest: Migration = {
   },
 
   async down() {
-    // The table is the same but for the age of an index.
+    // The columns and keys are the same; only the age of an index differs.
   },
 };

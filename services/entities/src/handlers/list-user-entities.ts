@@ -1,22 +1,22 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid, notFound } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/rpc/server';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
-import { parseUuid, unstorable } from '@crs/kit/text';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { readAsUser } from '@crs/kit/product/visibility';
+import { rpc } from '@crs/kit/rpc/server';
+import { parseUuid, unstorable } from '@crs/kit/text';
 import type { Entity, ListUserEntitiesRequest, ListUserEntitiesResponse } from '@crs/proto/crs/entities/v1/entities';
 import { listEntities, type EntityQuery, type EntityRow } from '../store/list-entities.ts';
 
 const MAX_LIMIT = 200;
 
-export function listUserEntities({ db, auth }: Context) {
+export function listUserEntities({ db, auth }: RecordContext) {
   return rpc(['user'], async (request: ListUserEntitiesRequest, call): Promise<ListUserEntitiesResponse> => {
     const query = parse(request);
     const scope = callerScope(call);
     const rows = await readAsUser(auth, call, async (visible) =>
-      // One more than the page tells whether there is another.
+      // One row more than the page shows tells whether there is another page.
       visible.has(query.projectId)
-        ? db.read<EntityRow>(scope, listEntities(scope.organization, { ...query, limit: query.limit + 1 }))
+        ? db.read(scope, listEntities(scope.organization, { ...query, limit: query.limit + 1 }))
         : undefined,
     );
     if (!rows) throw notFound('There is no project with this id that you can see.');
@@ -40,7 +40,7 @@ function parse({ projectId, type, after, limit }: ListUserEntitiesRequest): Enti
   };
 }
 
-function toEntity({ createdAt, entityId, ...row }: EntityRow): Entity {
-  const present = Object.fromEntries(Object.entries(row).map(([field, value]) => [field, value ?? undefined]));
+function toEntity({ createdAt, entityId, entityType: type, ...row }: EntityRow): Entity {
+  const present = Object.fromEntries(Object.entries({ ...row, type }).map(([field, value]) => [field, value ?? undefined]));
   return { ...(present as Omit<Entity, 'entityId' | 'createdAt'>), entityId, createdAt };
 }

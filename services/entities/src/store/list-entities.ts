@@ -1,17 +1,8 @@
+import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
+import { ENTITY } from './entities.ts';
 
-export interface EntityRow {
-  entityId: string;
-  name: string | null;
-  type: string | null;
-  category: string | null;
-  competitorTier: string | null;
-  isCompetitor: boolean | null;
-  description: string | null;
-  overview: string | null;
-  domain: string | null;
-  createdAt: Date;
-}
+export type EntityRow = column.RowOf<typeof ENTITY>;
 
 export interface EntityQuery {
   projectId: string;
@@ -22,13 +13,13 @@ export interface EntityQuery {
 }
 
 /** Newest first, then by descending id. */
-export function listEntities(organization: string, { projectId, type, after, limit }: EntityQuery): Statement {
+export function listEntities(organization: string, { projectId, type, after, limit }: EntityQuery): Statement<EntityRow> {
   const values = [organization, projectId, type, limit];
   const beyond = after ? 'and (created_at, entity_id) < ($5, $6)' : '';
   return {
     name: after ? 'list_entities_after' : 'list_entities',
-    text: `select entity_id as "entityId", name, entity_type as type, category, competitor_tier as "competitorTier",
-        is_competitor as "isCompetitor", description, overview, domain, created_at as "createdAt"
+    row: ENTITY,
+    text: `select ${column.selectList(ENTITY)}
       from entities.entities where organization = $1 and project_id = $2 and ($3::text is null or entity_type = $3) ${beyond}
       order by created_at desc, entity_id desc limit $4`,
     values: after ? [...values, after.createdAt, after.entityId] : values,

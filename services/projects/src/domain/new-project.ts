@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import { compareCodePoints, fold, isEmail, lengthOf, unstorable } from '@crs/kit/text';
 import type { CreateProjectRequest } from '@crs/proto/crs/projects/v1/projects';
 
-/** A request to create a project, in the form that its identity is taken of: trimmed, folded, no repeats, members in order. */
+/** A request to create a project in its normal form, so that two requests for the same project are equal. */
 export interface NewProject {
   name: string;
   /** Folded. */
@@ -19,7 +19,7 @@ const MAX_MEMBERS = 100;
 const MAX_NAME = 200;
 const MAX_SUMMARY = 2_000;
 
-/** @throws ServiceError naming the field; nothing is looked up */
+/** Checks the request by itself: whether people and offices exist is looked up later. @throws ServiceError that names the field */
 export function parseNewProject(request: CreateProjectRequest): NewProject {
   const name = storable('name', request.name).trim();
   if (name === '' || lengthOf(name) > MAX_NAME)
@@ -53,7 +53,7 @@ function email(field: string, text: string): string {
   return fold(trimmed);
 }
 
-/** What tells one body from another. */
+/** SHA-256 of the normal form: two requests with the same idempotency key must have the same. */
 export function bodyHash({ name, lead, members, billingOfficeName, summary }: NewProject): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([name, lead, members, billingOfficeName, summary]))

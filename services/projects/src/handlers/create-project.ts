@@ -1,26 +1,18 @@
 import { callerScope, workFor } from '@crs/kit/data/scope';
 import { invalid, ServiceError } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
 import type { Profile } from '@crs/proto/crs/auth/v1/auth';
 import type { CreateProjectRequest, CreateProjectResponse } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { bodyHash, parseNewProject, type NewProject } from '../domain/new-project.ts';
-import { toProject } from '../domain/project.ts';
+import { toProject, type StoredAnswer, type StoredPerson } from '../domain/stored-answer.ts';
 import { requireWriteSurface } from '../domain/write-surface.ts';
 import { findBillingOffice } from '../store/billing-offices.ts';
-import {
-  expireLease,
-  keepAnswer,
-  lockAnswer,
-  release,
-  reserve,
-  type StoredAnswer,
-  type StoredPerson,
-} from '../store/creations.ts';
+import { expireLease, keepAnswer, lockAnswer, release, reserve } from '../store/creations.ts';
 import { putProjects } from '../store/projects.ts';
 
-/** How long giving a key up may take, after a failure that may have used the call's own time up. */
+/** Giving a key up has a time of its own, because the failure before it may have used up the call's. */
 const CLEAN_UP_MS = 2_000;
 
 interface People {
@@ -29,10 +21,10 @@ interface People {
 }
 
 /**
- * Grant first, then create: the key is taken under a lease with the project's id, the roles are written at auth for that id, then the
- * project and the answer in one transaction. Whatever dies in between, a twin goes on with the same id.
+ * Grant first, then create. The request takes its key under a lease, together with the new project's id. Auth stores the roles for that id. One
+ * transaction then stores the project and the answer. Where a process dies in between, a second request with the key goes on with the same id.
  */
-export function createProject({ db, auth, log }: Context) {
+export function createProject({ db, auth, log }: RecordContext) {
   return rpc(['organization'], async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
     requireWriteSurface(call);
     if (call.identity.readOnly) throw new ServiceError('permission_denied', 'The key may only read.');
@@ -49,13 +41,13 @@ export function createProject({ db, auth, log }: Context) {
     const giveUp = (how: typeof release | typeof expireLease) => {
       const late = { ...scope, ...workFor(CLEAN_UP_MS), signal: undefined };
       return db
-        .transact(late, (query) => how(query, organization, leaseId, key))
-        .catch((error) => log.warn({ err: error }, 'a lease was left to expire'));
+        .run(late, how(organization, leaseId, key))
+        .catch((error) => log.warn({ err: error }, 'a failed creation keeps its idempotency key until its lease ends'));
     };
     let given: StoredAnswer;
     try {
       const people = await findPeople(auth, project, call);
-      const office = await db.transact(scope, (query) => findBillingOffice(query, organization, project.billingOfficeName));
+      const [office] = await db.read(scope, findBillingOffice(organization, project.billingOfficeName));
       if (!office && project.billingOfficeName !== null) {
         throw invalid('billing_office_name', 'must be one of the names that GET /billing-offices answers');
       }
@@ -68,13 +60,13 @@ export function createProject({ db, auth, log }: Context) {
     }
     try {
       return await db.transact(scope, async (query) => {
-        const twins = await lockAnswer(query, organization, key, projectId);
-        if (twins === undefined) throw keyInFlight(1);
-        // What a twin created may have been changed since, so it is left alone.
-        if (twins) return { project: toProject(twins), replayed: true };
+        const [creation] = await query(lockAnswer(organization, key, projectId));
+        if (!creation) throw keyInFlight(1);
+        // A twin created the project, which may have been changed since, so it isn't written again.
+        if (creation.answer) return { project: toProject(creation.answer), replayed: true };
         const { lead: _lead, members: _members, ...row } = given;
-        await putProjects(query, organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]);
-        await keepAnswer(query, organization, key, given);
+        await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
+        await query(keepAnswer(organization, key, given));
         return { project: toProject(given), replayed: false };
       });
     } catch (error) {
@@ -85,7 +77,7 @@ export function createProject({ db, auth, log }: Context) {
 }
 
 async function findPeople(
-  auth: Context['auth'],
+  auth: RecordContext['auth'],
   { lead, members }: NewProject,
   call: CallContext<'organization'>,
 ): Promise<People> {
@@ -93,7 +85,7 @@ async function findPeople(
   const byEmail = new Map(profiles.map((profile) => [fold(profile.email), profile]));
   const find = (field: string, email: string) => {
     const profile = byEmail.get(email);
-    // One answer for nobody, for a disabled user and for another organization's.
+    // The answer doesn't tell an unknown e-mail, a disabled user and another organization's user apart.
     if (!profile) throw invalid(field, 'must be the e-mail of a user of this organization');
     return profile;
   };

@@ -1,27 +1,19 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { rpc } from '@crs/kit/rpc/server';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { forgetPerson } from '../store/creations.ts';
 import { lockImports } from '../store/imports.ts';
 import { eraseProjects } from '../store/projects.ts';
 
-export function erase({ importDb }: Context) {
+export function erase({ importDb }: RecordContext) {
   return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
-      await lockImports(query, scope.organization);
-      switch (target?.$case) {
-        case 'organization':
-          return eraseProjects(query, scope.organization, null);
-        case 'projectId':
-          return eraseProjects(query, scope.organization, target.value);
-        case 'userId':
-          // Who created what and who has which role is auth's; answers to be given again name people, too.
-          return forgetPerson(query, scope.organization, target.value);
-        case undefined:
-          return undefined;
-      }
+      await query(lockImports(scope.organization));
+      // Auth erases a user's roles. Here, the stored answers to creations name users.
+      if (target?.$case === 'userId') await query(forgetPerson(scope.organization, target.value));
+      else if (target) await eraseProjects(query, scope.organization, target.$case === 'projectId' ? target.value : null);
     });
     return {};
   });

@@ -1,18 +1,18 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { requireWriteSurface } from '../domain/write-surface.ts';
-import { getProject as get, type ProjectRow } from '../store/projects.ts';
+import { getProject as get } from '../store/projects.ts';
 
-export function getProject({ db, auth }: Context) {
+export function getProject({ db, auth }: RecordContext) {
   return rpc(['organization'], async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
     requireWriteSurface(call);
     const scope = callerScope(call);
     const projectId = parseUuid(request.projectId);
-    const [row] = projectId ? await db.read<ProjectRow>(scope, get(scope.organization, projectId)) : [];
+    const [row] = projectId ? await db.read(scope, get(scope.organization, projectId)) : [];
     if (!row) throw notFound('There is no project with this id.');
     const { people } = await auth.listProjectPeople({ projectId: row.projectId }, call);
     const first = people.find((person) => person.lead);

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import type { CallContext } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import type { CallContext } from '@crs/kit/rpc/server';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
-import { listBillingOffices, putBillingOffice, type BillingOfficeRow } from '../store/billing-offices.ts';
+import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
 import { lockImports } from '../store/imports.ts';
 import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
 
@@ -16,7 +16,7 @@ interface Counts {
   errors: ImportError[];
 }
 
-export function importRecords({ importDb, auth }: Context) {
+export function importRecords({ importDb, auth }: RecordContext) {
   return importRpc(async (request, call) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
@@ -24,7 +24,7 @@ export function importRecords({ importDb, auth }: Context) {
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
     await auth.recordAudit({ action: 'projects.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {
-      const time = await lockImports(query, scope.organization);
+      const [lock] = await query(lockImports(scope.organization));
       const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
       if (!organizationExists) {
         return {
@@ -33,10 +33,10 @@ export function importRecords({ importDb, auth }: Context) {
           errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]),
         };
       }
-      // In order: a project may name an office of an earlier line, not of a later one.
+      // In the order of the file: a project may name an office of an earlier line, but not one of a later line.
       for (const run of runsOfOneType(lines)) {
         if (isOffices(run)) await storeOffices(query, run, counts);
-        else await storeProjects(query, auth, call, run as Line<ProjectRecord>[], time, counts);
+        else await storeProjects(query, auth, call, run as Line<ProjectRecord>[], lock!.now, counts);
       }
       return { ...counts, errors: byLine(counts.errors) };
     });
@@ -67,17 +67,17 @@ async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], co
   }
 }
 
-/** Grants first, then projects. */
+/** Auth stores the grants before the projects are stored, so that no project is without the people who may see it. */
 async function storeProjects(
   query: Query,
-  auth: Context['auth'],
+  auth: RecordContext['auth'],
   call: CallContext<'operator'>,
   lines: Line<ProjectRecord>[],
   time: Date,
   counts: Counts,
 ): Promise<void> {
   const { organization } = lines[0]!.record;
-  const offices = new Set((await query<BillingOfficeRow>(listBillingOffices(organization))).map((office) => office.name));
+  const offices = new Set((await query(listBillingOffices(organization))).map((office) => office.name));
   const known = lines.filter(({ number, record }) => {
     if (record.billing_office_name === null || offices.has(record.billing_office_name)) return true;
     counts.errors.push(
@@ -86,12 +86,8 @@ async function storeProjects(
     return false;
   });
   const { outcomes } = await auth.putProjectGrants({ grants: known.map(({ record }) => toGrant(record)) }, call);
-  const rows = new Map(
-    (await findProjects(query, organization, [...new Set(known.map(({ record }) => record.id))])).map((row) => [
-      row.projectId,
-      row,
-    ]),
-  );
+  const stored = await query(findProjects(organization, [...new Set(known.map(({ record }) => record.id))]));
+  const rows = new Map(stored.map((row) => [row.projectId, row]));
   const written = new Set<string>();
   for (const [index, { number, record }] of known.entries()) {
     const { changed, refusedField, refusedReason } = outcomes[index]!;
@@ -109,11 +105,8 @@ async function storeProjects(
     if (differs || changed) counts.accepted++;
     else counts.unchanged++;
   }
-  await putProjects(
-    query,
-    organization,
-    [...written].map((id) => rows.get(id)!),
-  );
+  const writes = [...written].map((id) => rows.get(id)!);
+  await query(putProjects(organization, writes));
 }
 
 function toGrant({ id, created_by: createdBy, members }: ProjectRecord) {

@@ -1,8 +1,8 @@
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { getProject } from './get-project.ts';
@@ -10,8 +10,8 @@ import { importRecords } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
 import { listUserProjects } from './list-user-projects.ts';
 
-/** What the gateways ask. */
-export function internalServices(context: Context) {
+/** For the gateways. */
+export function internalServices(context: RecordContext) {
   return [
     bind(ProjectsServiceService, {
       listBillingOffices: listBillingOffices(context),
@@ -22,8 +22,8 @@ export function internalServices(context: Context) {
   ];
 }
 
-/** What operators do. */
-export function adminServices(context: Context) {
+/** For operators. */
+export function adminServices(context: RecordContext) {
   return [
     bind(ImportServiceService, { importRecords: importRecords(context) }),
     bind(ErasureServiceService, { erase: erase(context) }),

@@ -1,15 +1,15 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/rpc/server';
-import type { RecordContext as Context } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { readAsUser, type VisibleProjects } from '@crs/kit/product/visibility';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListUserProjectsRequest, ListUserProjectsResponse, UserProject } from '@crs/proto/crs/projects/v1/projects';
 import { listProjects } from '../store/list-projects.ts';
 import type { ProjectRow } from '../store/projects.ts';
 
 const MAX_LIMIT = 100;
 
-export function listUserProjects({ db, auth }: Context) {
+export function listUserProjects({ db, auth }: RecordContext) {
   return rpc(['user'], async (request: ListUserProjectsRequest, call): Promise<ListUserProjectsResponse> => {
     const { mine, includeArchived, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
@@ -19,10 +19,10 @@ export function listUserProjects({ db, auth }: Context) {
         projectIds: [...seen].filter(([, why]) => !mine || why.created || why.lead).map(([id]) => id),
         includeArchived,
         after: after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null,
-        // One more than the page tells whether there is another.
+        // One row more than the page shows tells whether there is another page.
         limit: limit + 1,
       };
-      return { rows: await db.read<ProjectRow>(scope, listProjects(scope.organization, query)), visible: seen };
+      return { rows: await db.read(scope, listProjects(scope.organization, query)), visible: seen };
     });
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;

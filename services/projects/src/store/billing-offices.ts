@@ -1,41 +1,39 @@
+import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-export interface BillingOfficeRow {
-  name: string;
-  isDefault: boolean;
-}
+const OFFICE = { name: column.text, isDefault: column.boolean };
+
+type OfficeRow = column.RowOf<typeof OFFICE>;
+
+const SELECT = `select ${column.selectList(OFFICE)} from projects.billing_offices`;
 
 /** The default first, then by name. */
-export function listBillingOffices(organization: string): Statement {
+export function listBillingOffices(organization: string): Statement<OfficeRow> {
   return {
     name: 'list_billing_offices',
-    text: 'select name, is_default as "isDefault" from projects.billing_offices where organization = $1 order by is_default desc, name',
+    row: OFFICE,
+    text: `${SELECT} where organization = $1 order by is_default desc, name`,
     values: [organization],
   };
 }
 
-/** The office of that name, or the default one for null; undefined where there is none. */
-export async function findBillingOffice(
-  query: Query,
-  organization: string,
-  name: string | null,
-): Promise<BillingOfficeRow | undefined> {
-  const [row] = await query<BillingOfficeRow>({
+/** The office of this name; for null, the default one. No row where there is none. */
+export function findBillingOffice(organization: string, name: string | null): Statement<OfficeRow> {
+  return {
     name: 'find_billing_office',
-    text: `select name, is_default as "isDefault" from projects.billing_offices
-      where organization = $1 and (name = $2 or $2 is null and is_default)`,
+    row: OFFICE,
+    text: `${SELECT} where organization = $1 and (name = $2 or $2 is null and is_default)`,
     values: [organization, name],
-  });
-  return row;
+  };
 }
 
-/** A second default office moves the default. @returns whether that changed anything */
+/** Stores an office. Where it is the default, no other office stays the default. Returns whether that changed anything. */
 export async function putBillingOffice(
   query: Query,
   organization: string,
   office: { name: string; isDefault: boolean | undefined },
 ): Promise<boolean> {
-  const before = await findBillingOffice(query, organization, office.name);
+  const [before] = await query(findBillingOffice(organization, office.name));
   const isDefault = office.isDefault ?? before?.isDefault ?? false;
   if (before?.isDefault === isDefault) return false;
   if (isDefault) {

@@ -1,11 +1,12 @@
-import type { Query } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
 
-/** One import or erasure of an organization at a time, so that what is read before writing holds. @returns the transaction's time */
-export async function lockImports(query: Query, organization: string): Promise<Date> {
-  const [row] = await query<{ now: Date }>({
+/** Holds back other imports and erasures of the organization until the transaction ends. Returns the time at which the transaction began. */
+export function lockImports(organization: string): Statement<{ now: Date }> {
+  return {
     name: 'lock_imports',
-    text: `select pg_advisory_xact_lock(hashtextextended('projects.import:' || $1, 0)), now()::timestamptz(3) as now`,
+    row: { now: column.instant },
+    text: `select now()::timestamptz(3) as now from pg_advisory_xact_lock(hashtextextended('projects.import:' || $1, 0))`,
     values: [organization],
-  });
-  return row!.now;
+  };
 }

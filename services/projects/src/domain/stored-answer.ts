@@ -1,5 +1,25 @@
 import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
-import type { StoredAnswer, StoredPerson } from '../store/creations.ts';
+
+/** The answer to a request that created a project. It is kept under the request's idempotency key, to be given again. */
+export interface StoredAnswer {
+  projectId: string;
+  name: string;
+  summary: string | null;
+  status: string;
+  /** ISO 8601. */
+  createdAt: string;
+  /** Null once the user is deleted. */
+  lead: StoredPerson | null;
+  members: StoredPerson[];
+  billingOfficeName: string | null;
+}
+
+export interface StoredPerson {
+  /** Callers never see it. It finds the answers that name a deleted user. */
+  userId: string;
+  name: string | null;
+  email: string;
+}
 
 export function toProject({ createdAt, lead, members, ...answer }: StoredAnswer): Project {
   return {

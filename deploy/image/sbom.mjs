@@ -1,6 +1,6 @@
-// Makes pnpm's bill of materials that of the image: adds Node.js, names the version, and lets nothing in it depend on when it was made:
+// Turns pnpm's bill of materials into the image's: adds Node.js, sets the version, and removes everything that depends on the time of the build.
 //   node sbom.mjs IN OUT VERSION SECONDS
-// Debian's few packages are not in it: they belong to the base, and scanners find them by its /var/lib/dpkg/status.d.
+// It leaves out Debian's packages: scanners find them by /var/lib/dpkg/status.d of the base image.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -18,7 +18,7 @@ bill.components.push({
   purl: nodeRef,
   cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
 });
-// The workspace's packages are the image itself, and what they depend on, it does. (pnpm says that sometimes of them, sometimes of the root.)
+// The image stands for the workspace's packages, so it takes their dependencies. (pnpm lists these at the packages or at the root.)
 const root = bill.metadata.component['bom-ref'];
 const isOurs = (ref) => ref === root || ref.startsWith('pkg:npm/%40crs/');
 const direct = bill.dependencies.filter(({ ref }) => isOurs(ref)).flatMap(({ dependsOn }) => dependsOn ?? []);
@@ -28,7 +28,7 @@ bill.dependencies.push(
   { ref: nodeRef },
   { ref: root, dependsOn: [...new Set([...direct, nodeRef])].filter((ref) => !isOurs(ref)) },
 );
-// pnpm writes them as they come.
+// pnpm's order varies.
 const by = (key) => (a, b) => (key(a) < key(b) ? -1 : 1);
 bill.components.sort(by((component) => component['bom-ref']));
 bill.dependencies.sort(by(({ ref }) => ref));

@@ -1,15 +1,15 @@
-// Takes out of installed dependencies what no program reads, and pnpm's own state, which differs from install to install:
+// Removes files that no program reads from the installed dependencies, and pnpm's own state, which differs from install to install.
 //   node trim.mjs DIRECTORY
 import { readdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const [root] = process.argv.slice(2);
-/** Types, maps from compiled code to its source, prose that isn't a licence. */
+/** Type declarations, source maps, and documents that are no licence. */
 const UNREAD = /\.(?:[cm]?ts|map|flow|markdown|md)$/i;
 const LICENCE = /^(?:licen[cs]e|copying|copyright|notice)/i;
-/** Commands of packages, for a shell; which projects are installed and when. */
+/** The packages' command-line shims, and pnpm's record of the installation. */
 const OF_PNPM = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml']);
-/** Of the reference page, the bundle that is served, and the entry by which it is found. */
+/** The reference page needs only its bundle, and the entry point by which the bundle is found. */
 const REFERENCE = '@scalar/api-reference/';
 const OF_REFERENCE = /^(?:package\.json|LICENSE.*|dist\/index\.js|dist\/browser\/standalone\.js)$/;
 

@@ -1,6 +1,6 @@
 {{/*
-What is true of the services whatever the values say: whom each asks, which listeners it has, which Secret it reads. Environment, ports and
-NetworkPolicies all come from here.
+The facts about the services that no value changes: the services that each one asks, its listeners and its Secret. Environment, ports and
+NetworkPolicies are made from them.
 */}}
 {{- define "call-research.facts" -}}
 api-gateway:

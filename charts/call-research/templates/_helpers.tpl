@@ -9,14 +9,14 @@
 {{- $name | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
-{{/* What never changes in the life of a release. Takes (dict "root" $ "component" NAME). */}}
+{{/* Selector labels: they never change in the life of a release. Takes (dict "root" $ "component" NAME). */}}
 {{- define "call-research.selector" -}}
 app.kubernetes.io/name: call-research
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* For pods: a new version of the chart alone must not restart them. */}}
+{{/* Labels of pods. They lack the chart's version, because a new chart alone must not restart pods. */}}
 {{- define "call-research.podLabels" -}}
 {{ include "call-research.selector" . }}
 app.kubernetes.io/part-of: call-research
@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The environment of every process of ours. Takes (dict "root" $ "asks" FACT). Addresses are `CRS_AUTH_ADDRESS` and the like. */}}
+{{/* The environment of every process of ours. Takes (dict "root" $ "asks" FACT). It names the addresses of other services, such as `CRS_AUTH_ADDRESS`. */}}
 {{- define "call-research.addresses" -}}
 {{- $root := .root }}
 {{- $facts := include "call-research.facts" $root | fromYaml }}
@@ -140,7 +140,7 @@ resources:
   {{- end }}
 {{- end }}
 
-{{/* How many pods of a service there may be, surges aside. Takes the merged settings. */}}
+{{/* The largest number of pods of a service, without those of a rolling update. Takes the merged settings. */}}
 {{- define "call-research.mostReplicas" -}}
 {{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicas }}{{- end -}}
 {{- end }}

@@ -1,8 +1,4 @@
-/**
- * The one error vocabulary. Code that knows a fact throws a {@link ServiceError}; `grpc-errors` carries it over the wire, and each
- * edge renders it once. `message` is public text; whatever must not leave the process goes into `cause`, which is only logged.
- * Anything else that is thrown is an unexpected error: callers see `internal`, the log sees the rest.
- */
+/** What went wrong, as one of the canonical statuses of gRPC. */
 export type ErrorKind =
   | 'invalid_argument'
   | 'unauthenticated'
@@ -16,17 +12,35 @@ export type ErrorKind =
   | 'deadline_exceeded'
   | 'internal';
 
+/** Facts that programs distinguish within a kind: the `reason` of an error's `ErrorInfo` on the wire. */
+export const REASONS = {
+  invalidApiKey: 'INVALID_API_KEY',
+  invalidAccessToken: 'INVALID_ACCESS_TOKEN',
+  invalidOperator: 'INVALID_OPERATOR',
+  userGone: 'USER_GONE',
+  idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
+  idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
+  overloaded: 'OVERLOADED',
+  /** The work itself was too slow; the service that did it is healthy. */
+  slowWork: 'SLOW_WORK',
+} as const;
+
 export interface ErrorOptions {
-  /** Upper snake case, for programs; by default the kind. */
-  reason?: string;
+  /** One of {@link REASONS}; by default the kind in upper case. */
+  reason?: string | undefined;
   /** Dotted path of the offending field or parameter. */
   field?: string;
-  /** When it makes sense to try again. */
+  /** After how many seconds the caller may try again. */
   retryAfterSeconds?: number;
   /** For the log only. */
   cause?: unknown;
 }
 
+/**
+ * The one error vocabulary. Services throw it, `wire-errors` carries it over gRPC, and each gateway renders it once. `message` is public
+ * text. Text that must not leave the process goes into `cause`, which is only logged. Any other thrown value is unexpected: callers see
+ * `internal`, and the log sees the value.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ErrorKind;
@@ -43,7 +57,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** A field or parameter that can't be used; `problem` reads on from its name: `must be ...`. */
+/** The error of a field or parameter that can't be used. `problem` continues the sentence after its name: `must be ...`. */
 export function invalid(field: string, problem: string): ServiceError {
   return new ServiceError('invalid_argument', `${field}: ${problem}`, { field });
 }
@@ -52,28 +66,29 @@ export function notFound(message: string): ServiceError {
   return new ServiceError('not_found', message);
 }
 
-/** A dependency that doesn't answer. */
+/** The error of a dependency that doesn't answer. */
 export function unavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });
 }
 
-/** Reason of a deadline that passed on work which is slow by itself, while what does it is well. */
-export const SLOW_WORK = 'SLOW_WORK';
-
-export function deadlineExceeded(cause?: unknown, reason = 'DEADLINE_EXCEEDED'): ServiceError {
+export function deadlineExceeded(cause?: unknown, reason?: string): ServiceError {
   return new ServiceError('deadline_exceeded', 'The request took too long.', { reason, retryAfterSeconds: 1, cause });
 }
 
 /**
- * What is refused so that the rest is served. Not `unavailable`: clients would ask again at once, three times the load, and count it
- * against the health of a target that is well for everybody else. Those who are refused together are asked to come back apart.
+ * The error of a request that is refused so that other requests are served. It isn't `unavailable`: clients would repeat the request at
+ * once, which triples the load, and would count it against the health of a target that is healthy for everybody else. The time to try
+ * again is random, so that clients which are refused together come back apart.
  */
 export function overloaded(): ServiceError {
   const retryAfterSeconds = 1 + Math.floor(Math.random() * 3);
-  return new ServiceError('resource_exhausted', 'Too many requests are under way.', { reason: 'OVERLOADED', retryAfterSeconds });
+  return new ServiceError('resource_exhausted', 'Too many requests are under way.', {
+    reason: REASONS.overloaded,
+    retryAfterSeconds,
+  });
 }
 
-/** Any thrown value as a {@link ServiceError}: unexpected ones become opaque and keep their cause for the log. */
+/** Any thrown value as a {@link ServiceError}. An unexpected value becomes an opaque `internal` and stays its cause, for the log. */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   return new ServiceError('internal', 'An unexpected error occurred.', { cause: thrown });

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { deadlineExceeded, overloaded, SLOW_WORK, unavailable, type ServiceError } from '../src/errors.ts';
+import { deadlineExceeded, overloaded, REASONS, unavailable, type ServiceError } from '../src/errors.ts';
 import { client } from '../src/rpc/client.ts';
 import { bind, rpc, serve } from '../src/rpc/server.ts';
 import { createLogger } from '../src/process/log.ts';
@@ -30,7 +30,11 @@ async function start(failure: () => ServiceError) {
 
 it.each([
   ['refused as there is too much of it', overloaded, { kind: 'resource_exhausted', reason: 'OVERLOADED' }],
-  ['slow by itself', () => deadlineExceeded(undefined, SLOW_WORK), { kind: 'deadline_exceeded', reason: SLOW_WORK }],
+  [
+    'slow by itself',
+    () => deadlineExceeded(undefined, REASONS.slowWork),
+    { kind: 'deadline_exceeded', reason: REASONS.slowWork },
+  ],
 ])('work that is %s is not sent again, and says nothing of the target’s health', async (_, failure, expected) => {
   const { call, asked } = await start(failure);
   for (let n = 0; n < 100; n++) await expect(call('crowded')).rejects.toMatchObject(expected);

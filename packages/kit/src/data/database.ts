@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { defaults, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import parseDate from 'postgres-date';
-import { deadlineExceeded, ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
+import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
@@ -290,7 +290,7 @@ const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENO
 function translate(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (code === '57014') return deadlineExceeded(error, SLOW_WORK);
+  if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
   if (code === '40001' || code === '40P01')
     return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);

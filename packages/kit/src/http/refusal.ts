@@ -1,4 +1,4 @@
-import { ServiceError, toServiceError } from '../errors.ts';
+import { REASONS, ServiceError, toServiceError } from '../errors.ts';
 
 /** The closed list of codes of an error envelope. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
@@ -32,16 +32,16 @@ export function toRefusal(thrown: unknown): Refusal {
       return new Refusal(400, 'bad_request', error.message, {}, error);
     case 'unauthenticated':
       // A caller token that a service refuses is our trouble, but its user may have gone since it was made.
-      return error.reason === 'USER_GONE' ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
+      return error.reason === REASONS.userGone ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
     case 'failed_precondition':
-      return error.reason === 'IDEMPOTENCY_KEY_REUSED'
+      return error.reason === REASONS.idempotencyKeyReused
         ? new Refusal(422, 'bad_request', error.message, {}, error)
         : internal(error);
     case 'aborted':
     case 'unavailable':
-      if (error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT')
+      if (error.reason === REASONS.idempotencyKeyInFlight)
         return new Refusal(409, 'bad_request', error.message, retryAfter(error), error);
       return new Refusal(
         503,

@@ -2,7 +2,7 @@ import { Metadata, status, type Client, type ServiceDefinition, type ServiceErro
 import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { decodeError } from './wire-errors.ts';
-import { ServiceError, SLOW_WORK, unavailable } from '../errors.ts';
+import { REASONS, ServiceError, unavailable } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
 import { Channel } from './channel.ts';
 import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
@@ -50,7 +50,7 @@ const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 
 function isIll(error: unknown): boolean {
   if (error instanceof Late) return true;
-  return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== SLOW_WORK;
+  return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== REASONS.slowWork;
 }
 
 /** The caller stopped waiting while there was time, which says nothing of the target; unless it was just too slow for the caller. */

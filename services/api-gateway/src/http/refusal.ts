@@ -1,4 +1,4 @@
-import { ServiceError } from '@crs/kit/errors';
+import { REASONS, ServiceError } from '@crs/kit/errors';
 import { Refusal, toRefusal } from '@crs/kit/http/refusal';
 
 export function unauthorized(cause?: unknown): Refusal {
@@ -18,6 +18,6 @@ export function routeNotFound(): Refusal {
 /** Any thrown value as what a REST client reads of it. */
 export function toRestRefusal(thrown: unknown): Refusal {
   // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
-  if (thrown instanceof ServiceError && thrown.reason === 'INVALID_API_KEY') return unauthorized(thrown);
+  if (thrown instanceof ServiceError && thrown.reason === REASONS.invalidApiKey) return unauthorized(thrown);
   return toRefusal(thrown);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Request, Response } from 'express';
-import { invalid, ServiceError } from '@crs/kit/errors';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import { email, freeText, list, text } from '@crs/kit/product/import-record';
 import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
@@ -140,7 +140,7 @@ export function createProject({ projects }: Context) {
       )
       .catch((error: unknown) => {
         // Its own twin, left by an inner retry: nothing that the client can know of.
-        if (given === undefined && error instanceof ServiceError && error.reason === 'IDEMPOTENCY_KEY_IN_FLIGHT') {
+        if (given === undefined && error instanceof ServiceError && error.reason === REASONS.idempotencyKeyInFlight) {
           throw new ServiceError('unavailable', 'The project service was interrupted.', { retryAfterSeconds: 1, cause: error });
         }
         throw error;

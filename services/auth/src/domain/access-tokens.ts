@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey, type JWK } from 'jose';
 import type { Database, Query } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
-import { ServiceError } from '@crs/kit/errors';
+import { REASONS, ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
 import { Seal } from '@crs/kit/data/seal';
@@ -130,7 +130,7 @@ export class AccessTokens {
 
 export function invalidToken(cause?: unknown): ServiceError {
   return new ServiceError('unauthenticated', 'The access token is unknown, expired or revoked.', {
-    reason: 'INVALID_ACCESS_TOKEN',
+    reason: REASONS.invalidAccessToken,
     cause,
   });
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
-import { ServiceError } from '@crs/kit/errors';
+import { REASONS, ServiceError } from '@crs/kit/errors';
 import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -54,6 +54,6 @@ export function authenticateKey({ db, signer, log }: Context) {
 /** One answer whatever is wrong, so that a key can't be told to have existed. */
 function invalidKey(): ServiceError {
   return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
-    reason: 'INVALID_API_KEY',
+    reason: REASONS.invalidApiKey,
   });
 }

@@ -1,5 +1,5 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { ServiceError } from '@crs/kit/errors';
+import { REASONS, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibleProjectsRequest, GetVisibleProjectsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -19,5 +19,5 @@ export function getVisibleProjects({ db }: Context) {
 
 /** The token outlived its user. */
 export function userGone(): ServiceError {
-  return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: 'USER_GONE' });
+  return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userGone });
 }

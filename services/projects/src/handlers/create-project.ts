@@ -1,5 +1,5 @@
 import { callerScope, workFor } from '@crs/kit/data/scope';
-import { invalid, ServiceError } from '@crs/kit/errors';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
@@ -108,12 +108,12 @@ function toAnswer(projectId: string, project: NewProject, people: People, billin
 
 function keyReused(): ServiceError {
   const message = 'Idempotency-Key: was used with another body in the last 24 hours; use a new key for a new project';
-  return new ServiceError('failed_precondition', message, { reason: 'IDEMPOTENCY_KEY_REUSED', field: 'Idempotency-Key' });
+  return new ServiceError('failed_precondition', message, { reason: REASONS.idempotencyKeyReused, field: 'Idempotency-Key' });
 }
 
 function keyInFlight(secondsLeft: number): ServiceError {
   return new ServiceError('aborted', 'Idempotency-Key: a request with this key is being worked on; try again shortly', {
-    reason: 'IDEMPOTENCY_KEY_IN_FLIGHT',
+    reason: REASONS.idempotencyKeyInFlight,
     field: 'Idempotency-Key',
     retryAfterSeconds: Math.max(1, Math.ceil(secondsLeft)),
   });

@@ -1,5 +1,5 @@
 import { digestOf } from '@crs/kit/product/api-key';
-import { invalid, ServiceError } from '@crs/kit/errors';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import { directoryScope } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
@@ -13,7 +13,9 @@ export function issueOperatorToken({ db, signer }: Context) {
   return rpc(['anyone'], async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
     const [operator] = await db.read<OperatorRow>(directoryScope(call), findOperator(digestOf(request.credential)));
     if (!operator)
-      throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', { reason: 'INVALID_OPERATOR' });
+      throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', {
+        reason: REASONS.invalidOperator,
+      });
     const organization = request.organizationId || undefined;
     if (organization !== undefined && !ORGANIZATION_ID.test(organization)) {
       throw invalid('organization', 'must be 1 to 40 of a-z, 0-9 and -, and not begin with -');

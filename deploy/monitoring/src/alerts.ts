@@ -1,5 +1,12 @@
 import { OURS } from './objectives.ts';
-import type { Alert } from './rules.ts';
+
+export interface Alert {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: 'critical' | 'warning' };
+  annotations: { summary: string; description: string };
+}
 
 const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
 

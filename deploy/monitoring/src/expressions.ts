@@ -1,65 +1,60 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
 /** A metric as an expression asks for it. */
 export interface Selector {
   metric: string;
   matchers: { label: string; operator: string; value: string }[];
 }
 
-/** What an expression of PromQL asks for: enough of its grammar for the expressions here. */
+/** The parts of a PromQL expression that depend on metrics. */
 export interface Asked {
   selectors: Selector[];
   /** Labels that results are grouped by. */
   grouped: string[];
 }
 
-const WORDS = new Set(
-  'by without on ignoring group_left group_right and or unless offset bool sum min max avg count topk bottomk Inf NaN'.split(' '),
-);
-const MATCHERS = /\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}/;
-
+/** @throws Error when the text is no PromQL. Grafana's variable `$__rate_interval` counts as a duration. */
 export function readExpression(expression: string): Asked {
-  const grouped: string[] = [];
-  const withoutGroups = expression.replace(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g, (_, labels: string) => {
-    grouped.push(...labels.split(',').map((label) => label.trim()));
-    return ' ';
+  const text = expression.replaceAll('$__rate_interval', '5m');
+  const asked: Asked = { selectors: [], grouped: [] };
+  parser.parse(text).iterate({
+    enter: ({ node }) => {
+      const textOf = (child: string) => {
+        const found = node.getChild(child);
+        return found ? text.slice(found.from, found.to) : '';
+      };
+      if (node.type.isError) throw new Error(`No PromQL at character ${node.from}: ${text}`);
+      if (node.name === 'VectorSelector') asked.selectors.push({ metric: textOf('Identifier'), matchers: [] });
+      if (node.name === 'UnquotedLabelMatcher') {
+        const [label, operator, value] = [textOf('LabelName'), textOf('MatchOp'), JSON.parse(textOf('StringLiteral')) as string];
+        asked.selectors.at(-1)!.matchers.push({ label, operator, value });
+      }
+      if (node.name === 'GroupingLabels') {
+        asked.grouped.push(...node.getChildren('LabelName').map(({ from, to }) => text.slice(from, to)));
+      }
+    },
   });
-  const selectors: Selector[] = [];
-  const one = new RegExp(
-    `([a-zA-Z_:][a-zA-Z0-9_:]*)\\s*(?:${MATCHERS.source}|(\\())?|"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\]|\\d[\\w.]*`,
-    'g',
-  );
-  for (const [, metric, matchers, call] of withoutGroups.matchAll(one)) {
-    if (metric === undefined || call !== undefined || WORDS.has(metric)) continue;
-    const found = [...(matchers ?? '').matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"/g)];
-    selectors.push({
-      metric,
-      matchers: found.map(([, label, operator, value]) => ({
-        label: label!,
-        operator: operator!,
-        value: value!.replaceAll('\\\\', '\\'),
-      })),
-    });
-  }
-  return { selectors, grouped };
+  return asked;
 }
 
-/** Metrics with their labels and the values of these, from what `/metrics` answers. */
-export type Known = Map<string, Map<string, Set<string>>>;
+type Labels = Record<string, string>;
+/** The label sets of each metric, by their text in the answers of `/metrics`. */
+export type Known = Map<string, Map<string, Labels>>;
 
 export function readScrape(text: string, known: Known): void {
   for (const line of text.split('\n')) {
-    const [, metric, labels] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? /.exec(line) ?? [];
+    const [, metric, labels = ''] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? /.exec(line) ?? [];
     if (metric === undefined) continue;
-    const values = known.get(metric) ?? new Map<string, Set<string>>();
-    known.set(metric, values);
-    for (const [, label, value] of (labels ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
-      values.set(label!, (values.get(label!) ?? new Set()).add(value!));
-    }
+    const series = known.get(metric) ?? new Map<string, Labels>();
+    known.set(metric, series);
+    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, value]) => [label!, value!]);
+    series.set(labels, Object.fromEntries(pairs) as Labels);
   }
 }
 
-/** What Prometheus adds to everything that it reads from a target. */
+/** Labels that Prometheus adds to everything that it reads from a target. */
 const OF_TARGETS = ['job', 'namespace', 'service', 'instance'];
-/** Metrics that are not ours: of Prometheus, and of the cluster, where it has them. */
+/** Metrics of Prometheus itself and of the cluster, with their labels. */
 const FOREIGN = new Map([
   ['up', []],
   ['container_cpu_usage_seconds_total', ['pod', 'container']],
@@ -68,7 +63,7 @@ const FOREIGN = new Map([
 ]);
 
 /**
- * What an expression asks for that nobody emits: metrics, labels, values of labels.
+ * Lists the metrics, labels and values that an expression asks for and that are not known.
  * @param recorded metrics that rules record, with their labels
  * @param shown labels that a legend or a text shows of the results
  */
@@ -77,20 +72,19 @@ export function unknowns(expression: string, known: Known, recorded: Map<string,
   const problems: string[] = [];
   const labels = new Set(OF_TARGETS);
   for (const { metric, matchers } of selectors) {
-    const values = known.get(metric);
+    const series = known.get(metric)?.values().toArray();
     const others = recorded.get(metric) ?? FOREIGN.get(metric);
-    if (!values && !others) {
+    if (!series && !others) {
       problems.push(`no metric ${metric}`);
       continue;
     }
-    const own = new Set([...(values?.keys() ?? []), ...(others ?? [])]);
+    const own = new Set([...(series ?? []).flatMap((each) => Object.keys(each)), ...(others ?? [])]);
     own.forEach((label) => labels.add(label));
-    for (const { label, operator, value } of matchers) {
-      if (OF_TARGETS.includes(label)) continue;
-      if (!own.has(label)) problems.push(`${metric} has no label ${label}`);
-      else if (values && operator.startsWith('=') && !matches(values.get(label)!, operator, value)) {
-        problems.push(`${metric} has no ${label}${operator}"${value}"`);
-      }
+    const asked = matchers.filter(({ label }) => !OF_TARGETS.includes(label));
+    const missing = asked.filter(({ label }) => !own.has(label));
+    problems.push(...missing.map(({ label }) => `${metric} has no label ${label}`));
+    if (series && missing.length === 0 && !series.some((each) => asked.every((matcher) => matches(each, matcher)))) {
+      problems.push(`no ${metric} has ${asked.map(({ label, operator, value }) => `${label}${operator}"${value}"`).join(',')}`);
     }
   }
   if (selectors.length === 0) problems.push('it asks for no metric');
@@ -100,8 +94,8 @@ export function unknowns(expression: string, known: Known, recorded: Map<string,
   return problems;
 }
 
-function matches(values: Set<string>, operator: string, value: string): boolean {
-  if (operator === '=') return values.has(value);
-  const pattern = new RegExp(`^(?:${value})$`);
-  return [...values].some((each) => pattern.test(each));
+function matches(series: Labels, { label, operator, value }: Selector['matchers'][number]): boolean {
+  const actual = series[label] ?? '';
+  const isEqual = operator.endsWith('~') ? new RegExp(`^(?:${value})$`).test(actual) : actual === value;
+  return isEqual !== operator.startsWith('!');
 }

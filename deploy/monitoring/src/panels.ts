@@ -1,165 +1,164 @@
-/** Grafana's dashboards, as far as they are written here. */
+import {
+  BigValueColorMode,
+  BigValueGraphMode,
+  LegendDisplayMode,
+  LegendPlacement,
+  ReduceDataOptionsBuilder,
+  SortOrder,
+  StackingConfigBuilder,
+  StackingMode,
+  TooltipDisplayMode,
+  VisibilityMode,
+  VizLegendOptionsBuilder,
+  VizTooltipOptionsBuilder,
+} from '@grafana/grafana-foundation-sdk/common';
+import {
+  DashboardBuilder,
+  DashboardCursorSync,
+  DashboardLinkType,
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
+  RowBuilder,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+  VariableRefresh,
+  VariableSort,
+  type Dashboard,
+  type DashboardLink,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder, type Dataquery } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as LinesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 
-/** Each expression with the legend of its series. */
+/** A PromQL expression and the legend of its series, in which `{{label}}` stands for the value of a label. */
 export type Query = readonly [expr: string, legend: string];
 
-export interface Panel {
-  type: 'timeseries' | 'stat';
-  title: string;
-  /** What it shows, and what is normal, for who sees it for the first time. */
-  description: string;
-  unit: string;
-  queries: Query[];
-  /** Of 24. */
-  width?: number;
-  stacked?: boolean;
-  max?: number;
-  /** From which value on a stat is red, or below which, if `isGoodAbove`. */
-  threshold?: { value: number; isGoodAbove: boolean };
-}
-
-export interface Dashboard {
-  uid: string;
-  title: string;
-  description: string;
-  /** Whether a service is chosen. */
-  hasService?: boolean;
-  /** Rows by their titles. */
-  rows: [title: string, panels: Panel[]][];
-}
-
-/** What of one installation a dashboard shows. */
+/** The selector of the metrics of the chosen installation. */
 export const CHOSEN = 'job="$job",namespace=~"$namespace"';
+/** The selector of the metrics of the chosen services. */
 export const OF_SERVICE = `${CHOSEN},service=~"$service"`;
 
+/** The expression of a quantile of a histogram, one series for each value of the labels in `by`. */
+export const quantile = (q: number, histogram: string, selector: string, by?: string) =>
+  `histogram_quantile(${q}, sum by (${by ? `le, ${by}` : 'le'}) (rate(${histogram}_bucket{${selector}}[$__rate_interval])))`;
+
+const TAG = 'call-research';
+/** A literal, because the builder of links would hide it in a menu. */
+const LINK: DashboardLink = {
+  title: 'Call Research',
+  type: DashboardLinkType.Dashboards,
+  icon: '',
+  tooltip: '',
+  tags: [TAG],
+  asDropdown: true,
+  targetBlank: false,
+  includeVars: true,
+  keepTime: true,
+};
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
-const HEIGHT = 8;
 
-function variable(name: string, label: string, query: string, more: object = {}) {
-  return {
-    type: 'query',
-    name,
-    label,
-    datasource: DATASOURCE,
-    definition: query,
-    query: { query, refId: name },
-    refresh: 2,
-    sort: 1,
-    ...more,
-  };
+function panel<B extends StatBuilder | LinesBuilder>(builder: B, title: string, unit: string, description: string): B {
+  builder.title(title).unit(unit).description(description).datasource(DATASOURCE).min(0).height(8).span(8);
+  return builder;
 }
 
-const ALL = { includeAll: true, multi: true, allValue: '.*', current: { text: ['All'], value: ['$__all'] } };
+const target = ([expr, legend]: Query, index: number) =>
+  new DataqueryBuilder()
+    .refId(String.fromCharCode(65 + index))
+    .datasource(DATASOURCE)
+    .expr(expr)
+    .legendFormat(legend);
 
-function variables(hasService: boolean) {
-  return [
-    { type: 'datasource', name: 'datasource', label: 'Data source', query: 'prometheus', current: {} },
-    variable('job', 'Installation', 'label_values(crs_ready, job)'),
-    // Where there are no namespaces, as under Compose, All matches that there is none.
-    variable('namespace', 'Namespace', 'label_values(crs_ready{job="$job"}, namespace)', ALL),
-    ...(hasService
-      ? [variable('service', 'Service', 'label_values(crs_ready{job="$job",namespace=~"$namespace"}, service)', ALL)]
-      : []),
+/** A graph, a third of the page wide. The description says what it shows and what is normal. */
+export function lines(title: string, unit: string, description: string, ...queries: Query[]): LinesBuilder {
+  return panel(new LinesBuilder(), title, unit, description)
+    .fillOpacity(10)
+    .lineWidth(1)
+    .showPoints(VisibilityMode.Never)
+    .legend(new VizLegendOptionsBuilder().showLegend(true).displayMode(LegendDisplayMode.List).placement(LegendPlacement.Bottom))
+    .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending))
+    .targets(queries.map((query, index) => target(query, index).range()));
+}
+
+/** A graph whose series are stacked. */
+export function stacked(...shown: Parameters<typeof lines>): LinesBuilder {
+  return lines(...shown)
+    .fillOpacity(40)
+    .stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
+}
+
+/** The latest value of each series, a quarter of the page wide: red below `threshold`, green from there on. */
+export function stat(title: string, unit: string, description: string, threshold: number, query: Query): StatBuilder {
+  const steps = [
+    { color: 'red', value: null },
+    { color: 'green', value: threshold },
   ];
+  return panel(new StatBuilder(), title, unit, description)
+    .span(6)
+    .thresholds(new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps))
+    .colorMode(BigValueColorMode.Background)
+    .graphMode(BigValueGraphMode.None)
+    .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']))
+    .withTarget(target(query, 0).instant());
 }
 
-function thresholds({ value, isGoodAbove }: { value: number; isGoodAbove: boolean }) {
-  const [first, then] = isGoodAbove ? ['red', 'green'] : ['green', 'red'];
-  return {
-    mode: 'absolute',
-    steps: [
-      { color: first, value: null },
-      { color: then, value },
-    ],
-  };
-}
+const variable = (name: string, label: string, query: string) =>
+  new QueryVariableBuilder(name)
+    .label(label)
+    .datasource(DATASOURCE)
+    .definition(query)
+    .query({ query, refId: name })
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .sort(VariableSort.AlphabeticalAsc);
 
-function panelJson({ type, title, description, unit, queries, stacked, max, threshold }: Panel) {
-  return {
-    type,
-    title,
-    description,
-    datasource: DATASOURCE,
-    targets: queries.map(([expr, legendFormat], index) => ({
-      refId: String.fromCharCode(65 + index),
-      datasource: DATASOURCE,
-      expr,
-      legendFormat,
-      ...(type === 'stat' ? { instant: true, range: false } : { instant: false, range: true }),
-    })),
-    fieldConfig: {
-      defaults: {
-        unit,
-        min: 0,
-        ...(max !== undefined && { max }),
-        ...(threshold && { thresholds: thresholds(threshold) }),
-        ...(type === 'timeseries' && {
-          custom: {
-            fillOpacity: stacked ? 40 : 10,
-            lineWidth: 1,
-            showPoints: 'never',
-            stacking: { mode: stacked ? 'normal' : 'none' },
-          },
-        }),
-      },
-      overrides: [],
-    },
-    options:
-      type === 'stat'
-        ? {
-            reduceOptions: { calcs: ['lastNotNull'] },
-            colorMode: threshold ? 'background' : 'value',
-            graphMode: 'none',
-            textMode: 'auto',
-          }
-        : { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
-  };
-}
+/** With the choice of all, whose `.*` also matches that the label is absent, as the namespace is under Compose. */
+const variableWithAll = (name: string, label: string, query: string) =>
+  variable(name, label, query)
+    .includeAll(true)
+    .multi(true)
+    .allValue('.*')
+    .current({ text: ['All'], value: ['$__all'] });
 
-/** The dashboard as Grafana imports it. */
-export function dashboardJson({ uid, title, description, hasService = false, rows }: Dashboard) {
-  const panels: object[] = [];
-  let y = 0;
-  const place = (panel: object, x: number, w: number, h: number) =>
-    panels.push({ id: panels.length + 1, ...panel, gridPos: { x, y, w, h } });
-  for (const [rowTitle, rowPanels] of rows) {
-    place({ type: 'row', title: rowTitle, collapsed: false, panels: [] }, 0, 24, 1);
-    y += 1;
-    let x = 0;
-    for (const panel of rowPanels) {
-      const width = panel.width ?? 8;
-      if (x + width > 24) {
-        x = 0;
-        y += HEIGHT;
-      }
-      place(panelJson(panel), x, width, HEIGHT);
-      x += width;
-    }
-    y += HEIGHT;
+/**
+ * A dashboard as Grafana imports it.
+ * @param rows panels by the title of their row
+ * @param choosesService whether the page offers the variable `$service`
+ */
+export function dashboard(
+  uid: string,
+  title: string,
+  description: string,
+  rows: [title: string, panels: (StatBuilder | LinesBuilder)[]][],
+  choosesService = false,
+): Dashboard {
+  const builder = new DashboardBuilder(`Call Research / ${title}`)
+    .uid(uid)
+    .description(description)
+    .tags([TAG])
+    .tooltip(DashboardCursorSync.Crosshair)
+    .refresh('30s')
+    .time({ from: 'now-1h', to: 'now' })
+    .timezone('')
+    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
+    .withVariable(variable('job', 'Installation', 'label_values(crs_ready, job)'))
+    .withVariable(variableWithAll('namespace', 'Namespace', 'label_values(crs_ready{job="$job"}, namespace)'))
+    .annotations([])
+    .link({ build: () => LINK });
+  if (choosesService) {
+    builder.withVariable(variableWithAll('service', 'Service', `label_values(crs_ready{${CHOSEN}}, service)`));
   }
-  return {
-    uid,
-    title: `Call Research / ${title}`,
-    description,
-    tags: ['call-research'],
-    schemaVersion: 39,
-    editable: true,
-    graphTooltip: 1,
-    refresh: '30s',
-    time: { from: 'now-1h', to: 'now' },
-    timezone: '',
-    templating: { list: variables(hasService) },
-    links: [
-      {
-        type: 'dashboards',
-        title: 'Call Research',
-        tags: ['call-research'],
-        asDropdown: true,
-        includeVars: true,
-        keepTime: true,
-      },
-    ],
-    annotations: { list: [] },
-    panels,
-  };
+  for (const [rowTitle, panels] of rows) {
+    builder.withRow(new RowBuilder(rowTitle));
+    for (const each of panels) builder.withPanel(each);
+  }
+  return builder.build();
+}
+
+/** What a dashboard asks Prometheus for. */
+export function queriesOf({ panels = [] }: Dashboard): { panel: string; expr: string; legend: string }[] {
+  return panels.flatMap(({ title = '', ...rest }) =>
+    'targets' in rest
+      ? (rest.targets as Dataquery[]).map(({ expr, legendFormat = '' }) => ({ panel: title, expr, legend: legendFormat }))
+      : [],
+  );
 }

@@ -1,4 +1,4 @@
-import { ALERTS } from './alerts.ts';
+import { ALERTS, type Alert } from './alerts.ts';
 import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type Window } from './objectives.ts';
 
 export interface Recording {
@@ -7,15 +7,7 @@ export interface Recording {
   labels?: Record<string, string>;
 }
 
-export interface Alert {
-  alert: string;
-  expr: string;
-  for?: string;
-  labels: { severity: 'critical' | 'warning' | 'info' };
-  annotations: { summary: string; description: string };
-}
-
-/** Where pages on alerts are, relative to the root; the chart puts an address before their names. */
+/** The folder of the runbooks, relative to the root. The chart puts an address before it. */
 export const RUNBOOKS = 'docs/runbooks/';
 
 const BY = 'sum by (job, namespace, service, slo)';
@@ -23,7 +15,7 @@ const BY = 'sum by (job, namespace, service, slo)';
 function recordings(): Recording[] {
   const rates = OBJECTIVES.flatMap(({ slo, all, bad }) => [
     { record: 'crs:slo_requests:rate5m', expr: all, labels: { slo } },
-    // Where nothing is bad, that is 0 and not unknown.
+    // Without errors the rate is 0. The second operand supplies it.
     { record: 'crs:slo_errors:rate5m', expr: `(${bad})\nor 0 * ${all}`, labels: { slo } },
   ]);
   const ratios = WINDOWS.map((window) => ({
@@ -57,7 +49,7 @@ const PROMISES: Record<string, { alert: string; what: string; severities: ('crit
     what: 'lists, details and tools that took longer than a second (promised: 99% do not, over 30 days)',
     severities: ['critical', 'warning'],
   },
-  // Nobody outside sees it, so nobody is woken.
+  // Callers do not notice it, so it pages nobody.
   'limiter-exactness': {
     alert: 'CallResearchLimiterExactness',
     what: 'requests charged by gateways alone (promised: 99.9% are counted for all together, over 30 days)',
@@ -81,7 +73,7 @@ function budgetAlerts(): Alert[] {
   });
 }
 
-/** The rules of Prometheus, as its files have them. */
+/** The content of the rules file of Prometheus. */
 export function rules() {
   const page = (alert: Alert) => ({
     ...alert,

@@ -1,41 +1,33 @@
-import { OF_SERVICE, type Dashboard, type Panel } from '../panels.ts';
+import { OF_SERVICE, dashboard, lines, quantile } from '../panels.ts';
 
 const POSTGRES = `${OF_SERVICE},db_system_name="postgresql"`;
-const DATABASE = `${OF_SERVICE},crs_bulkhead_name=~".+-database"`;
-const lines = (title: string, unit: string, description: string, ...queries: [string, string][]): Panel => ({
-  type: 'timeseries',
-  title,
-  unit,
-  description,
-  width: 12,
-  queries,
-});
+const BULKHEADS = `${OF_SERVICE},crs_bulkhead_name=~".+-database"`;
+const wide = (...shown: Parameters<typeof lines>) => lines(...shown).span(12);
 
-export const database: Dashboard = {
-  uid: 'crs-database',
-  title: 'Database',
-  description: 'PostgreSQL as the services see it: statements by name, connections, errors.',
-  hasService: true,
-  rows: [
+export const database = dashboard(
+  'crs-database',
+  'Database',
+  'PostgreSQL as the services see it: statements by name, connections, errors.',
+  [
     [
       'Statements',
       [
-        lines('Busiest statements', 'ops', 'By name; names are those of the source (`src/store`).', [
+        wide('Busiest statements', 'ops', 'Statements by the name that they have in the source (`src/store`).', [
           `topk(15, sum by (service, db_query_summary) (rate(db_client_operation_duration_count{${POSTGRES}}[$__rate_interval])))`,
           '{{service}} {{db_query_summary}}',
         ]),
-        lines('Where the time goes', 'percentunit', 'Seconds of statements a second.', [
+        wide('Where the time goes', 'percentunit', 'Seconds that a statement takes in each second, all its runs together.', [
           `topk(15, sum by (service, db_query_summary) (rate(db_client_operation_duration_sum{${POSTGRES}}[$__rate_interval])))`,
           '{{service}} {{db_query_summary}}',
         ]),
-        lines('95th percentile by statement', 's', 'Time until it was answered.', [
-          `topk(15, histogram_quantile(0.95, sum by (le, service, db_query_summary) (rate(db_client_operation_duration_bucket{${POSTGRES}}[$__rate_interval]))))`,
+        wide('95th percentile by statement', 's', 'Time to the answer of PostgreSQL.', [
+          `topk(15, ${quantile(0.95, 'db_client_operation_duration', POSTGRES, 'service, db_query_summary')})`,
           '{{service}} {{db_query_summary}}',
         ]),
-        lines(
+        wide(
           'Errors',
           'ops',
-          "By PostgreSQL's code: 57014 too slow for its caller, 57P.. stopping, 53.. full, 08.. and E... the network, 23.. a conflict of data. `connect`: no connection could be made.",
+          "By PostgreSQL's code. 57014: slower than its deadline. 57P..: the server is stopping. 53..: the server is full. 08.. and E...: the network. 23..: conflicting data. The statement `connect` stands for connections that could not be opened.",
           [
             `sum by (service, db_query_summary, error_type) (rate(db_client_operation_duration_count{${POSTGRES},error_type!=""}[$__rate_interval]))`,
             '{{service}} {{db_query_summary}} {{error_type}}',
@@ -46,23 +38,24 @@ export const database: Dashboard = {
     [
       'Connections',
       [
-        lines('Connections by pool', 'short', 'Used, idle, and work that waits for one to be opened.', [
+        wide('Connections by pool', 'short', 'Connections in use, idle connections, and work that waits for a new one.', [
           `sum by (db_client_connection_pool_name, db_client_connection_state) (db_client_connection_count{${OF_SERVICE}})`,
           '{{db_client_connection_pool_name}} {{db_client_connection_state}}',
         ]),
-        lines('Work at the pools', 'short', 'Work that has a connection, and work that waits in the lines of its organization.', [
-          `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${DATABASE}})`,
+        wide('Work at the pools', 'short', 'Work that has a connection, and work that waits in the queue of its organization.', [
+          `sum by (crs_bulkhead_name, crs_bulkhead_state) (crs_bulkhead_work{${BULKHEADS}})`,
           '{{crs_bulkhead_name}} {{crs_bulkhead_state}}',
         ]),
-        lines('99th percentile of waits', 's', 'Of work that had to wait for a connection and got it.', [
-          `histogram_quantile(0.99, sum by (le, crs_bulkhead_name) (rate(crs_bulkhead_wait_duration_bucket{${DATABASE}}[$__rate_interval])))`,
+        wide('99th percentile of waits', 's', 'Only work that had to wait for a connection and got one.', [
+          quantile(0.99, 'crs_bulkhead_wait_duration', BULKHEADS, 'crs_bulkhead_name'),
           '{{crs_bulkhead_name}}',
         ]),
-        lines('Shed', 'ops', 'Work that got no connection in time.', [
-          `sum by (crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${DATABASE}}[$__rate_interval]))`,
+        wide('Shed', 'ops', 'Work that got no connection in time.', [
+          `sum by (crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${BULKHEADS}}[$__rate_interval]))`,
           '{{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
         ]),
       ],
     ],
   ],
-};
+  true,
+);

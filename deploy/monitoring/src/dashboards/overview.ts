@@ -1,184 +1,120 @@
-import { CHOSEN, type Dashboard, type Panel } from '../panels.ts';
+import { CHOSEN, dashboard, lines, quantile, stacked, stat } from '../panels.ts';
 
+const API = `${CHOSEN},service="api-gateway"`;
+const TOOLS = `${CHOSEN},service="tool-gateway"`;
 const GATEWAYS = `${CHOSEN},service=~"api-gateway|tool-gateway"`;
 
-function budget(slo: string, objective: number, width: number): Panel {
-  return {
-    type: 'stat',
-    title: `${slo}: error budget left`,
-    description: `What is left of the bad events that 30 days may have (${Number(((1 - objective) * 100).toFixed(3))}% of all). Below 0 the promise is broken. Before 30 days have passed, it is of the time since the start.`,
-    unit: 'percentunit',
-    width,
-    threshold: { value: 0, isGoodAbove: true },
-    queries: [[`1 - crs:slo_errors:ratio_30d{${CHOSEN},slo="${slo}"} / ${Number((1 - objective).toFixed(6))}`, '{{service}}']],
-  };
-}
+const percent = (share: number) => `${Number((share * 100).toFixed(3))}%`;
+const budget = (slo: string, objective: number) =>
+  stat(
+    `${slo}: error budget left`,
+    'percentunit',
+    `The part of the allowed bad events (${percent(1 - objective)} of all events of 30 days) that is left. Below 0 the promise is broken. An installation younger than 30 days is measured since its start.`,
+    0,
+    [`1 - crs:slo_errors:ratio_30d{${CHOSEN},slo="${slo}"} / ${Number((1 - objective).toFixed(6))}`, '{{service}}'],
+  );
 
-const share = (status: string) =>
-  `sum by (service) (rate(http_server_request_duration_count{${GATEWAYS},http_response_status_code=~"${status}"}[$__rate_interval])) / sum by (service) (rate(http_server_request_duration_count{${GATEWAYS}}[$__rate_interval]))`;
-const toolShare = (status: string) =>
-  `sum by (service) (rate(crs_tool_call_duration_count{${CHOSEN},http_response_status_code=~"${status}"}[$__rate_interval])) / sum by (service) (rate(crs_tool_call_duration_count{${CHOSEN}}[$__rate_interval]))`;
-const quantile = (q: number, metric: string, by: string, selector: string) =>
-  `histogram_quantile(${q}, sum by (le, ${by}) (rate(${metric}_bucket{${selector}}[$__rate_interval])))`;
+const share = (metric: string, selector: string, status: string) =>
+  `sum by (service) (rate(${metric}{${selector},http_response_status_code=~"${status}"}[$__rate_interval])) / sum by (service) (rate(${metric}{${selector}}[$__rate_interval]))`;
+const shares = (status: string) =>
+  [
+    [share('http_server_request_duration_count', GATEWAYS, status), '{{service}}'],
+    [share('crs_tool_call_duration_count', CHOSEN, status), 'tools'],
+  ] as const;
 
-export const overview: Dashboard = {
-  uid: 'crs-overview',
-  title: 'Overview',
-  description: 'What callers see: how much, how well, how fast; who is ready; what is left of the promises.',
-  rows: [
+export const overview = dashboard(
+  'crs-overview',
+  'Overview',
+  'The service as its callers see it: number of requests, failures, time to answer, ready processes, error budgets.',
+  [
     [
       'Promises',
       [
-        budget('availability', 0.999, 6),
-        budget('latency', 0.99, 6),
-        budget('limiter-exactness', 0.999, 6),
-        {
-          type: 'stat',
-          title: 'Processes ready',
-          description: 'Processes that get traffic, of each service. 0 of a service is an outage of what it does.',
-          unit: 'short',
-          width: 6,
-          threshold: { value: 1, isGoodAbove: true },
-          queries: [[`sum by (service) (crs_ready{${CHOSEN}})`, '{{service}}']],
-        },
-        {
-          type: 'timeseries',
-          title: 'Budget burning',
-          description:
-            'How many times faster than allowed errors come, over the last hour: 1 uses up the budget of 30 days in 30 days, 14.4 in two. Availability and limiter exactness allow 0.1%, latency 1%.',
-          unit: 'short',
-          width: 24,
-          queries: [
-            [`crs:slo_errors:ratio_1h{${CHOSEN},slo=~"availability|limiter-exactness"} / 0.001`, '{{service}} {{slo}}'],
-            [`crs:slo_errors:ratio_1h{${CHOSEN},slo="latency"} / 0.01`, '{{service}} {{slo}}'],
-          ],
-        },
+        budget('availability', 0.999),
+        budget('latency', 0.99),
+        budget('limiter-exactness', 0.999),
+        stat('Processes ready', 'short', 'Processes of each service that get traffic. A service with 0 is down.', 1, [
+          `sum by (service) (crs_ready{${CHOSEN}})`,
+          '{{service}}',
+        ]),
+        lines(
+          'Budget burning',
+          'short',
+          'How many times faster than allowed errors came over the last hour. 1 uses up the budget of 30 days in 30 days, 14.4 in two days. Availability and limiter exactness allow 0.1% of bad events, latency allows 1%.',
+          [`crs:slo_errors:ratio_1h{${CHOSEN},slo=~"availability|limiter-exactness"} / 0.001`, '{{service}} {{slo}}'],
+          [`crs:slo_errors:ratio_1h{${CHOSEN},slo="latency"} / 0.01`, '{{service}} {{slo}}'],
+        ).span(24),
       ],
     ],
     [
       'REST',
       [
-        {
-          type: 'timeseries',
-          title: 'Requests by route',
-          description: '`none` is what no route was found for, such as requests without a usable key.',
-          unit: 'reqps',
-          stacked: true,
-          queries: [
-            [
-              `sum by (http_request_method, http_route) (rate(http_server_request_duration_count{${CHOSEN},service="api-gateway"}[$__rate_interval]))`,
-              '{{http_request_method}} {{http_route}}',
-            ],
+        stacked(
+          'Requests by route',
+          'reqps',
+          'The route `none` stands for requests that matched no route, among them requests without a valid key.',
+          [
+            `sum by (http_request_method, http_route) (rate(http_server_request_duration_count{${API}}[$__rate_interval]))`,
+            '{{http_request_method}} {{http_route}}',
           ],
-        },
-        {
-          type: 'timeseries',
-          title: 'Requests by status',
-          description:
-            '429 is a limit, 503 too much at once or a service that is away, 504 one that is slow, 500 a fault of ours.',
-          unit: 'reqps',
-          stacked: true,
-          queries: [
-            [
-              `sum by (http_response_status_code) (rate(http_server_request_duration_count{${CHOSEN},service="api-gateway"}[$__rate_interval]))`,
-              '{{http_response_status_code}}',
-            ],
+        ),
+        stacked(
+          'Requests by status',
+          'reqps',
+          '429: a rate limit. 503: too many requests at once, or a service is down. 504: a service is slow. 500: a bug.',
+          [
+            `sum by (http_response_status_code) (rate(http_server_request_duration_count{${API}}[$__rate_interval]))`,
+            '{{http_response_status_code}}',
           ],
-        },
-        {
-          type: 'timeseries',
-          title: '95th percentile by route',
-          description: 'Time to answer, from the first byte of the request until the answer has left.',
-          unit: 's',
-          queries: [
-            [
-              quantile(
-                0.95,
-                'http_server_request_duration',
-                'http_request_method, http_route',
-                `${CHOSEN},service="api-gateway"`,
-              ),
-              '{{http_request_method}} {{http_route}}',
-            ],
-          ],
-        },
+        ),
+        lines('95th percentile by route', 's', 'Time from the first byte of the request to the last byte of the answer.', [
+          quantile(0.95, 'http_server_request_duration', API, 'http_request_method, http_route'),
+          '{{http_request_method}} {{http_route}}',
+        ]),
       ],
     ],
     [
       'Tools and sign-in',
       [
-        {
-          type: 'timeseries',
-          title: 'Calls of tools',
-          description: 'By tool and by the status that REST would have answered with: the answer itself is an HTTP 200.',
-          unit: 'reqps',
-          stacked: true,
-          queries: [
-            [
-              `sum by (crs_tool_name, http_response_status_code) (rate(crs_tool_call_duration_count{${CHOSEN}}[$__rate_interval]))`,
-              '{{crs_tool_name}} {{http_response_status_code}}',
-            ],
+        stacked(
+          'Calls of tools',
+          'reqps',
+          'By tool and by the status that REST would have answered. The HTTP status of a tool call itself is 200.',
+          [
+            `sum by (crs_tool_name, http_response_status_code) (rate(crs_tool_call_duration_count{${CHOSEN}}[$__rate_interval]))`,
+            '{{crs_tool_name}} {{http_response_status_code}}',
           ],
-        },
-        {
-          type: 'timeseries',
-          title: 'Requests by route and status',
-          description: 'Of the tool gateway: `/mcp`, metadata and sign-in.',
-          unit: 'reqps',
-          stacked: true,
-          queries: [
-            [
-              `sum by (http_route, http_response_status_code) (rate(http_server_request_duration_count{${CHOSEN},service="tool-gateway"}[$__rate_interval]))`,
-              '{{http_route}} {{http_response_status_code}}',
-            ],
-          ],
-        },
-        {
-          type: 'timeseries',
-          title: '95th percentile by tool',
-          description: 'Time that a tool took.',
-          unit: 's',
-          queries: [[quantile(0.95, 'crs_tool_call_duration', 'crs_tool_name', CHOSEN), '{{crs_tool_name}}']],
-        },
+        ),
+        stacked('Requests by route and status', 'reqps', 'Requests to the tool gateway: `/mcp`, metadata and sign-in.', [
+          `sum by (http_route, http_response_status_code) (rate(http_server_request_duration_count{${TOOLS}}[$__rate_interval]))`,
+          '{{http_route}} {{http_response_status_code}}',
+        ]),
+        lines('95th percentile by tool', 's', 'Time that a tool took.', [
+          quantile(0.95, 'crs_tool_call_duration', CHOSEN, 'crs_tool_name'),
+          '{{crs_tool_name}}',
+        ]),
       ],
     ],
     [
       'Refused',
       [
-        {
-          type: 'timeseries',
-          title: 'Share of 429',
-          description: 'Refused by a limit: the caller asks too often.',
-          unit: 'percentunit',
-          queries: [
-            [share('429'), '{{service}}'],
-            [toolShare('429'), 'tools'],
+        lines('Share of 429', 'percentunit', 'Requests above a rate limit: the caller sends too many.', ...shares('429')),
+        lines(
+          'Share of 503 and 504',
+          'percentunit',
+          'Requests refused because there were too many at once, or because a service or PostgreSQL is down or slow.',
+          ...shares('50[34]'),
+        ),
+        lines(
+          'Shed by',
+          'ops',
+          'Work that got no slot in time, by the bulkhead: slots of tenants at the gateways, connections at a service.',
+          [
+            `sum by (service, crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${CHOSEN}}[$__rate_interval]))`,
+            '{{service}} {{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
           ],
-        },
-        {
-          type: 'timeseries',
-          title: 'Share of 503 and 504',
-          description: 'Refused since there is too much, or since a service or PostgreSQL is away or slow.',
-          unit: 'percentunit',
-          queries: [
-            [share('50[34]'), '{{service}}'],
-            [toolShare('50[34]'), 'tools'],
-          ],
-        },
-        {
-          type: 'timeseries',
-          title: 'Shed by',
-          description:
-            'Work that got no slot in time, by what it waited for: slots of tenants at the gateways, connections at a service.',
-          unit: 'ops',
-          queries: [
-            [
-              `sum by (service, crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${CHOSEN}}[$__rate_interval]))`,
-              '{{service}} {{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
-            ],
-          ],
-        },
+        ),
       ],
     ],
   ],
-};
+);

@@ -1,24 +1,18 @@
-import { Agent, request, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Question } from './questions.ts';
+import type { Answer, Prepared, Question, Verdict } from './questions.ts';
 
-/** For people who watch. */
+/** Prints a line for the person who runs the trial. */
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** What became of one question. */
-export interface Outcome {
+/** The result of asking one question. */
+export interface Outcome extends Verdict {
   question: string;
-  /** Of HTTP; 0 where no answer came. */
-  status: number;
-  /** Why the answer is one that nobody may get, whatever is down. */
-  wrong: string | undefined;
-  /** Epoch milliseconds. */
+  /** When it was asked, in epoch milliseconds. */
   asked: number;
   /** In milliseconds. */
   took: number;
-  /** Tool results that are errors count as what they stand for: 503 or 504. */
-  served: boolean;
 }
 
 export interface LoadOptions {
@@ -26,19 +20,15 @@ export interface LoadOptions {
   api: string[];
   tools: string[];
   questions: Question[];
-  /** Clients that ask one question after the other, each over connections of its own. */
+  /** Number of clients. Each asks one question after the other, over connections of its own. */
   clients: number;
-  /** Between two questions of a client, in milliseconds. */
+  /** Mean pause of a client between two questions, in milliseconds. */
   pauseMs: number;
   onOutcome: (outcome: Outcome) => void;
 }
 
-/** Clients that ask all the time, until they are stopped. */
-export interface Load {
-  stop(): Promise<void>;
-}
-
-export function startLoad(options: LoadOptions): Load {
+/** Starts clients that ask until they are stopped. */
+export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
   let stopped = false;
   const client = async (number: number) => {
     const agents = new Map<string, Agent>();
@@ -50,7 +40,7 @@ export function startLoad(options: LoadOptions): Load {
     for (let turn = number; !stopped; turn++) {
       const question = options.questions[turn % options.questions.length]!;
       const replicas = options[question.gateway];
-      // Not in step with the questions, so that each replica gets each of them.
+      // At random, so that each replica gets each question.
       const first = Math.floor(Math.random() * replicas.length);
       const order = [...replicas.slice(first), ...replicas.slice(0, first)];
       options.onOutcome(await ask(question, order, agentOf));
@@ -67,15 +57,15 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** As any load balancer asks: where a connection is refused, the next replica is tried; whatever else fails, fails. */
+/** Asks as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
 async function ask(question: Question, replicas: string[], agentOf: (address: string) => Agent): Promise<Outcome> {
   const asked = Date.now();
   const started = performance.now();
-  const outcome = (rest: Pick<Outcome, 'status' | 'wrong' | 'served'>): Outcome => ({
+  const outcome = (verdict: Verdict): Outcome => ({
     question: question.name,
     asked,
     took: performance.now() - started,
-    ...rest,
+    ...verdict,
   });
   const prepared = question.prepare();
   for (const [index, address] of replicas.entries()) {
@@ -91,18 +81,7 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
   throw new Error('there is no replica');
 }
 
-export interface Answer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-export interface Prepared {
-  headers: Record<string, string>;
-  body?: string;
-}
-
-/** Longest that a client waits: a second more than the longest deadline. */
+/** Longest wait of a client: a second more than the longest deadline. */
 const PATIENCE_MS = 16_000;
 
 function send(address: string, agent: Agent, { method, path }: Question, { headers, body }: Prepared): Promise<Answer> {

@@ -1,7 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Outcome, Prepared } from './clients.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 
-/** A request that clients make again and again, and how its answers are judged. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Prepared {
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** The judgement of one answer. */
+export interface Verdict {
+  /** HTTP status; 0 without an answer. A tool result that is an error counts as the 503 or 504 that it stands for. */
+  status: number;
+  /** Reason why no client may ever get this answer, whatever is down. */
+  wrong: string | undefined;
+  served: boolean;
+}
+
+/** A request that clients repeat, and the judge of its answers. */
 export interface Question {
   name: string;
   gateway: 'api' | 'tools';
@@ -10,24 +30,24 @@ export interface Question {
   /** Milliseconds within which an answer must be there. */
   deadlineMs: number;
   prepare(): Prepared;
-  judge(answer: Answer, prepared: Prepared): Pick<Outcome, 'status' | 'wrong' | 'served'>;
+  judge(answer: Answer, prepared: Prepared): Verdict;
 }
 
-/** Who asks, and for what. */
+/** The credentials of the clients, and the records that they ask for. */
 export interface Asker {
   key: string;
   token: string;
   callId: string;
   projectId: string;
   leadEmail: string;
-  /** Called with each project that was acknowledged. */
+  /** Called for each acknowledged creation, with the project's id and the body of the answer. */
   onCreated: (id: string, body: string) => void;
 }
 
 const META = 'io.modelcontextprotocol';
 const MODERN = '2026-07-28';
 
-/** The mixed load: reads and creations over REST, tools in both generations of the protocol, discovery of sign-in. */
+/** The mixed load: reads and creations over REST, tools in both generations of the protocol, sign-in metadata. */
 export function questionsOf(asker: Asker): Question[] {
   const rest = (name: string, path: string): Question =>
     read({ name, gateway: 'api', method: 'GET', path, deadlineMs: 5_000 }, () => ({
@@ -54,7 +74,7 @@ export function questionsOf(asker: Asker): Question[] {
 
 type Fixed = Pick<Question, 'name' | 'gateway' | 'method' | 'path' | 'deadlineMs'>;
 
-/** A question whose answer never changes: the first one, got while all is well, is the right one. */
+/** A question whose answer never changes. The first 200, which comes before any fault, is the right answer. */
 function read(fixed: Fixed, prepare: () => Prepared): Question {
   let right: string | undefined;
   return {
@@ -95,8 +115,8 @@ function tool(name: string, args: object, { token }: Asker, generation: 'legacy'
   };
 }
 
-/** A tool's result that is an error, as the status that it stands for. */
-function toolError({ headers, body }: Answer): Pick<Outcome, 'status' | 'wrong' | 'served'> | undefined {
+/** Translates a tool result that is an error into the status that it stands for. Undefined: the result is no error. */
+function toolError({ headers, body }: Answer): Verdict | undefined {
   const { result, error } = JSON.parse(body) as {
     result?: { isError?: boolean; content: { text: string }[] };
     error?: unknown;
@@ -109,7 +129,7 @@ function toolError({ headers, body }: Answer): Pick<Outcome, 'status' | 'wrong' 
   return { status, served: false, wrong };
 }
 
-/** Each under a key of its own. */
+/** Creates projects, each under an idempotency key of its own. */
 function creation({ key, leadEmail, onCreated }: Asker): Question {
   return {
     name: 'create',
@@ -134,7 +154,7 @@ function creation({ key, leadEmail, onCreated }: Asker): Question {
   };
 }
 
-function judgeRefusal({ status, headers, body }: Answer): Pick<Outcome, 'status' | 'wrong' | 'served'> {
+function judgeRefusal({ status, headers, body }: Answer): Verdict {
   const isProper = status === 503 || status === 504;
   const wrong = !isProper ? body.slice(0, 300) : headers['retry-after'] === undefined ? 'no Retry-After' : undefined;
   return { status, served: false, wrong: wrong === undefined ? undefined : `${status}: ${wrong}` };

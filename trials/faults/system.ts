@@ -19,8 +19,10 @@ export interface FaultySystem {
   /** The ways to services and database that the others take, by who is at their end; empty without relays. */
   relays: Map<string, Relay[]>;
   postgres: Victim;
+  /** Of PostgreSQL, as superuser and without a relay, until PostgreSQL is killed. */
+  databaseUrl: string;
   /** Absent where the machine has no Redis. */
-  redis: Victim | undefined;
+  redis: (Victim & { url: string }) | undefined;
   questions: Question[];
   /** Projects that were acknowledged, with the answer that said so. */
   created: Map<string, string>;
@@ -43,6 +45,7 @@ export interface SystemOptions {
   relays: boolean;
   execArgv?: ProcessesConfig['execArgv'];
   environment?: Record<string, string>;
+  logs?: ProcessesConfig['logs'];
 }
 
 export async function startFaultySystem({
@@ -50,6 +53,7 @@ export async function startFaultySystem({
   relays: withRelays,
   execArgv,
   environment,
+  logs,
 }: SystemOptions): Promise<FaultySystem> {
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
   await chmod(dataDir, 0o711);
@@ -74,6 +78,7 @@ export async function startFaultySystem({
       databaseUrl: postgres.url,
       secret: SECRET,
       redisUrl: redis?.url,
+      logs,
       environment: { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment },
       ...(replicas && { replicas }),
       ...(execArgv && { execArgv }),
@@ -104,7 +109,9 @@ export async function startFaultySystem({
         pause: () => signalAll(postgres.pid, 'SIGSTOP'),
         resume: () => signalAll(postgres.pid, 'SIGCONT'),
       },
+      databaseUrl: postgres.url,
       redis: redis && {
+        url: redis.url,
         kill: () => redis!.stop(),
         start: async () => {
           redis = await startRedis(redis!.port);

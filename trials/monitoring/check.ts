@@ -1,16 +1,18 @@
-// What every panel and rule shows of a system to which everything happens, by a real Prometheus, in about ten minutes:
+// Shows the result of every panel and rule for a system in which everything fails once, by a real Prometheus, in about ten minutes:
 //
 //   node trials/monitoring/check.ts [--prometheus /usr/bin/prometheus]
 //
-// Ends with 1 where a panel or a recording has no data, or an alert never came true. Rules are those that are delivered: alerts whose `for` is longer
-// than their fault lasts here are seen pending; that they fire is tested by `promtool test rules deploy/monitoring/test/alerts.yaml`.
+// The exit code is 1 when a panel or a recording has no data, or when an alert never came true. The rules are the delivered ones. An alert
+// whose `for` is longer than its fault lasts here is seen pending; `promtool test rules deploy/monitoring/test/alerts.yaml` tests that it fires.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePorts, PROCESS_NAMES } from '@crs/testing/processes';
+import type { Alert } from '@crs/monitoring/alerts';
 import { readExpression } from '@crs/monitoring/expressions';
 import { DASHBOARDS, OUTPUT } from '@crs/monitoring/generate';
+import { queriesOf } from '@crs/monitoring/panels';
+import { rules, type Recording } from '@crs/monitoring/rules';
+import { freePorts, PROCESS_NAMES } from '@crs/testing/processes';
 import { SCRAPE_EVERY_S, startPrometheus, type Prometheus, type Series } from './prometheus.ts';
-import { rules, type Alert, type Recording } from '@crs/monitoring/rules';
 import { startScene, type Scene } from './scene.ts';
 
 const { values: options } = parseArgs({ options: { prometheus: { type: 'string', default: 'prometheus' } } });
@@ -18,7 +20,7 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 const began = new Date();
 const since = () => `${Math.round((Date.now() - began.getTime()) / 1000)} s`.padStart(6);
 
-/** Stops and continues a process, so that its event loop is late most of the time. */
+/** Stops and continues a process again and again, so that its event loop is late most of the time. */
 async function stutter(pid: number, seconds: number): Promise<void> {
   for (const until = Date.now() + seconds * 1_000; Date.now() < until;) {
     process.kill(pid, 'SIGSTOP');
@@ -41,9 +43,9 @@ async function play(scene: Scene, lonely: { listen: string; pid: number }): Prom
     }
   })();
   const steps: [string, () => Promise<unknown>][] = [
-    ['traffic, all is well', () => sleep(20_000)],
+    ['normal traffic', () => sleep(20_000)],
     ['services answer 1.2 s later', () => (delays(1_200), sleep(60_000))],
-    ['a crowd of 429, an import with refusals', () => (delays(0), Promise.all([scene.exceedLimit(), scene.importLines()]))],
+    ['many 429, an import with refused lines', () => (delays(0), Promise.all([scene.exceedLimit(), scene.importLines()]))],
     [
       'projects is killed four times',
       async () => {
@@ -65,11 +67,11 @@ async function play(scene: Scene, lonely: { listen: string; pid: number }): Prom
         }
       },
     ],
-    ['they are back', () => Promise.all([redis?.start(), processes.start('entities'), sleep(10_000)])],
-    ['PostgreSQL hangs', () => (postgres.pause(), sleep(120_000))],
-    ['and goes on', () => (postgres.resume(), sleep(10_000))],
+    ['Redis and entities start again', () => Promise.all([redis?.start(), processes.start('entities'), sleep(10_000)])],
+    ['PostgreSQL is paused', () => (postgres.pause(), sleep(120_000))],
+    ['PostgreSQL continues', () => (postgres.resume(), sleep(10_000))],
     [
-      'PostgreSQL is slow, and there is much',
+      'PostgreSQL is slow under load',
       async () => {
         const more = scene.traffic(40);
         for (const relay of relays.get('postgres')!) relay.delay(300);
@@ -79,14 +81,14 @@ async function play(scene: Scene, lonely: { listen: string; pid: number }): Prom
       },
     ],
     [
-      'the way to PostgreSQL is closed',
+      'PostgreSQL refuses connections',
       async () => {
         for (const relay of relays.get('postgres')!) await relay.close();
         await sleep(20_000);
         for (const relay of relays.get('postgres')!) await relay.open();
       },
     ],
-    ['all is well', () => sleep(20_000)],
+    ['normal traffic', () => sleep(20_000)],
   ];
   for (const [what, step] of steps) {
     say(`${since()}  ${what}`);
@@ -134,15 +136,13 @@ async function showPanels(prometheus: Prometheus): Promise<void> {
     $namespace: '.*',
     $service: '.*',
   };
-  for (const { title, rows } of DASHBOARDS) {
-    for (const panel of rows.flatMap(([, panels]) => panels)) {
-      for (const [expression, legend] of panel.queries) {
-        const query = expression.replace(/\$\w+/g, (name) => chosen[name] ?? name);
-        const series = hasData(await prometheus.range(query, began));
-        const ofCluster = readExpression(query).selectors.some(({ metric }) => OF_THE_CLUSTER.test(metric));
-        const result = ofCluster && series === 0 ? 'of the cluster' : `${series} series`;
-        row(series > 0 || ofCluster, [title.padEnd(12), panel.title.padEnd(36), result.padEnd(14), legend]);
-      }
+  for (const dashboard of DASHBOARDS) {
+    for (const { panel, expr, legend } of queriesOf(dashboard)) {
+      const query = expr.replace(/\$\w+/g, (name) => chosen[name] ?? name);
+      const series = hasData(await prometheus.range(query, began));
+      const ofCluster = readExpression(query).selectors.some(({ metric }) => OF_THE_CLUSTER.test(metric));
+      const result = ofCluster && series === 0 ? 'of the cluster' : `${series} series`;
+      row(series > 0 || ofCluster, [dashboard.uid!.padEnd(12), panel.padEnd(36), result.padEnd(14), legend]);
     }
   }
 }
@@ -151,7 +151,7 @@ const scene = await startScene();
 let prometheus: Prometheus | undefined;
 try {
   const nowhere = '127.0.0.1:9';
-  // Apart from the rest: a gateway whose services are away, a service without a schema, certificates that end soon.
+  // No part of the system: a gateway without services, a service without a schema, certificates that expire soon.
   const lonely = await scene.lone('api-gateway', {
     CRS_API_URL: 'http://127.0.0.1',
     CRS_AUTH_ADDRESS: nowhere,
@@ -176,7 +176,7 @@ try {
   await play(scene, { listen: lonely.listen, pid: lonely.process.pid! });
   await showRules(prometheus);
   await showPanels(prometheus);
-  say(missing === 0 ? 'everything showed something' : `${missing} showed nothing`);
+  say(missing === 0 ? 'everything had data' : `${missing} had no data`);
 } finally {
   await prometheus?.stop();
   await scene.stop();

@@ -15,20 +15,20 @@ export interface Target {
 
 export interface Series {
   metric: Record<string, string>;
-  /** Numbers as text, each with its time. */
+  /** Pairs of epoch seconds and a number as text. */
   values: [number, string][];
 }
 
-/** A real Prometheus with rules of ours. */
+/** A real Prometheus with our rules. */
 export interface Prometheus {
-  /** What the expression gave from then until now. @throws Error with Prometheus' own words */
+  /** Evaluates an expression over the time from `from` to the present. @throws Error with Prometheus' message */
   range(expression: string, from: Date): Promise<Series[]>;
   stop(): Promise<void>;
 }
 
 export const SCRAPE_EVERY_S = 2;
 
-/** @param program `prometheus` of the PATH, or where it is */
+/** @param program path of Prometheus, or its name in PATH */
 export async function startPrometheus(program: string, port: number, rules: string, targets: Target[]): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-prometheus-'));
   const config = {
@@ -58,7 +58,7 @@ export async function startPrometheus(program: string, port: number, rules: stri
   for (const until = Date.now() + 30_000; ; await sleep(200)) {
     const answer = await fetch(`${origin}/-/ready`).catch(() => undefined);
     if (answer?.ok) break;
-    if (Date.now() > until) throw new Error('Prometheus does not come up');
+    if (Date.now() > until) throw new Error('Prometheus was not ready within 30 s.');
   }
   return {
     range: async (query, from) => {

@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,29 +8,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@crs/crs/connection';
 import { createAuthority } from '@crs/testing/certificate';
-import { startLoad } from '../faults/clients.ts';
-import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
 import { loader } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
 import { freePorts, type ProcessName } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { startLoad } from '../faults/clients.ts';
+import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
 
 const SERVICES = fileURLToPath(new URL('../../services/', import.meta.url));
 
-/** A system to which everything happens that metrics tell of. */
+/** A running system, and the events that metrics and logs report. */
 export interface Scene {
   system: FaultySystem;
-  /** One more process of a service, besides the system. */
+  /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of lone processes, `import.log` of imports. */
+  logs: string;
+  /** Starts a process of a service that is no part of the system. */
   lone(service: ProcessName, environment: Record<string, string>): Promise<Lone>;
-  /** One more rate-limit, by itself, whose listener is TLS. */
-  secure(validForDays?: number): Promise<Lone>;
-  /** Callers of all kinds, until stopped. */
+  /** Starts a rate-limit process that serves by TLS, no part of the system. */
+  secure(validForDays?: number): Promise<Lone & { certificates: string }>;
+  /** Starts clients of all kinds. */
   traffic(clients: number): { stop(): Promise<void> };
-  /** An organization whose limit is far below what it asks. */
+  /** Sends requests of an organization far above its limit. */
   exceedLimit(): Promise<void>;
-  /** Batches with good lines and bad. */
-  importLines(lines?: number): Promise<void>;
-  /** More at once than there are slots. */
+  /** Imports a file of good and bad lines. */
+  importLines(): Promise<void>;
+  /** Sends more requests at once than there are slots. */
   crowd(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,21 +40,21 @@ export interface Scene {
 export interface Lone {
   /** `host:port` of its metrics. */
   ops: string;
-  /** `host:port` that it serves at. */
+  /** `host:port` of its service. */
   listen: string;
   process: ChildProcess;
 }
 
 export async function startScene(): Promise<Scene> {
-  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '16' } });
-  const { processes } = system;
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
+  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '16' }, logs: directory });
+  const { processes } = system;
   const lones: ChildProcess[] = [];
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
     const process_ = spawn(process.execPath, [join(SERVICES, service, 'src/main.ts')], {
       env: { PATH: process.env['PATH'], CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', openSync(join(directory, `${service}-alone.log`), 'a')],
     });
     lones.push(process_);
     return { ops, listen, process: process_ };
@@ -63,6 +66,7 @@ export async function startScene(): Promise<Scene> {
   let batch = 0;
   return {
     system,
+    logs: directory,
     lone,
     secure: async (validForDays) => {
       const authority = createAuthority('scene', validForDays);
@@ -71,7 +75,7 @@ export async function startScene(): Promise<Scene> {
       for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
         await writeFile(join(files, name), content);
       }
-      return lone('rate-limit', { CRS_TLS_DIR: files });
+      return { ...(await lone('rate-limit', { CRS_TLS_DIR: files })), certificates: files };
     },
     traffic: (clients) =>
       startLoad({
@@ -98,18 +102,28 @@ export async function startScene(): Promise<Scene> {
         await sleep(100);
       }
     },
-    importLines: async (lines = 200) => {
+    importLines: async () => {
       batch += 1;
-      await tryLoad(
-        Array.from({ length: lines }, (_, n) => ({
-          type: 'call',
-          organization: 'acme',
-          id: `imported-${batch}-${n}`,
-          created_at: n % 10 === 0 ? 'yesterday' : '2025-03-01T00:00:00Z',
-          conducted_by: 'ann@acme.example',
-          segment: 'north',
-        })),
-      );
+      const lines = Array.from({ length: 200 }, (_, n) => ({
+        type: 'call',
+        organization: 'acme',
+        id: `imported-${batch}-${n}`,
+        created_at: n % 10 === 0 ? 'yesterday' : '2025-03-01T00:00:00Z',
+        conducted_by: 'ann@acme.example',
+        segment: 'north',
+      }));
+      const file = join(directory, 'calls.ndjson');
+      await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+      const addresses = Object.entries(processes.admin).map(([name, address]) => [
+        `CRS_${name.toUpperCase()}_ADMIN_ADDRESS`,
+        address,
+      ]);
+      const env = { ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
+      const crs = execFile(process.execPath, [join(SERVICES, 'crs/src/main.ts'), 'import', file], { env });
+      const log = createWriteStream(join(directory, 'import.log'), { flags: 'a' });
+      crs.stdout!.pipe(log);
+      crs.stderr!.pipe(log);
+      await once(crs, 'close');
     },
     crowd: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => ask(system.key)));

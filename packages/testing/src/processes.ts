@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,6 +37,8 @@ export interface ProcessesConfig {
   via?: (target: ProcessName | 'postgres', address: string) => Promise<string>;
   /** For every process, besides what it needs. */
   environment?: Record<string, string>;
+  /** Folder for the processes' logs, `<service>.log`; absent: they are not kept. */
+  logs?: string | undefined;
   /** Options of Node for a process. */
   execArgv?: (service: ProcessName) => string[];
 }
@@ -167,6 +169,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     running.set(key, child);
     pids.set(key, child.pid!);
     const ready = Promise.withResolvers<void>();
+    if (config.logs !== undefined) child.stderr.pipe(createWriteStream(join(config.logs, `${service}.log`), { flags: 'a' }));
     let last: string[] = [];
     createInterface({ input: child.stderr }).on('line', (line) => {
       last = [...last.slice(-9), line];

@@ -1,12 +1,17 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PROCESS_NAMES } from '@crs/testing/processes';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Alert } from '@crs/monitoring/alerts';
 import { readExpression, readScrape, unknowns, type Known } from '@crs/monitoring/expressions';
 import { DASHBOARDS } from '@crs/monitoring/generate';
-import { rules, type Alert, type Recording } from '@crs/monitoring/rules';
+import { queriesOf } from '@crs/monitoring/panels';
+import { rules, type Recording } from '@crs/monitoring/rules';
+import { PROCESS_NAMES } from '@crs/testing/processes';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
 import { startScene, type Lone, type Scene } from '../scene.ts';
 
-// Real processes, to which happens what alerts are about, are scraped; and nothing may be asked for that none of them emitted.
+// Real processes meet the faults that alerts are about. Rules, dashboards and runbooks may ask only for what these processes emit.
 
 const known: Known = new Map();
 let scene: Scene;
@@ -22,20 +27,33 @@ async function scrape(): Promise<void> {
 
 beforeAll(async () => {
   scene = await startScene();
-  secure = await scene.secure();
+  const { certificates, ...lone } = await scene.secure();
+  secure = lone;
+  await scene.lone('calls', {
+    CRS_ADMIN_LISTEN: '127.0.0.1:0',
+    CRS_AUTH_ADDRESS: '127.0.0.1:9',
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
+  });
   const { processes, redis, relays } = scene.system;
   const traffic = scene.traffic(12);
   await scene.exceedLimit();
   await scene.importLines();
   await scene.crowd();
   await scrape();
+  await writeFile(join(certificates, 'tls.crt'), 'no certificate');
   await redis?.kill();
   await sleep(500);
+  await scrape();
   await processes.kill('rate-limit');
   await sleep(500);
   for (const relay of relays.get('postgres')!) await relay.close();
   await sleep(1_500);
   await scrape();
+  for (const relay of relays.get('postgres')!) await relay.open();
+  await redis?.start();
+  await processes.start('rate-limit');
+  // The certificates are read every five seconds.
+  await sleep(3_000);
   await traffic.stop();
 }, 120_000);
 afterAll(() => scene?.stop());
@@ -45,13 +63,13 @@ const all = rules().groups.flatMap((group) => group.rules as (Recording | Alert)
 for (const rule of all) if ('record' in rule) recorded.set(rule.record, [...readExpression(rule.expr).grouped, 'slo']);
 const shownBy = (text: string) => [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!);
 
-/** Without Redis there are no metrics of it to compare with. */
-const problemsOf = (expression: string, shown: string[]) => {
+/** On a machine without Redis there are no metrics of it. */
+const problemsOf = (expression: string, shown: string[] = []) => {
   const problems = unknowns(expression, known, recorded, shown);
   return scene.system.redis ? problems : problems.filter((problem) => !/redis/.test(problem));
 };
 
-test('rules ask for what is emitted, and their texts show labels that there are', () => {
+test('rules ask for metrics that exist, and their texts show labels that exist', () => {
   const problems = all.flatMap((rule) => {
     const shown = 'alert' in rule ? shownBy(Object.values(rule.annotations).join(' ')) : [];
     return problemsOf(rule.expr, shown).map((problem) => `${'alert' in rule ? rule.alert : rule.record}: ${problem}`);
@@ -59,11 +77,21 @@ test('rules ask for what is emitted, and their texts show labels that there are'
   expect(problems).toEqual([]);
 });
 
-test.each(DASHBOARDS)('the dashboard $title asks for what is emitted', ({ rows }) => {
-  const problems = rows
-    .flatMap(([, panels]) => panels)
-    .flatMap(({ title, queries }) =>
-      queries.flatMap(([expr, legend]) => problemsOf(expr, shownBy(legend)).map((problem) => `${title}: ${problem}`)),
-    );
+test.each(DASHBOARDS)('the dashboard $title asks for metrics that exist', (dashboard) => {
+  const problems = queriesOf(dashboard).flatMap(({ panel, expr, legend }) =>
+    problemsOf(expr, shownBy(legend)).map((problem) => `${panel}: ${problem}`),
+  );
+  expect(problems).toEqual([]);
+});
+
+test.each(await readRunbooks())('each command and query of the runbook $name finds something', async (runbook) => {
+  const problems = runbook.queries.flatMap((query) => problemsOf(query).map((problem) => `${query}: ${problem}`));
+  for (const command of runbook.commands) {
+    if (command.startsWith('redis-cli') && !scene.system.redis) continue;
+    if ((await runCommand(command, scene))?.trim() === '') problems.push(`it finds nothing: ${command}`);
+  }
+  for (const statement of runbook.statements) {
+    if ((await runStatement(statement, scene.system.databaseUrl)) === '') problems.push(`it finds nothing: ${statement}`);
+  }
   expect(problems).toEqual([]);
 });

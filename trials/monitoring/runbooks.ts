@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { RUNBOOKS } from '@crs/monitoring/rules';
+import { openSession } from '@crs/testing/sql';
+import type { Scene } from './scene.ts';
+
+const FOLDER = new URL(`../../${RUNBOOKS}`, import.meta.url);
+
+/** The parts of a runbook that an operator copies. */
+export interface Runbook {
+  name: string;
+  /** Lines of `sh` blocks. */
+  commands: string[];
+  /** Lines of `promql` blocks, and metrics and expressions in the text. */
+  queries: string[];
+  /** SQL in the text. */
+  statements: string[];
+}
+
+export async function readRunbooks(): Promise<Runbook[]> {
+  const names = (await readdir(FOLDER)).filter((name) => name.startsWith('CallResearch'));
+  return Promise.all(
+    names.map(async (name) => {
+      const page = await readFile(new URL(name, FOLDER), 'utf8');
+      const linesOf = (language: string) =>
+        [...page.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)\`\`\``, 'gms'))].flatMap(([, block]) =>
+          block!.split('\n').flatMap((line) => line.trim() || []),
+        );
+      const inText = [...page.replaceAll(/^ *```.*?```/gms, '').matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+      return {
+        name,
+        commands: linesOf('sh'),
+        queries: [...linesOf('promql'), ...inText.filter((code) => /\b(crs|db|http|nodejs|rpc)_\w+/.test(code))],
+        statements: inText.filter((code) => code.startsWith('select ')),
+      };
+    }),
+  );
+}
+
+/** Prints the logs of the scene for `kubectl logs`: one service's for `deploy/NAME`, the import's for `job/JOB`, else all. */
+const KUBECTL = `#!/bin/sh
+for argument; do
+  case $argument in
+    job/JOB) exec cat "$LOGS/import.log" ;;
+    deploy/crs-call-research-*) [ -e "$LOGS/\${argument#deploy/crs-call-research-}.log" ] && exec cat "$LOGS/\${argument#deploy/crs-call-research-}.log" ;;
+  esac
+done
+exec cat "$LOGS"/*.log
+`;
+
+/**
+ * Runs a runbook's command against a scene: `kubectl logs` on its log files, `curl`, `psql` and `redis-cli` on its servers.
+ * @returns the output; undefined: the command asks the cluster, which a scene lacks
+ * @throws Error when the command fails, or when there is no way to run it here
+ */
+export async function runCommand(command: string, { system, logs }: Scene): Promise<string | undefined> {
+  if (/^kubectl (-n \$NS )?(get|describe|top|port-forward) /.test(command)) return undefined;
+  if (command.startsWith('curl ')) {
+    const { api, ops } = { api: system.processes.api, ops: `http://${system.processes.ops('calls')}` };
+    const urls = command
+      .match(/http:\S+/g)!
+      .map((url) => url.replace('http://127.0.0.1:8080', api).replace('http://127.0.0.1:9090', ops));
+    return (await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).join('\n');
+  }
+  const sql = /^psql -c (["'])(.+)\1$/.exec(command)?.[2];
+  if (sql !== undefined) return runStatement(sql, system.databaseUrl);
+  if (!/^kubectl -n \$NS logs |^redis-cli /.test(command)) throw new Error(`There is no way to run this here: ${command}`);
+  await writeFile(join(logs, 'kubectl'), KUBECTL, { mode: 0o755 });
+  const env = { PATH: `${logs}:${process.env['PATH']}`, LOGS: logs, F: 'crs-call-research', REDIS_URL: system.redis?.url };
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env, maxBuffer: 1e9 });
+  return stdout;
+}
+
+/** @returns the rows as JSON */
+export async function runStatement(sql: string, databaseUrl: string): Promise<string> {
+  const session = await openSession(databaseUrl);
+  try {
+    return (await session.query(sql)).map((row) => JSON.stringify(row)).join('\n');
+  } finally {
+    await session.close();
+  }
+}

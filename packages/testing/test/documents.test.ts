@@ -1,0 +1,87 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const find = (pattern: string) => globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules', '.local'] });
+const exists = (path: string) => existsSync(join(ROOT, path));
+
+const PAGES = find('**/*.md');
+const SERVICES = find('services/*/README.md').map((path) => path.split('/')[1]!);
+
+/** The heading as its link names it. */
+const anchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+const anchorsOf = (page: string) => [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading!));
+
+test('relative links lead somewhere', () => {
+  const broken = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:|\/|#)([^)\s#]+)(?:#([^)\s]+))?\)|<img src="([^"]+)"|\]\(#([^)]+)\)/g)]
+      .filter(([, path, part, image, ownPart]) => {
+        const target = join(dirname(page), path ?? image ?? '');
+        if (ownPart !== undefined) return !anchorsOf(page).includes(ownPart);
+        return !exists(target) || (part !== undefined && !anchorsOf(target).includes(part));
+      })
+      .map(([link]) => `${page}: ${link}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+test('paths in backticks exist', () => {
+  const missing = PAGES.flatMap((page) => {
+    // In a service's README and others, paths are also relative to the folder or to its sources.
+    const bases = ['', dirname(page), join(dirname(page), 'src')];
+    return [
+      ...read(page).matchAll(
+        /`(?:node |vitest run )?([\w.@-]+(?:\/[\w.@-]+)+\.\w+|(?:packages|services|trials|deploy|docs|charts|\.ci)\/[\w./-]+)[^`]*`/g,
+      ),
+    ]
+      .map(([, path]) => path!)
+      .filter((path) => !bases.some((base) => exists(join(base, path))))
+      .map((path) => `${page}: ${path}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+/** A service's source with everything of kit that it imports, directly or not. */
+function sourceOf(service: string): string {
+  const seen = new Set<string>();
+  const visit = (path: string): string => {
+    if (seen.has(path)) return '';
+    seen.add(path);
+    const text = read(path);
+    const imports = [...text.matchAll(/from '(@crs\/kit\/[^']+|\.[^']+)'/g)].map(([, target]) =>
+      target!.startsWith('.') ? join(dirname(path), target!) : target!.replace('@crs/kit/', 'packages/kit/src/') + '.ts',
+    );
+    return [text, ...imports.filter(exists).map(visit)].join('\n');
+  };
+  return ['main', 'migrate']
+    .map((name) => `services/${service}/src/${name}.ts`)
+    .filter(exists)
+    .map(visit)
+    .join('\n');
+}
+
+describe.each(SERVICES)('the README of %s', (service) => {
+  const readme = read(`services/${service}/README.md`);
+
+  test('names every RPC', () => {
+    const missing = find(`proto/crs/${service}/v1/*.proto`).flatMap((path) =>
+      [...read(path).matchAll(/service (\w+) \{([^}]*(?:\{\}[^}]*)*)\}/g)].flatMap(([, name, body]) =>
+        readme.includes(`\`${name}.*\``)
+          ? []
+          : [...body!.matchAll(/rpc (\w+)/g)].map(([, rpc]) => rpc!).filter((rpc) => !new RegExp(`\\b${rpc}\\b`).test(readme)),
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('names every setting that the service reads', () => {
+    const settings = new Set(sourceOf(service).match(/\b(?:CRS_[A-Z_]+[A-Z]|DATABASE_URL|REDIS_URL|MIGRATE_DATABASE_URL)\b/g));
+    expect([...settings].filter((name) => !new RegExp(`\\b${name}\\b`).test(readme))).toEqual([]);
+  });
+});

@@ -33,15 +33,15 @@ test('relative links lead somewhere', () => {
 
 test('paths in backticks exist', () => {
   const missing = PAGES.flatMap((page) => {
-    // In a service's README and others, paths are also relative to the folder or to its sources.
-    const bases = ['', dirname(page), join(dirname(page), 'src')];
+    // Paths may also be relative to the page's folder, to its sources, or to those of a service.
+    const bases = ['', dirname(page), join(dirname(page), 'src'), ...SERVICES.map((name) => `services/${name}`)];
     return [
       ...read(page).matchAll(
         /`(?:node |vitest run )?([\w.@-]+(?:\/[\w.@-]+)+\.\w+|(?:packages|services|trials|deploy|docs|charts|\.ci)\/[\w./-]+)[^`]*`/g,
       ),
     ]
       .map(([, path]) => path!)
-      .filter((path) => !bases.some((base) => exists(join(base, path))))
+      .filter((path) => !path.startsWith('.local/') && !bases.some((base) => exists(join(base, path))))
       .map((path) => `${page}: ${path}`);
   });
   expect(missing).toEqual([]);

@@ -1,4 +1,4 @@
-// What holds when things break. Each prints its table and ends with 0 if nothing happened that must not.
+// Trials of a system under faults. Each prints its table, and exits with 1 when an answer was wrong, late or lost.
 //   node trials/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
 //   node trials/faults/main.ts rolling [--passes 3]
 //   node trials/faults/main.ts orders [--seed N]

@@ -6,19 +6,19 @@ import { say } from './clients.ts';
 
 const PROBE = new URL('./probe.ts', import.meta.url).href;
 
-/** Options of Node.js for processes that are to be measured. */
+/** Node.js options of measured processes. */
 export const PROBED = ['--expose-gc', '--import', PROBE];
 
-/** What a process holds when it has nothing to do. */
+/** The resources of an idle process. */
 export interface Measure {
-  /** Bytes in use after a collection of garbage. */
+  /** Bytes in use after a garbage collection. */
   heap: number;
   sockets: number;
   timers: number;
   pid: number;
 }
 
-/** @param directory of CRS_TEST_PROBES */
+/** @param directory value of CRS_TEST_PROBES in the processes */
 export async function measureAll(processes: Processes, directory: string): Promise<Map<string, Measure>> {
   const measures = new Map<string, Measure>();
   for (const name of PROCESS_NAMES) measures.set(name, await measure(processes.pids.get(name)!, directory));
@@ -45,11 +45,11 @@ function socketsOf(pid: number): number {
   }).length;
 }
 
-/** Up to this a growth is none: 10%, and of few sockets and timers one or two more. */
+/** Tolerated growth: 10%, or two more sockets or timers. */
 const LIMITS = { heap: 1.1, sockets: 1.1, timers: 1.1 };
 const FEW = { heap: 0, sockets: 2, timers: 2 };
 
-/** Prints both measures side by side. @returns what grew */
+/** Prints both measures side by side. @returns a sentence for each resource that grew */
 export function compare(before: Map<string, Measure>, after: Map<string, Measure>): string[] {
   const grown: string[] = [];
   say('\nservice       heap MiB after GC  sockets   timers    (first measure -> last)');

@@ -6,15 +6,15 @@ import type { FaultySystem } from './system.ts';
 type Part = ProcessName | 'postgres' | 'redis';
 const PARTS: readonly Part[] = [...PROCESS_NAMES, 'postgres', 'redis'];
 
-/** How long the first one runs without all others. */
+/** Time for which the first part runs without the others. */
 const ALONE_MS = 3_000;
-/** Of load, once all are there: from this far into it on, every answer must be the right one. */
+/** Duration of the load after all parts have started. After SETTLED_AFTER_MS every answer must be right. */
 const LOAD_MS = 5_000;
 const SETTLED_AFTER_MS = 2_000;
 
 /**
- * Ends everything at once, and starts it again in an order in which each part is the first one once: it runs alone for a while, then come
- * the others, as chance has it, PostgreSQL and Redis among them. @returns what was not well
+ * Ends all parts at once and starts them again, once for each part: that part runs alone for a while, then the others start in a random
+ * order. The parts include PostgreSQL and Redis. @returns a sentence for each fault
  */
 export async function orders(system: FaultySystem, random: () => number): Promise<string[]> {
   const faults: string[] = [];
@@ -42,7 +42,7 @@ export async function orders(system: FaultySystem, random: () => number): Promis
   return faults;
 }
 
-/** Outcomes with `asked` counted from the beginning. */
+/** @returns the outcomes, their `asked` in milliseconds since the start of the load */
 async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const begun = Date.now();

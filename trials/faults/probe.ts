@@ -1,4 +1,4 @@
-// Preloaded into processes under faults: at SIGUSR2 what they hold after a collection of garbage is written to a file, for `measure.ts`.
+// Preloaded into measured processes. At SIGUSR2 the process collects garbage and writes its heap size and timers to a file for `measure.ts`.
 import { renameSync, writeFileSync } from 'node:fs';
 
 process.on('SIGUSR2', () => {

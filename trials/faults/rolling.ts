@@ -3,7 +3,7 @@ import type { ProcessName } from '@crs/testing/processes';
 import { say, startLoad, type Outcome } from './clients.ts';
 import type { FaultySystem } from './system.ts';
 
-/** What is left until the next one goes: names and connections settle, as they do in a cluster that waits for a pod to be ready. */
+/** Pause between two replicas, in which names and connections settle. A cluster waits likewise until a pod is ready. */
 const CALM_MS = 1_200;
 
 export interface RollingOptions {
@@ -12,7 +12,7 @@ export interface RollingOptions {
   services: readonly ProcessName[];
 }
 
-/** Ends each replica of the services by SIGTERM in turn and starts it again, under load. @returns what failed: nothing may */
+/** Ends each replica of the services by SIGTERM in turn and starts it again, under load. @returns a sentence for each failed request; none may fail */
 export async function rolling(system: FaultySystem, { passes, clients, services }: RollingOptions): Promise<string[]> {
   const outcomes: Outcome[] = [];
   const { processes, questions } = system;

@@ -77,7 +77,7 @@ function finish(results: Result[], others: string[]): string[] {
   return [...results.flatMap(({ faults }) => faults), ...others];
 }
 
-/** Breaks one thing after the other, under load, and leaves the system with nothing to do. @param options.warmUpMs of load after the last round */
+/** Breaks one part after the other under load, then stops the load. @param options.warmUpMs duration of the load after the last round */
 export async function breakInTurn(
   system: FaultySystem,
   { rounds, clients, from = 0, warmUpMs = WARM_UP_MS }: { rounds: Round[]; clients: number; from?: number; warmUpMs?: number },
@@ -117,7 +117,7 @@ export async function breakInTurn(
   return results;
 }
 
-/** How long a fault lasts: a pause, for which requests just wait, longer than the deadline of most of them. */
+/** Durations of faults. A pause is longer than the deadline of most requests, because they wait for its end. */
 const KILLED_MS = 2_000;
 const PAUSED_MS = 6_000;
 const SLOWED_MS = 3_500;
@@ -152,7 +152,7 @@ function processVictim({ processes }: FaultySystem, name: ProcessName): Victim {
 
 function judge(round: Round, outcomes: Outcome[], back: number, questions: Map<string, Question>, heldUpMs: number): Result {
   const faults = new Set<string>();
-  // Who asks a gateway that is dead or hangs gets no answer from it.
+  // A gateway that is dead or hangs gives no answer.
   const isEdge = round.victim === 'api-gateway' || round.victim === 'tool-gateway';
   let recovery = 0;
   for (const { question, asked, took, wrong, served, status } of outcomes) {
@@ -160,15 +160,15 @@ function judge(round: Round, outcomes: Outcome[], back: number, questions: Map<s
     if (wrong !== undefined && !silent) faults.add(`${question}: ${wrong}`);
     if (took > questions.get(question)!.deadlineMs + SLACK_MS + heldUpMs && !isEdge)
       faults.add(`${question} ${status} took ${took.toFixed(0)} ms`);
-    // Without it there are no limits, and that is all.
+    // Without rate-limit every request must still be served.
     if (!served && round.victim === 'rate-limit') faults.add(`${question} got ${status} because of rate-limit`);
     if (!served) recovery = Math.max(recovery, asked - back);
   }
-  if (recovery > RECOVERY_MS + heldUpMs) faults.add(`asked ${recovery} ms after its return, and not served`);
+  if (recovery > RECOVERY_MS + heldUpMs) faults.add(`a request ${recovery} ms after the part's return was not served`);
   return { ...round, outcomes, recovery, faults: [...faults] };
 }
 
-/** What was acknowledged is there, as it was acknowledged. */
+/** @returns a sentence for each acknowledged project that is gone or has changed */
 async function lostProjects({ processes, created, key }: FaultySystem): Promise<string[]> {
   const lost: string[] = [];
   for (const [id, body] of created) {

@@ -13,10 +13,10 @@ import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { childrenOf } from './proc.ts';
 import { questionsOf, type Question } from './questions.ts';
 
-/** The whole system on servers of its own, with an organization in it and the questions that clients ask. */
+/** The whole system on its own PostgreSQL and Redis, with one organization and the questions that clients ask. */
 export interface FaultySystem {
   processes: Processes;
-  /** The ways to services and database that the others take, by who is at their end; empty without relays. */
+  /** The relays before each service and the database, by its name; empty without relays. */
   relays: Map<string, Relay[]>;
   postgres: Victim;
   /** Of PostgreSQL, as superuser and without a relay, until PostgreSQL is killed. */
@@ -24,16 +24,16 @@ export interface FaultySystem {
   /** Absent where the machine has no Redis. */
   redis: (Victim & { url: string }) | undefined;
   questions: Question[];
-  /** Projects that were acknowledged, with the answer that said so. */
+  /** Bodies of the answers to creations of projects, by the project's id. */
   created: Map<string, string>;
   key: string;
   stop(): Promise<void>;
 }
 
-/** What can be broken. */
+/** A part that can be broken. */
 export interface Victim {
   kill(): Promise<void>;
-  /** After a kill. Resolves when it serves. */
+  /** Starts it after a kill. Resolves when it serves. */
   start(): Promise<void>;
   pause(): void;
   resume(): void;
@@ -41,7 +41,7 @@ export interface Victim {
 
 export interface SystemOptions {
   replicas?: ProcessesConfig['replicas'];
-  /** Whether relays are put between the services, and between them and the database. */
+  /** Whether relays stand between the services, and between them and the database. */
   relays: boolean;
   execArgv?: ProcessesConfig['execArgv'];
   environment?: Record<string, string>;
@@ -58,7 +58,7 @@ export async function startFaultySystem({
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
   await chmod(dataDir, 0o711);
   const log = createLogger('postgres', { level: 'silent' });
-  // Durable, as what was acknowledged must outlive it.
+  // With fsync, because acknowledged records must survive a kill.
   const start = () => startPostgres({ dataDir, locale: 'C', fsync: true, log });
   let postgres: Postgres = await start();
   let redis: RedisServer | undefined;
@@ -84,7 +84,7 @@ export async function startFaultySystem({
       ...(execArgv && { execArgv }),
       ...(withRelays && {
         via: async (target, address) => {
-          // What has replicas is known by name, to the services only.
+          // A service with replicas is reached by a name that only the services can resolve.
           if (address.includes('.crs.test:')) return address;
           const relay = await startRelay(address);
           relays.set(target, [...(relays.get(target) ?? []), relay]);
@@ -130,7 +130,7 @@ export async function startFaultySystem({
   }
 }
 
-/** The server and all that serve its connections. */
+/** Signals the server and the processes of its connections. */
 function signalAll(pid: number, signal: NodeJS.Signals): void {
   for (const each of [pid, ...childrenOf(pid)]) {
     try {

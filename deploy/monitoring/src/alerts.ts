@@ -10,10 +10,10 @@ export interface Alert {
 
 const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
 
-/** Codes of a server that is away, full, stopping or doesn't know us, and of the network; not of statements that fail for their own reasons. */
+/** Error codes of a server that is down, full, stopping or refuses the password, and of the network. A failed statement has other codes. */
 const AWAY = '08...|28...|53...|57P..|E[A-Z]+|disconnected';
 
-/** Alerts besides those of the error budgets. `for` bridges restarts and single scrapes. */
+/** The alerts that are not about error budgets. `for` keeps restarts and single missed scrapes from raising them. */
 export const ALERTS: Alert[] = [
   {
     alert: 'CallResearchNothingServed',
@@ -28,14 +28,14 @@ or (
     for: '5m',
     labels: { severity: 'critical' },
     annotations: {
-      summary: '{{ $labels.service }} serves nobody',
+      summary: '{{ $labels.service }} serves no request',
       description:
-        'Requests come to {{ $labels.service }} and none succeeds, or none has come for half an hour after an hour with many.',
+        'Requests reach {{ $labels.service }} and none succeeds, or no request has come for half an hour after an hour with many.',
     },
   },
   {
     alert: 'CallResearchServiceGone',
-    // Of a plain selector only, `absent` keeps the labels.
+    // `absent` keeps the labels of a plain selector only, so each service needs its own.
     expr: [
       `max by (job, namespace, service) (up{${OURS}}) == 0`,
       ...SERVICES.map((service) => `absent(up{${OURS},service="${service}"})`),
@@ -43,8 +43,8 @@ or (
     for: '2m',
     labels: { severity: 'critical' },
     annotations: {
-      summary: 'No process of {{ $labels.service }} can be seen',
-      description: 'Prometheus has read the metrics of no process of {{ $labels.service }} for two minutes.',
+      summary: 'No process of {{ $labels.service }} is visible',
+      description: 'For two minutes Prometheus has read the metrics of no process of {{ $labels.service }}.',
     },
   },
   {
@@ -53,9 +53,9 @@ or (
     for: '5m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: 'Metrics of {{ $labels.service }} at {{ $labels.instance }} can not be read',
+      summary: 'Metrics of {{ $labels.service }} at {{ $labels.instance }} cannot be read',
       description:
-        'Prometheus knows the process of {{ $labels.service }} at {{ $labels.instance }}, and has got no metrics from it for five minutes.',
+        'Prometheus knows the process of {{ $labels.service }} at {{ $labels.instance }} and has read no metrics of it for five minutes.',
     },
   },
   {
@@ -66,7 +66,7 @@ or (
     annotations: {
       summary: '{{ $labels.service }} at {{ $labels.instance }} is not ready',
       description:
-        'The process at {{ $labels.instance }} runs and gets no traffic: it is starting, waits for the schema of its database, or is stopping, for five minutes.',
+        'The process at {{ $labels.instance }} has run for five minutes without traffic: it is starting, waits for the schema of its database, or is stopping.',
     },
   },
   {
@@ -84,9 +84,9 @@ or (
     for: '1m',
     labels: { severity: 'critical' },
     annotations: {
-      summary: 'PostgreSQL is away for {{ $labels.service }}',
+      summary: '{{ $labels.service }} cannot reach PostgreSQL',
       description:
-        '{{ $value | humanize }} connections or statements of {{ $labels.service }} fail each second since PostgreSQL does not answer, refuses connections or is stopping.',
+        '{{ $value | humanize }} connections or statements of {{ $labels.service }} fail each second because PostgreSQL does not answer, refuses connections or is stopping.',
     },
   },
   {
@@ -106,8 +106,8 @@ or (
     for: '1m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: '{{ $labels.service }} does not ask {{ $labels.target }} any more',
-      description: 'Most calls of {{ $labels.service }} to {{ $labels.target }} fail, so that others are refused at once.',
+      summary: '{{ $labels.service }} refuses calls to {{ $labels.target }}',
+      description: 'Most calls of {{ $labels.service }} to {{ $labels.target }} failed, so it refuses further ones at once.',
     },
   },
   {
@@ -116,7 +116,7 @@ or (
     for: '2m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: '{{ $labels.service }} refuses work, as there is too much of it',
+      summary: '{{ $labels.service }} refuses work because it has too much',
       description:
         '{{ $value | humanize }} requests or statements a second get no slot of {{ $labels.crs_bulkhead_name }} in time and end with 503.',
     },
@@ -127,8 +127,8 @@ or (
     for: '2m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: '{{ $labels.service }} counts requests by itself',
-      description: 'rate-limit gives {{ $labels.service }} no answers, so each gateway grants its part of the limits alone.',
+      summary: '{{ $labels.service }} charges requests alone',
+      description: 'rate-limit gives {{ $labels.service }} no answers, so each gateway grants its own part of the limits.',
     },
   },
   {
@@ -139,7 +139,7 @@ or (
     annotations: {
       summary: 'rate-limit at {{ $labels.instance }} has no Redis',
       description:
-        'rate-limit at {{ $labels.instance }} has had no connection to Redis for a minute; gateways count by themselves.',
+        'For a minute rate-limit at {{ $labels.instance }} has had no connection to Redis. Gateways charge requests alone.',
     },
   },
   {
@@ -149,7 +149,8 @@ or (
     labels: { severity: 'warning' },
     annotations: {
       summary: 'The event loop of {{ $labels.service }} at {{ $labels.instance }} is blocked',
-      description: 'One in a hundred turns of the event loop at {{ $labels.instance }} is {{ $value | humanizeDuration }} late.',
+      description:
+        'One in a hundred turns of the event loop at {{ $labels.instance }} is more than {{ $value | humanizeDuration }} late.',
     },
   },
   {
@@ -170,7 +171,7 @@ or (
     annotations: {
       summary: 'The certificate of {{ $labels.service }} expires soon',
       description:
-        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}; it should have been renewed long ago.',
+        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}. Its renewal is overdue.',
     },
   },
   {
@@ -180,7 +181,7 @@ or (
     annotations: {
       summary: 'The certificate of {{ $labels.service }} is about to expire',
       description:
-        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}; then no other service talks to it.',
+        'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}. After that no other service talks to this one.',
     },
   },
 ];

@@ -12,12 +12,12 @@ import { rules } from './rules.ts';
 
 export const DASHBOARDS = [overview, service, limiter, database, imports];
 
-/** In the chart, since a chart reads no files but its own. */
+/** A chart can read only its own files, so they are in the chart. */
 export const OUTPUT = fileURLToPath(new URL('../../../charts/call-research/monitoring/', import.meta.url));
 
 const HEAD = '# Rules of Prometheus: objectives and alerts. Written by deploy/monitoring/src/generate.ts.\n';
 
-/** What should be in the files, by path. */
+/** The content of each file, by path. */
 export function generate(): Map<string, string> {
   const files = new Map([[`${OUTPUT}rules.yaml`, HEAD + stringify(rules(), { lineWidth: 0 })]]);
   for (const dashboard of DASHBOARDS) {

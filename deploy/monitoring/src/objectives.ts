@@ -1,23 +1,24 @@
-/** What is promised over 30 days, and how it is measured: events of the last five minutes, and the bad ones among them. */
+/** A promise over 30 days, and the rates over five minutes that measure it. */
 export interface Objective {
-  /** In the label `slo`. */
+  /** Value of the label `slo`. */
   slo: string;
-  /** Share of good events. */
+  /** Promised share of good events. */
   objective: number;
   /** Rate of all events, by job, namespace and service. */
   all: string;
+  /** Rate of the bad events among them. */
   bad: string;
 }
 
-/** What belongs to one installation. The chart puts its own name and namespace here. */
+/** The selector of one installation. The chart replaces it by its own name and namespace. */
 export const OURS = 'job="call-research"';
 
 const BY = 'sum by (job, namespace, service)';
 const GATEWAYS = `${OURS},service=~"api-gateway|tool-gateway"`;
-/** Lists and details; creations and documents have their own pace. */
+/** Lists and details. Creations and documents take longer. */
 const READS = `${OURS},http_request_method="GET",http_route=~"/v1/(calls|projects|billing-offices).*",http_response_status_code=~"2.."`;
 const TOOLS = `${OURS},http_response_status_code=~"2.."`;
-/** Prometheus 3 writes whole numbers with a fraction. */
+/** Prometheus 3 writes the bucket `1` as `1.0`. */
 const WITHIN_A_SECOND = 'le=~"1(\\\\.0)?"';
 
 export const OBJECTIVES: Objective[] = [
@@ -25,7 +26,7 @@ export const OBJECTIVES: Objective[] = [
     slo: 'availability',
     objective: 0.999,
     all: `${BY} (rate(http_server_request_duration_count{${GATEWAYS}}[5m]))`,
-    // What a tool refuses is an HTTP 200, so tools have a count of their own; a request is in one of them at most.
+    // A failed tool call is an HTTP 200, so the second rate counts it. No request is in both.
     bad: `${BY} (
   rate(http_server_request_duration_count{${GATEWAYS},http_response_status_code=~"5.."}[5m])
   or rate(crs_tool_call_duration_count{${OURS},http_response_status_code=~"5.."}[5m])
@@ -55,13 +56,13 @@ export const OBJECTIVES: Objective[] = [
   },
 ];
 
-/** Over which times the share of bad events is recorded. */
+/** The windows over which the share of bad events is recorded. */
 export const WINDOWS = ['5m', '30m', '1h', '2h', '6h', '1d', '3d', '30d'] as const;
 export type Window = (typeof WINDOWS)[number];
 
 /**
- * Which share of the month's budget must be gone how quickly: `factor` times the rate that would just use it up, over a long window, and
- * still now, over a short one.
+ * When to alert: errors come `factor` times faster than the rate that just uses up the budget of 30 days, over a long window and, so that
+ * the alert ends soon after the errors, over a short window too.
  */
 export const BURNS: { severity: 'critical' | 'warning'; factor: number; long: Window; short: Window }[] = [
   { severity: 'critical', factor: 14.4, long: '1h', short: '5m' },

@@ -41,18 +41,18 @@ function burns({ slo, objective }: Objective, severity: string): string {
 const PROMISES: Record<string, { alert: string; what: string; severities: ('critical' | 'warning')[] }> = {
   availability: {
     alert: 'CallResearchAvailability',
-    what: 'requests answered with 5xx (promised: 99.9% are not, over 30 days)',
+    what: 'requests answered with 5xx (promised: at most 0.1%, over 30 days)',
     severities: ['critical', 'warning'],
   },
   latency: {
     alert: 'CallResearchLatency',
-    what: 'lists, details and tools that took longer than a second (promised: 99% do not, over 30 days)',
+    what: 'lists, details and tools that took longer than a second (promised: at most 1%, over 30 days)',
     severities: ['critical', 'warning'],
   },
   // Callers do not notice it, so it pages nobody.
   'limiter-exactness': {
     alert: 'CallResearchLimiterExactness',
-    what: 'requests charged by gateways alone (promised: 99.9% are counted for all together, over 30 days)',
+    what: 'requests charged by gateways alone (promised: at most 0.1%, over 30 days)',
     severities: ['warning'],
   },
 };

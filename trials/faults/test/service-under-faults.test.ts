@@ -10,18 +10,18 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => system?.stop());
 
-it('not one request fails while replicas are ended by SIGTERM and started again', { timeout: 120_000 }, async () => {
+it('no request fails while replicas are stopped by SIGTERM and started again', { timeout: 120_000 }, async () => {
   expect(await rolling(system, { passes: 1, clients: 4, services: ['calls', 'api-gateway'] })).toEqual([]);
 });
 
-it('what is broken is told as such, in time and with nothing wrong, and is soon forgotten', { timeout: 120_000 }, async () => {
+it('a fault gives timely and correct refusals, and service recovers soon', { timeout: 120_000 }, async () => {
   const rounds = [
     { victim: 'postgres', fault: 'killed' },
     { victim: 'auth', fault: 'killed' },
   ] as const;
   const results = await breakInTurn(system, { rounds: [...rounds], clients: 4, warmUpMs: 0 });
   expect(results.flatMap(({ faults }) => faults)).toEqual([]);
-  // It was felt.
+  // Both faults caused refusals.
   const refused = (victim: string) => results.find((each) => each.victim === victim)!.outcomes.filter(({ served }) => !served);
   expect(refused('postgres').length).toBeGreaterThan(0);
   expect(refused('auth').length).toBeGreaterThan(0);

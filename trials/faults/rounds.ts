@@ -23,22 +23,22 @@ export interface Round {
 export interface RoundsOptions {
   rounds: Round[];
   clients: number;
-  /** After which round, counted from 1, heaps, sockets and timers are measured that those at the end are held against. */
+  /** Number of the round after which heaps, sockets and timers are measured, for comparison with those at the end. */
   baseline?: number;
 }
 
 const SLOW_MS = 2_000;
-/** Full service must be back that long after the victim is. */
+/** Longest time from the victim's return to full service. */
 const RECOVERY_MS = 2_000;
-/** Above a limit, besides what the clients themselves were held up: for two turns of event loops on a busy machine. */
+/** Tolerance above a deadline: two turns of event loops on a busy machine. Delays of the clients' own event loop are added. */
 const SLACK_MS = 300;
-/** Before a measure: so that a process which was started again knows what an older one knows, and nothing is under way. */
+/** Times of load and of rest before a measure. They fill the caches of a restarted process, and let its work end. */
 const WARM_UP_MS = 6_000;
 const QUIET_MS = 3_000;
-/** Between rounds. */
+/** Pause between rounds. */
 const CALM_MS = 1_000;
 
-/** Rounds drawn at random. The same seed draws the same. */
+/** Draws rounds at random. The same seed draws the same rounds. */
 export function draw(count: number, seed: number): Round[] {
   const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)]!;
@@ -47,12 +47,12 @@ export function draw(count: number, seed: number): Round[] {
 
 export interface Result extends Round {
   outcomes: Outcome[];
-  /** Until the last answer that was no service, counted from the victim's return; milliseconds. */
+  /** Milliseconds from the victim's return to the last request that was not served. */
   recovery: number;
   faults: string[];
 }
 
-/** Starts a system and breaks one thing after the other in it, under load. @returns what should not have been */
+/** Starts a system and breaks one part after the other under load. @returns a sentence for each fault */
 export async function rounds({ rounds, clients, baseline }: RoundsOptions): Promise<string[]> {
   const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
   const system = await startFaultySystem({

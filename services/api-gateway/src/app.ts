@@ -10,7 +10,7 @@ import { admission, requireKey, type AdmissionOptions } from './http/admission.t
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
 import { routes, TABLES } from './routes/index.ts';
 
-/** The order of checks: who asks, one charge, key, path and method, media types, then what the route itself checks. */
+/** The order of checks: credential, one charge, key, path and method, media types, then the checks of the route. */
 export function createApp(
   context: Context,
   docs: Docs,
@@ -32,7 +32,7 @@ export function createApp(
   return listener;
 }
 
-/** Node would answer this itself, without our envelope, if it were told to check. */
+/** Node's own check would answer without our envelope, so it is off. */
 function requireHost(request: Request, _response: Response, next: NextFunction): void {
   const [host, ...more] = request.headersDistinct['host'] ?? [];
   if (more.length > 0 || (request.httpVersion === '1.1' && !host)) {
@@ -41,7 +41,7 @@ function requireHost(request: Request, _response: Response, next: NextFunction):
   next();
 }
 
-/** A path segment that can't be decoded becomes one that is no id, so that it is answered as any other unknown id is. */
+/** Replaces a path segment that can't be decoded by one that is no id, so that it is answered like any other unknown id. */
 function decodablePath(request: Request, _response: Response, next: NextFunction): void {
   const [path = '', query] = request.url.split(/\?(.*)/s, 2);
   if (path.includes('%')) {

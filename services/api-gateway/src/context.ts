@@ -3,7 +3,7 @@ import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Entity } from './http/send.ts';
 
-/** What routes work with. */
+/** Dependencies of the routes. */
 export interface Context {
   calls: ServiceClient<CallsServiceService>;
   projects: ServiceClient<ProjectsServiceService>;

@@ -11,7 +11,7 @@ export type RateLimitConfig = ReturnType<typeof readConfig>;
 
 export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort],
-  /** URL of the Redis server with the counters, or of several nodes of a Redis Cluster. Absent: the counters are in this process, which must then be the only one. */
+  /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: the counters are in this process, which must then be the only one. */
   redisUrl: ['REDIS_URL', redisUrls.optional()],
   /** How long a hit waits for Redis. */
   redisTimeoutMs: ['CRS_REDIS_TIMEOUT_MS', milliseconds.default(20)],

@@ -4,7 +4,7 @@ import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 
-/** What tools work with. */
+/** Dependencies of the tools. */
 export interface Context {
   calls: ServiceClient<CallsServiceService>;
   projects: ServiceClient<ProjectsServiceService>;
@@ -12,7 +12,7 @@ export interface Context {
   cursors: Seal;
 }
 
-/** For whom a tool works: the user's identity travels in the call. */
+/** Options of a tool's calls to services, and the user that the tool works for. */
 export interface ToolCall extends CallOptions {
   organization: string;
   userId: string;

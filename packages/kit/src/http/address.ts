@@ -4,7 +4,7 @@ import { z } from 'zod';
 type Address = ReturnType<typeof ipaddr.process>;
 export type Network = [Address, number];
 
-/** Addresses and networks, separated by commas; undefined where one can't be read. */
+/** Parses addresses and networks with commas between them; undefined where one can't be read. */
 export function parseNetworks(text: string): Network[] | undefined {
   const networks = text.split(',').map((part) => parseNetwork(part.trim()));
   return networks.every((network) => network !== undefined) ? networks : undefined;
@@ -20,8 +20,8 @@ function parseNetwork(text: string): Network | undefined {
 }
 
 /**
- * The client's address, as limits are counted by: the socket's peer, or, behind trusted proxies, the rightmost forwarded address that
- * is none of them. An IPv6 address stands for its /64, which is what one customer gets.
+ * The client's address, for limits: the socket's peer or, behind trusted proxies, the rightmost forwarded address that isn't a trusted
+ * proxy. An IPv6 address is cut to its /64, because one customer gets a /64.
  */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: Network[]): string {
   let client = parse(peer);
@@ -36,7 +36,7 @@ export function clientAddress(peer: string | undefined, forwardedFor: string | u
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${client.toNormalizedString()}/64`).toString()}/64`;
 }
 
-/** Not the short, octal and hexadecimal forms of IPv4, in which `10/8` would mean 0.0.0.10. */
+/** Refuses the short, octal and hexadecimal forms of IPv4, in which `10/8` would mean 0.0.0.10. */
 function parse(text = ''): Address | undefined {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : undefined;
 }

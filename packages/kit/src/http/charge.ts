@@ -13,7 +13,7 @@ export interface AddressCharging {
 
 type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
 
-/** The client's address, as limits are counted by. */
+/** The client's address, for limits: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressOf({ trustedProxies }: Pick<AddressCharging, 'trustedProxies'>, { socket, headers }: Addressed): string {
   const forwarded = headers['x-forwarded-for'];
   return clientAddress(socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trustedProxies);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 /**
- * Says `100 Continue` to who asks for it, once it is that request's turn. Node says it at once, and where answers to earlier requests of
- * the connection are still owed, it gets into the middle of this one's: behind its headers, as the first bytes of its body. Where an answer is there before its turn,
- * it is not said, and Node ends the connection with that answer.
+ * Answers `Expect: 100-continue` once the answers to all earlier requests of the connection are sent. Node alone would write
+ * `100 Continue` at once, and it would end up inside another answer. If the final answer is ready first, it is sent without
+ * `100 Continue`, and Node closes the connection after it.
  */
 export function answerContinue(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

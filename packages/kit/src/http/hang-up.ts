@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 const LINGER_MS = 1_000;
 
 /**
- * Says a last word and closes the connection. Until the other side has closed too, or a second has passed, what it still sends is
- * thrown away: a connection closed at once would be reset, and the last word might be lost.
+ * Writes `lastWord` and closes the connection. What the other side still sends is discarded, until it closes too or a second has passed:
+ * a connection that is closed with unread data is reset, and `lastWord` might be lost.
  */
 export function hangUp(socket: Socket, lastWord = ''): void {
   socket.end(lastWord);

@@ -17,7 +17,7 @@ type Options = AddressCharging & {
   showLimits: boolean;
 };
 
-/** Answers what Node's parser refuses before there is a request as every other refusal is answered: charge, headers, envelope. */
+/** Answers bytes that Node's parser can't read as a request like every other refusal: with a charge, our headers and an envelope. */
 export function answerParserErrors(server: Server, options: Options): void {
   const latest = new WeakMap<Socket, ServerResponse>();
   const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response);
@@ -30,7 +30,7 @@ export function answerParserErrors(server: Server, options: Options): void {
       socket.destroy();
       return;
     }
-    // Each further piece of what can't be read is reported again.
+    // Node reports each further piece of the unreadable request again.
     if (refused.has(socket)) return;
     refused.add(socket);
     void refuse(refusalOf(error), socket, latest.get(socket), options);
@@ -44,10 +44,11 @@ function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
   return new Refusal(400, 'bad_request', 'The request is not valid HTTP.');
 }
 
-/** @param latest the answer to the latest request that could be read, if there was one */
+/** @param latest the answer to the connection's latest readable request, if there was one */
 async function refuse(refusal: Refusal, socket: Socket, latest: ServerResponse | undefined, options: Options): Promise<void> {
   const text = await answerTo(refusal, socket, options);
-  // A client tells answers apart by their order, so earlier ones go first; but a request whose own body can't be read has this one.
+  // A client matches answers to requests by their order, so earlier answers go first. If the body of the latest request is what can't be
+  // read, this refusal is the answer to that request.
   const isOwed = latest !== undefined && !latest.writableFinished && !latest.destroyed;
   if (isOwed && (latest.req.complete || latest.socket === null)) await once(latest, 'close');
   const isAnswered = latest !== undefined && latest.headersSent && !latest.req.complete;

@@ -3,7 +3,7 @@ import { REASONS, ServiceError, toServiceError } from '../errors.ts';
 /** The closed list of codes of an error envelope. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
 
-/** A request that isn't served: what the client reads. */
+/** Why a request isn't served, as the client reads it. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -23,7 +23,7 @@ export function methodNotAllowed(allowed: string[]): Refusal {
   return new Refusal(405, 'bad_request', `This path answers ${allow} only.`, { Allow: allow });
 }
 
-/** Any thrown value as what the client reads of it. What isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
+/** Any thrown value as a refusal. An error that isn't the client's business becomes an opaque 500 and keeps its cause for the log. */
 export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;
   const error = toServiceError(thrown);
@@ -31,7 +31,7 @@ export function toRefusal(thrown: unknown): Refusal {
     case 'invalid_argument':
       return new Refusal(400, 'bad_request', error.message, {}, error);
     case 'unauthenticated':
-      // A caller token that a service refuses is our trouble, but its user may have gone since it was made.
+      // A caller token that a service refuses is our fault, unless its user was deleted after it was made.
       return error.reason === REASONS.userGone ? new Refusal(401, 'unauthorized', error.message, {}, error) : internal(error);
     case 'not_found':
       return new Refusal(404, 'not_found', error.message, {}, error);
@@ -73,7 +73,7 @@ function retryAfter(error: ServiceError): Record<string, string> {
   return { 'Retry-After': String(error.retryAfterSeconds ?? 1) };
 }
 
-/** The error envelope. */
+/** The error envelope, as JSON. */
 export function envelope(refusal: Refusal, requestId: string): string {
   return JSON.stringify({ error: { code: refusal.code, message: refusal.message, request_id: requestId } });
 }

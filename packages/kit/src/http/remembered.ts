@@ -3,29 +3,29 @@ import { ServiceError } from '../errors.ts';
 import type { Bulkhead } from '../limits/bulkhead.ts';
 import type { CallOptions } from '../rpc/client.ts';
 
-/** A remembered answer ages from the moment it was asked for; past this it is never used, whatever state auth is in. */
+/** How long an answer is used, counted from its question, even while auth is away (milliseconds). */
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
 interface Asked<A> {
-  /** Infinity: not yet; -Infinity: without an answer. */
+  /** When auth was asked. Infinity: not asked yet; -Infinity: auth gave no answer. */
   at: number;
   answer: Promise<A>;
-  /** Whose it is, auth has said. */
+  /** Whether auth knows the credential. */
   isKnown: boolean;
 }
 
-/** Who brings a credential. */
+/** The request that carries a credential. */
 export interface Bearer {
   /** Epoch milliseconds. */
   deadline: number;
-  /** The client's address, as limits are counted by. */
+  /** The client's address, for limits. */
   address: () => string;
 }
 
 /**
- * What auth says of credentials: asked once a second for one in use, however many requests carry it. One that isn't known yet, and may
- * be made up, is asked for in a slot of the client's address, so that whoever guesses keeps nobody waiting whose credential is good.
+ * Auth's answers about credentials. Auth is asked once a second for a credential in use, however many requests carry it. An unknown
+ * credential may be a guess: the question takes a slot of the client's address, so that guesses don't delay clients with good credentials.
  */
 export class Remembered<A> {
   readonly #ask: (credential: string, call: CallOptions) => Promise<A>;
@@ -37,21 +37,21 @@ export class Remembered<A> {
     this.#strangers = strangers;
   }
 
-  /** @param digest of the credential: what is remembered holds no credential */
+  /** @param digest of the credential; it is the key of the memory, so that the memory holds no credential */
   async get(digest: string, credential: string, bearer: Bearer): Promise<A> {
     const arrived = performance.now();
     for (;;) {
       const known = this.#asked.get(digest);
       if (!known || performance.now() - known.at > REMEMBER_MS) return this.#askAgain(digest, credential, bearer, known?.isKnown);
-      // Whoever joins a question gets an answer that has aged meanwhile. Too old, it is as good as one's own only where it was asked
-      // for no earlier than one's own would have been.
+      // The answer ages while this request waits for it. An answer that is too old is still good if auth was asked after this request
+      // arrived.
       const answer = await known.answer;
       if (known.at >= arrived || performance.now() - known.at <= REMEMBER_MS) return answer;
     }
   }
 
   #askAgain(digest: string, credential: string, { deadline, address }: Bearer, isKnown = false): Promise<A> {
-    // Not cancelled with the request that happens to ask: others wait for the same answer.
+    // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
     const ask = () => {
       asked.at = performance.now();
       return this.#ask(credential, { deadline });
@@ -59,7 +59,7 @@ export class Remembered<A> {
     const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown };
     asked.answer = isKnown ? ask() : this.#inSlot(address(), deadline, ask);
     this.#asked.set(digest, asked);
-    // An unknown credential is remembered too, so that guessing costs auth nothing; an outage isn't.
+    // A refusal is remembered too, so that guesses cost auth nothing. An outage isn't.
     asked.answer.then(
       () => (asked.isKnown = true),
       (error) => {
@@ -67,7 +67,7 @@ export class Remembered<A> {
           asked.isKnown = false;
           asked.answer = refused(error);
         } else asked.at = -Infinity;
-        // What strangers make up is soon forgotten: thousands of refusals are much to keep.
+        // A guess is forgotten soon: thousands of refusals take much memory.
         if (!asked.isKnown)
           setTimeout(() => this.#asked.peek(digest) === asked && this.#asked.delete(digest), REMEMBER_MS).unref();
       },
@@ -85,7 +85,7 @@ export class Remembered<A> {
   }
 }
 
-/** The refusal alone: the stack of the error that came holds the call that it ended, and with it the credential, several times over. */
+/** A copy of a refusal without its stack: the stack refers to the call, and the call holds the credential. */
 function refused({ kind, message, reason }: ServiceError): Promise<never> {
   const error = new ServiceError(kind, message, { reason });
   error.stack = `${error.name}: ${message}`;

@@ -2,14 +2,14 @@ import type { Response } from 'express';
 import { Bulkhead } from '../limits/bulkhead.ts';
 import { stateOf } from './request.ts';
 
-/** Requests of an organization that wait for a slot: more than the default limit, all of which may come at the same moment. */
+/** How many requests of an organization may wait for a slot: more than the default rate limit, which may arrive at one moment. */
 const WAITING_PER_TENANT = 1_000;
-/** Waiting requests cost memory. */
+/** How many requests may wait in all, because waiting requests cost memory. */
 const WAITING = 2_000;
-/** Tenants that may have all their slots at once, before they have to share. */
+/** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
 
-/** The slots of organizations at a gateway. @param perTenant how many requests of an organization are worked on at once */
+/** Slots of organizations. @param perTenant how many requests of an organization are worked on at once */
 export function tenantSlots(perTenant: number): Bulkhead {
   return new Bulkhead({
     name: 'tenants',
@@ -20,20 +20,20 @@ export function tenantSlots(perTenant: number): Bulkhead {
   });
 }
 
-/** Slots of clients' addresses at a gateway, for what they ask before it is known who they are. */
+/** Slots of client addresses, for requests whose client isn't authenticated yet. @param name in metrics */
 export function addressSlots(name: string): Bulkhead {
   return new Bulkhead({ name, perKey: 32, total: 128, waitingPerKey: WAITING, waitingTotal: WAITING });
 }
 
 /**
- * Takes a slot for a request, until its answer has left or the client has: what a request holds besides - its body, the calls for it,
- * its answer where the client reads slowly - is bounded with it.
- * @throws ServiceError overloaded, or deadline_exceeded where the client has gone
+ * Takes a slot for a request until its answer is sent or its client is gone. The slots thereby also bound the bodies, calls and unread
+ * answers of requests.
+ * @throws ServiceError resource_exhausted where no slot gets free in time, deadline_exceeded where the client is gone
  */
 export async function takeSlot(slots: Bulkhead, key: string, response: Response): Promise<void> {
   const state = stateOf(response);
   const release = await slots.acquire(key, state);
   response.once('close', release);
-  // It may have closed since the slot was given.
+  // The response may have closed before the listener was there.
   if (state.signal.aborted) release();
 }

@@ -1,26 +1,26 @@
 import { Client, connectivityState, type ChannelCredentials, type ClientOptions } from '@grpc/grpc-js';
 
-/** A slow way needs a second or two for the handshakes of TCP, TLS and HTTP/2. */
+/** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
 
 /**
- * The connections to a target. grpc-js sets no limit to connecting: an address that swallows what is sent to it, as that of a machine
- * that is gone, would be waited for as long as the kernel does, two minutes, and the name not resolved anew meanwhile. So what has been
- * connecting for five seconds is given up, with the calls that wait for it, and begun afresh.
+ * The connections to a target. grpc-js sets no limit to connecting. The address of a machine that is gone accepts packets and never
+ * answers; grpc-js would wait for it as long as the kernel does, two minutes, and wouldn't resolve the name again meanwhile. So a client
+ * that has been connecting for five seconds is closed, its waiting calls fail, and a new one takes its place.
  */
 export class Channel {
   readonly #create: () => Client;
   #client: Client;
-  /** Since when, at the latest, there has been no connection. */
+  /** When the client was first seen without a connection, by `performance.now()`. */
   #waitingSince: number | undefined;
 
   constructor(target: string, credentials: ChannelCredentials, options: ClientOptions) {
-    // Connections that are shared with other channels would outlive this one.
+    // A connection that is shared with other channels would stay open after this one is closed.
     this.#create = () => new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
     this.#client = this.#create();
   }
 
-  /** For the next call; to be asked for before each. */
+  /** The client for the next call. Ask for it before each call. */
   client(): Client {
     const state = this.#client.getChannel().getConnectivityState(false);
     const now = performance.now();

@@ -9,11 +9,11 @@ import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/tele
 import { channelCredentials, type Tls } from '../process/tls.ts';
 import { Late } from '../process/patience.ts';
 
-/** How a call is made: a handler's `CallContext` is one. */
+/** Options of a call. A handler's `CallContext` can be passed as one. */
 export interface CallOptions {
   /** Caller or operator token. */
   token?: string | undefined;
-  /** Epoch milliseconds; the earlier of this and the client's own timeout counts. */
+  /** Epoch milliseconds. The call ends at this time or after the client's own timeout, whichever is earlier. */
   deadline?: number;
   signal?: AbortSignal;
 }
@@ -21,23 +21,23 @@ export interface CallOptions {
 type RequestOf<M> = M extends { requestSerialize: (value: infer R) => Buffer } ? R : never;
 type ResponseOf<M> = M extends { responseDeserialize: (bytes: Buffer) => infer R } ? R : never;
 
-/** The methods of a service as async functions, which throw `ServiceError` only. */
+/** The methods of a service as async functions. They throw `ServiceError` only. */
 export type ServiceClient<D> = {
   [M in keyof D]: (request: RequestOf<D[M]>, options?: CallOptions) => Promise<ResponseOf<D[M]>>;
 } & { close(): void };
 
 export interface ClientOptions {
-  /** Name of the service asked, in error texts and metrics. */
+  /** Name of the target service, in error texts and metrics. */
   name: string;
-  /** `host:port`, resolved by DNS again and again and balanced over what it answers. */
+  /** `host:port`. The name is resolved repeatedly, and calls are balanced over all its addresses. */
   address: string;
   timeoutMs: number;
-  /** Try again on UNAVAILABLE. Only for services whose calls may be repeated. */
+  /** Whether to repeat a call on UNAVAILABLE. Only for services whose calls may be repeated. */
   retry: boolean;
   maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
-  /** How soon, at the latest, a target that was away is tried again. Half a second by default. */
+  /** The longest wait before a target that was away is tried again (milliseconds). */
   tryAgainMs?: number;
 }
 
@@ -45,7 +45,7 @@ const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) =>
 
 const TRY_AGAIN_MS = 500;
 
-/** Kinds that say the target is ill, not that the request is, or too many of them. */
+/** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 
 function isIll(error: unknown): boolean {
@@ -53,7 +53,7 @@ function isIll(error: unknown): boolean {
   return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== REASONS.slowWork;
 }
 
-/** The caller stopped waiting while there was time, which says nothing of the target; unless it was just too slow for the caller. */
+/** Whether the caller stopped waiting before the deadline. Unless the target was too slow for it, that says nothing about the target. */
 function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
   return signal?.aborted === true && !(signal.reason instanceof Late) && Date.now() < deadline;
 }
@@ -128,7 +128,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     callable[method] = async (request: unknown, call: CallOptions = {}) => {
       try {
         call.signal?.throwIfAborted();
-        // Also while the breaker refuses: what it waits for may be an answer from there.
+        // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
         const by = channel.client();
         return await breaker.fire(() => send(by, request, call), call);
       } catch (error) {
@@ -142,7 +142,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   return callable as ServiceClient<D>;
 }
 
-/** What got in between may have been our own earlier try, which is no business of the caller's. */
+/** A repeated call may fail because it met our own earlier try. The caller can't know of that try, so the error becomes `unavailable`. */
 function errorOf(failure: GrpcFailure, target: string): ServiceError {
   const error = decodeError(failure, target);
   const isRepeated = failure.metadata?.get('grpc-previous-rpc-attempts').length > 0;

@@ -17,19 +17,19 @@ import type { Tls } from '../process/tls.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
 import { encodeError } from './wire-errors.ts';
 
-/** What a handler gets besides the request. Passing it to a client or to the database carries the caller, deadline and cancellation on. */
+/** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
 export interface CallContext<K extends Admission = Admission> {
   identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
-  /** The token that the identity came from, to be sent on. */
+  /** The caller token, for calls to other services. */
   token: string | undefined;
-  /** When the caller stops waiting, in epoch milliseconds, less a margin in which the answer travels. */
+  /** When the caller stops waiting, less a margin for the way of the answer (epoch milliseconds). */
   deadline: number;
   /** Aborted when the caller is gone or the deadline has passed. */
   signal: AbortSignal;
   log: Logger;
 }
 
-/** Who may call an RPC: kinds of identity, or `anyone` where the request itself holds the credential. */
+/** Who may call an RPC: kinds of identity, or `anyone` if the request itself holds the credential. */
 export type Admission = IdentityKind | 'anyone';
 
 export interface Rpc<Request, Response> {
@@ -37,7 +37,7 @@ export interface Rpc<Request, Response> {
   handle(request: Request, call: CallContext): Promise<Response>;
 }
 
-/** An RPC: whom it admits, and what it does for them. */
+/** Defines an RPC by the callers that it admits and its handler. */
 export function rpc<K extends Admission, Request, Response>(
   admits: readonly K[],
   handle: (request: Request, call: CallContext<K>) => Promise<Response>,
@@ -74,10 +74,10 @@ export interface ServeOptions {
   tls?: Tls | undefined;
 }
 
-/** The answer travels in this time; the callee, not the caller, reports the timeout. */
+/** Time for the way of the answer, so that the callee reports a timeout before the caller gives up. */
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** What is under way when the server stops may take this long: the longest deadline of a request, 15 s, and a moment. */
+/** How long calls under way may take when the server stops: the longest deadline of a request, 15 s, and a moment. */
 export const DRAIN_MS = 16_000;
 
 /**
@@ -88,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   const server = new Server({
     'grpc.max_receive_message_length': options.maxMessageBytes ?? 4 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
-    // HTTP/2 would pin each client to one pod for ever.
+    // Without an end, an HTTP/2 connection would bind a client to one pod.
     'grpc.max_connection_age_ms': 300_000,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
@@ -124,7 +124,7 @@ const metadataGetter: TextMapGetter<Metadata> = {
   get: (metadata, key) => metadata.get(key)[0]?.toString(),
 };
 
-/** grpc-js speaks callbacks; this is the one place that catches. */
+/** An {@link Rpc} as a callback handler of grpc-js. No other code turns thrown values into answers. */
 function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, log }: ServeOptions): UntypedHandleCall {
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });

@@ -36,8 +36,8 @@ export function encodeError(error: ServiceError): Pick<StatusObject, 'code' | 'd
 }
 
 /**
- * The error behind a failed call. Only an error that a service of ours wrote keeps its text; what the transport says goes into
- * `cause`, and a status that our services don't write counts as internal.
+ * The error behind a failed call. Only errors of our own services keep their text. Text of the transport goes into `cause`, and a status
+ * that our services don't send becomes `internal`.
  */
 export function decodeError(failure: StatusObject & { message?: string }, target: string): ServiceError {
   const kind = KINDS.get(failure.code) ?? 'internal';

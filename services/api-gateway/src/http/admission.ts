@@ -13,9 +13,9 @@ export interface AdmissionOptions extends AddressCharging {
 }
 
 /**
- * Who asks, and one charge for it, whatever the answer will be: a usable key charges its organization, anything else the client's
- * address. A request without a usable key goes on with the reason in hand, as some paths need none. What is refused by then has cost
- * little; any other request of an organization waits for one of its slots.
+ * Authenticates a request and charges it once, whatever its answer will be: to the organization of its key or, without a usable key, to
+ * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere. A request
+ * of an organization then waits for one of its slots.
  */
 export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
@@ -44,12 +44,12 @@ export function admission(options: AdmissionOptions) {
 const credentials = new WeakMap<Response, AuthenticateKeyResponse>();
 const noCredential = new WeakMap<Response, unknown>();
 
-/** The usable key that a request carries. */
+/** Auth's answer about the key of a request; undefined where the request has no usable key. */
 export function credentialOf(response: Response): AuthenticateKeyResponse | undefined {
   return credentials.get(response);
 }
 
-/** Lets only requests with a usable key pass. @throws what was wrong with the key */
+/** Lets only requests with a usable key pass. @throws Refusal, or ServiceError where auth can't be asked */
 export function requireKey(_request: Request, response: Response, next: NextFunction): void {
   if (noCredential.has(response)) throw noCredential.get(response);
   next();

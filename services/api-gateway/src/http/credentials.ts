@@ -5,7 +5,7 @@ import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { unauthorized } from './refusal.ts';
 
-/** Turns API keys into caller tokens: auth is asked once a second for a key in use, and not at all for what can't be a key. */
+/** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
 

@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import { parseInstant, unstorable } from '@crs/kit/text';
 
 /**
- * The query of a request by a schema of strings. Anything that isn't wanted is refused by name, never passed over or clamped.
+ * The query of a request, by a schema of strings. A bad parameter is refused by name, never ignored or clamped.
  * @throws ServiceError invalid_argument
  */
 export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.infer<S> {
@@ -13,7 +13,7 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
     if (!Object.hasOwn(schema.shape, name)) {
       throw invalid(
         name.slice(0, 100).toWellFormed() || 'a parameter without a name',
-        `is no parameter of this path, which takes ${Object.keys(schema.shape).join(', ') || 'none'}`,
+        `isn't a parameter here. Allowed: ${Object.keys(schema.shape).join(', ') || 'none'}`,
       );
     }
     if (Object.hasOwn(given, name)) throw invalid(name, 'must be given once');
@@ -28,7 +28,7 @@ export function parseQuery<S extends z.ZodObject>(url: string, schema: S): z.inf
   throw invalid(issue.path.join('.'), issue.message);
 }
 
-// `wire` is what the OpenAPI document shows of a parameter: what its text stands for.
+// `wire` is the type of a parameter in the OpenAPI document, where the schema reads text.
 
 /** A whole number in decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {

@@ -15,9 +15,9 @@ export function routeNotFound(): Refusal {
   return new Refusal(404, 'not_found', 'There is nothing at this path. The paths are listed in /v1/openapi.json.');
 }
 
-/** Any thrown value as what a REST client reads of it. */
+/** Any thrown value as the refusal that a REST client reads. */
 export function toRestRefusal(thrown: unknown): Refusal {
-  // A caller token that a service refuses is our trouble: 401 would make the client rotate a good key.
+  // Only a refused API key becomes 401. A refused caller token is our fault, and 401 would make the client rotate a good key.
   if (thrown instanceof ServiceError && thrown.reason === REASONS.invalidApiKey) return unauthorized(thrown);
   return toRefusal(thrown);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
-/** A body to be sent as it is, with its strong `ETag`. */
+/** A body and its strong `ETag`. */
 export interface Entity {
   type: string;
   body: Buffer;
@@ -12,12 +12,12 @@ export function entity(type: string, body: Buffer): Entity {
   return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
-/** Answers 200 with JSON and a strong `ETag` over its bytes, or 304 where the client has them. */
+/** Answers 200 with JSON and a strong `ETag` over its bytes, or 304 if the client already has this body. */
 export function sendJson(request: Request, response: Response, body: Buffer): void {
   send(request, response, entity('application/json; charset=utf-8', body));
 }
 
-/** Answers 200, or 304 where the client has the body. */
+/** Answers 200, or 304 if the client already has the body. */
 export function send(request: Request, response: Response, { type, body, tag }: Entity): void {
   response.set('ETag', tag);
   if (matches(request.headers['if-none-match'], tag)) {
@@ -30,8 +30,8 @@ export function send(request: Request, response: Response, { type, body, tag }: 
 }
 
 /**
- * Weak comparison with a list of tags, or `*`. Express's own check is passed over: it ignores tags of requests that say
- * `Cache-Control: no-cache`, which `fetch` adds to each request with an `If-None-Match`.
+ * Compares weakly with a list of tags, or `*`. Express's own check ignores the tags of requests with `Cache-Control: no-cache`, and `fetch`
+ * adds that header to each request with an `If-None-Match`.
  */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -6,8 +6,9 @@ export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
 
 /**
- * Not found, as the closed list of codes has no "forbidden", and `unauthorized` would make clients rotate a good key.
- * @throws Refusal where the organization, or the key for a write, may not use the project endpoints
+ * Checks that the organization, and for a write also its key, may use the project endpoints. The refusal is 404: the closed list of codes
+ * has no "forbidden", and `unauthorized` would make clients rotate a good key.
+ * @throws Refusal 404
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {
   const credential = credentialOf(response);

@@ -1,4 +1,4 @@
-/** The OpenAPI document, made of the operations of the route tables. */
+/** Makes the OpenAPI document from the operations of the route tables. */
 import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
@@ -28,7 +28,7 @@ const BEARER = {
   description: 'A key of the organization, `crk_...`. It is shown once, when it is issued.',
 };
 
-/** @param publicUrl the gateway's public origin. Never from `Host`, which strangers choose */
+/** @param publicUrl the gateway's public origin; never the `Host` header, because strangers choose it */
 export function buildDocument({ open, keyed }: Tables, publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',

@@ -1,4 +1,4 @@
-/** Headers of answers, as the document describes them. */
+/** Headers of answers, for the document. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Identifies the request; log it. The same as `error.request_id`.',
@@ -54,7 +54,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** On every answer, whatever it is. */
+/** Headers of every answer, whatever its status. */
 export const ON_EVERY_ANSWER: readonly HeaderName[] = [
   'X-Request-Id',
   'X-RateLimit-Limit',
@@ -63,7 +63,7 @@ export const ON_EVERY_ANSWER: readonly HeaderName[] = [
   'Cache-Control',
 ];
 
-/** Answers without these would break the promise; of the others, the description says when they are there. */
+/** Headers that an answer may lack; their descriptions say when they are there. */
 const OPTIONAL: ReadonlySet<string> = new Set<HeaderName>(['Idempotent-Replayed']);
 
 /** Under `components/headers`. */

@@ -1,20 +1,20 @@
-/** zod schemas as the document shows them: JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+/** Turns zod schemas into JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { z } from 'zod';
 import { components } from '../schema/common.ts';
 
 export type JsonSchema = Record<string, unknown>;
 
 const REF = '#/components/schemas/';
-/** What a parameter's own schema keeps where `wire` says what its text stands for. */
+/** Keywords that a schema keeps where `wire` replaces the others. */
 const KEPT = new Set(['description', 'example']);
 
-/** What is sent, by the schema that reads it. */
+/** The JSON Schema of requests that a zod schema reads. */
 export function requestSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       simplify(jsonSchema);
-      // zod leaves out the default of what is transformed, as it is of the result; so is what `wire` describes.
+      // zod leaves out the default of a transformed value, because it is a default of the result. `wire` describes the result too.
       const { def } = zodSchema._zod;
       if (def.type === 'default') jsonSchema.default = def.defaultValue;
     },
@@ -22,7 +22,7 @@ export function requestSchema(schema: z.ZodType): JsonSchema {
   return rest;
 }
 
-/** The schemas that have a name. Answers may get further keys within this version, so they aren't closed. */
+/** The JSON Schemas of all schemas with a name. They aren't closed, because answers may get further keys within this version. */
 export function namedSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, {
     uri: (id) => REF + id,
@@ -31,13 +31,13 @@ export function namedSchemas(): Record<string, JsonSchema> {
       simplify(jsonSchema);
     },
   });
-  // Their dialect and their place go without saying in the document.
+  // Within the document, dialect and id are implied.
   return JSON.parse(
     JSON.stringify(schemas, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value)),
   ) as Record<string, JsonSchema>;
 }
 
-/** A schema that has a name, by reference. */
+/** A reference to a schema with a name. */
 export function refTo(schema: z.ZodType): { $ref: string } {
   const named = components.get(schema);
   if (!named) throw new Error('the schema has no name in the document');
@@ -53,7 +53,7 @@ function simplify(schema: JsonSchema): void {
   foldNull(schema);
 }
 
-/** `anyOf` a type and null, as one schema of two types: what readers and generators of code understand best. */
+/** Turns `anyOf` a type and null into one schema with two types, which readers and code generators understand best. */
 function foldNull(schema: JsonSchema): void {
   if (!Array.isArray(schema['anyOf']) || schema['anyOf'].length !== 2) return;
   const [inner, nothing] = schema['anyOf'] as [JsonSchema, JsonSchema];

@@ -5,24 +5,24 @@ import type { HeaderName } from './headers.ts';
 
 export type Handler = (request: Request, response: Response) => Promise<void>;
 
-/** A method of a path: what is promised of it, and what keeps the promise. */
+/** A method of a path: its description in the document, and its handler. */
 export interface Route {
   operation: Operation;
   handle: (context: Context) => Handler;
 }
 
-/** Paths, relative to their prefix, each with its routes by method. */
+/** Routes by path, relative to the prefix, and by method. */
 export type Table = Record<string, { get?: Route; post?: Route }>;
 
-/** The paths by whether they need a key. */
+/** Paths that need no key, and paths that do. */
 export interface Tables {
   open: Table;
   keyed: Table;
 }
 
-/** What the document says of a route. The schemas are those by which its handler reads requests. */
+/** The description of a route in the document. Its handler reads requests by the same schemas. */
 export interface Operation {
-  /** For generated clients: the name of a function. */
+  /** The function's name in generated clients. */
   operationId: string;
   tag: 'Calls' | 'Projects' | 'About';
   summary: string;
@@ -31,10 +31,10 @@ export interface Operation {
   path?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
-  /** `name` is that of its schema in the document. */
+  /** `name` is the schema's name in the document. */
   body?: { name: string; description: string; schema: z.ZodType; examples: Examples };
   answer: Answer;
-  /** By status, besides those that every operation of its kind has. */
+  /** By status. The refusals that all operations share are added to them. */
   refusals: Record<number, RefusalExample>;
 }
 
@@ -51,6 +51,6 @@ export type Examples = Record<string, { summary: string; value: unknown }>;
 export interface RefusalExample {
   /** Markdown. */
   when: string;
-  /** A message as it may be read. */
+  /** An example of the message. */
   message: string;
 }

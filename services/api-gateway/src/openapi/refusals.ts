@@ -1,4 +1,4 @@
-/** Refusals as the document describes them. */
+/** Describes refusals in the document. */
 import { errorEnvelope, type ERROR_CODES } from '../schema/common.ts';
 import { headersOf, type HeaderName } from './headers.ts';
 import { refTo } from './json-schema.ts';
@@ -6,7 +6,7 @@ import type { Operation, RefusalExample } from './operation.ts';
 
 const REQUEST_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-/** Every operation's. */
+/** Refusals of every operation. */
 const EVERYWHERE: Record<number, RefusalExample> = {
   406: {
     when: 'The `Accept` header excludes `application/json`.',
@@ -22,7 +22,7 @@ const EVERYWHERE: Record<number, RefusalExample> = {
   },
 };
 
-/** Those of operations that need a key, and so the services behind the gateway. */
+/** Refusals of operations that need a key and therefore the services behind the gateway. */
 const WITH_A_KEY: Record<number, RefusalExample> = {
   401: {
     when: 'The key is missing, unknown, expired or revoked.',
@@ -56,7 +56,7 @@ export const responseComponents = Object.fromEntries(
   ]),
 );
 
-/** The refusals of an operation by status: those it shares with others by reference. */
+/** The refusals of an operation by status. Shared refusals are references. */
 export function refusalsOf({ refusals }: Operation, { needsKey }: { needsKey: boolean }): Record<string, object> {
   const shared = Object.keys({ ...EVERYWHERE, ...(needsKey && WITH_A_KEY) }).map((status) => [
     status,

@@ -26,7 +26,7 @@ const personEmail = freeText
   .pipe(email)
   .meta({ minLength: 3, maxLength: 254, pattern: String.raw`^\s*[^\s@]+@[^\s@]+\s*$` });
 
-/** Optional fields may be null, which means absent. What `meta` adds is for the OpenAPI document, which can't see into code. */
+/** Null means absent in optional fields. `meta` tells the OpenAPI document the rules that are code here. */
 const body = z
   .strictObject({
     name: freeText
@@ -124,7 +124,7 @@ export function createProject({ projects }: Context) {
     const fields = await readBody(request, response, body);
     parseQuery(request.url, query);
     const given = readIdempotencyKey(request);
-    // An unkeyed request gets a key of its own, so that inner retries never double it.
+    // A request without a key gets one here, so that our own retries never create the project twice.
     const idempotencyKey = given === undefined ? `gateway:${randomUUID()}` : `client:${given}`;
     const { project, replayed } = await projects
       .createProject(
@@ -139,7 +139,7 @@ export function createProject({ projects }: Context) {
         callOf(response),
       )
       .catch((error: unknown) => {
-        // Its own twin, left by an inner retry: nothing that the client can know of.
+        // An earlier try of our own is still running. The client doesn't know of it, so it must not read 409.
         if (given === undefined && error instanceof ServiceError && error.reason === REASONS.idempotencyKeyInFlight) {
           throw new ServiceError('unavailable', 'The project service was interrupted.', { retryAfterSeconds: 1, cause: error });
         }
@@ -154,7 +154,7 @@ export function createProject({ projects }: Context) {
   };
 }
 
-/** @throws ServiceError where it is there but not one of 1..255 printable ASCII characters, once */
+/** The `Idempotency-Key`, if there is one. @throws ServiceError unless it is given once, as 1..255 printable ASCII characters */
 function readIdempotencyKey(request: Request): string | undefined {
   const given = request.headersDistinct['idempotency-key'];
   if (given === undefined) return undefined;

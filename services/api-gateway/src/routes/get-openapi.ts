@@ -26,7 +26,7 @@ export const getOpenapiOperation: Operation = {
     },
   },
   refusals: {
-    400: { when: 'There is a query; this path takes none.', message: 'page: is no parameter of this path, which takes none' },
+    400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
   },
 };
 

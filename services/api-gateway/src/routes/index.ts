@@ -11,7 +11,7 @@ import { getProject, getProjectOperation } from './get-project.ts';
 import { listBillingOffices, listBillingOfficesOperation } from './list-billing-offices.ts';
 import { listCalls, listCallsOperation } from './list-calls.ts';
 
-/** The paths under /v1. The OpenAPI document is made of them. */
+/** The paths under /v1. The OpenAPI document is made from them. */
 export const TABLES: Tables = {
   open: {
     '/openapi.json': { get: { operation: getOpenapiOperation, handle: getOpenapi } },
@@ -25,10 +25,10 @@ export const TABLES: Tables = {
   },
 };
 
-/** A client may name the charset, too; to the negotiator that is another type. */
+/** A client may also name the charset, which the negotiator takes for another type. */
 const MEDIA_TYPES = ['application/json', 'application/json; charset=utf-8'];
 
-/** What answers the paths of a table. Any other path goes on to what comes next. */
+/** A router for the paths of a table. Requests for other paths pass through it. */
 export function routes(table: Table, context: Context): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const [path, { get, post }] of Object.entries(table)) {

@@ -25,7 +25,7 @@ export const listBillingOfficesOperation: Operation = {
     examples: { offices: { summary: 'Two offices', value: BILLING_OFFICES } },
   },
   refusals: {
-    400: { when: 'There is a query; this path takes none.', message: 'page: is no parameter of this path, which takes none' },
+    400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
     404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
   },
 };

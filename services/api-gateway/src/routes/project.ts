@@ -1,6 +1,6 @@
 import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 
-/** A project as `POST /projects` and `GET /projects/{project_id}` answer it. */
+/** The JSON of a project, as `POST /projects` and `GET /projects/{project_id}` answer it. */
 export function renderProject(project: Project): Buffer {
   return Buffer.from(
     JSON.stringify({

@@ -16,8 +16,9 @@ export interface SignInCharging extends AddressCharging {
 }
 
 /**
- * Charges sign-in to the address, on an account of its own: hosted assistants come from few addresses with the tokens of many, and
- * neither may use up the other's. @throws Refusal 429
+ * Charges sign-in to the address, apart from other requests of the address: hosted assistants come from few addresses with the tokens of
+ * many users, and neither kind of request may use up the limit of the other.
+ * @throws Refusal 429
  */
 export async function chargeSignIn({ limiter, signInLimit }: SignInCharging, address: string): Promise<void> {
   const refusal = refusalOf(
@@ -27,7 +28,7 @@ export async function chargeSignIn({ limiter, signInLimit }: SignInCharging, add
   if (refusal) throw refusal;
 }
 
-/** Charges the call of a tool. @returns what to say instead of the tool's answer, where the limit is used up */
+/** Charges the call of a tool. @returns the refusal that replaces the tool's answer, if the limit is used up */
 export async function chargeUser(
   { limiter }: AddressCharging,
   { organizationId, userId, rateLimit }: AuthenticateTokenResponse,

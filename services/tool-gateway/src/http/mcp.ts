@@ -31,7 +31,7 @@ const JSON_TYPE = new TypeIs(['application/json']);
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
-  // An answer's own status doesn't tell: what a tool refuses is a result, too.
+  // The status of the HTTP answer doesn't tell: a tool's refusal is a result with status 200.
   const duration = meter('tool-gateway').createHistogram('crs.tool.call.duration', {
     unit: 's',
     description: 'Time that a tool took, by the status that REST would have answered with.',
@@ -61,7 +61,11 @@ export function mcp(context: Context, options: McpOptions) {
   };
 }
 
-/** Tool name, scope, rate and a slot; for a message that calls no tool there is nothing to check. @throws Refusal 403 for a missing scope */
+/**
+ * Checks tool name, scope and rate, and takes a slot. A message that calls no tool passes.
+ * @returns the refusal that replaces the tool's answer, if there is one
+ * @throws Refusal 403 for a missing scope
+ */
 async function admit(
   body: unknown,
   user: AuthenticateTokenResponse,
@@ -82,7 +86,7 @@ async function admit(
   }
 }
 
-/** @returns whether the request was a preflight, which is answered now. @throws Refusal 403 for a stranger's page or another name of ours */
+/** @returns whether the request was a preflight, which this function has answered. @throws Refusal 403 for a foreign origin or `Host` */
 function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
   const { origin } = request.headers;
   checkHost(request, origins);
@@ -104,7 +108,10 @@ function answersOrigin(request: ExpressRequest, response: ExpressResponse, origi
   return true;
 }
 
-/** Without a usable token the address is charged. @throws Refusal 401 or 429, ServiceError where auth is away */
+/**
+ * Authenticates the user. A request without a usable token is charged to its address.
+ * @throws Refusal 401 or 429, ServiceError where auth is away
+ */
 async function authenticate(
   request: ExpressRequest,
   response: ExpressResponse,
@@ -132,7 +139,7 @@ function checkMediaTypes(request: ExpressRequest): void {
   }
 }
 
-/** @throws RpcRefusal 400 for what is no single JSON-RPC message */
+/** The JSON-RPC message of a body. @throws RpcRefusal 400 */
 function parse(bytes: Buffer): unknown {
   let body: unknown;
   try {
@@ -155,12 +162,12 @@ export class RpcRefusal extends Refusal {
   }
 }
 
-/** Without its body, which is handed over parsed. */
+/** The request as the SDKs take it, without the body, which they get parsed. */
 function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   const headers = new Headers();
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
-  // What it admits is known by now; the SDKs look for these very words.
+  // The Accept header was checked before; the SDKs look for exactly this text.
   headers.set('accept', 'application/json, text/event-stream');
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }

@@ -1,21 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '@crs/kit/http/refusal';
 
-/** Who may talk to us from a browser, and under which name. */
+/** The origins whose pages may call the tools, and the names of this server. */
 export interface Origins {
   /** The tools' public origin. */
   publicUrl: string;
   /** Further origins whose pages may call. */
   allowed: string[];
-  /** Loopback names and origins of any port are fine, as under `npm start`. */
+  /** Whether loopback names and origins of any port are allowed, as under `npm start`. */
   loopback: boolean;
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * A page elsewhere can't make a browser reach us under a name of its own (DNS rebinding).
- * @throws Refusal 403 where the `Host` doesn't name us
+ * Protects against DNS rebinding, by which a foreign page makes a browser reach this server under the page's own name.
+ * @throws Refusal 403 where the `Host` doesn't name this server
  */
 export function checkHost({ headersDistinct }: IncomingMessage, { publicUrl, loopback }: Origins): void {
   const [host = '', ...more] = headersDistinct.host ?? [];
@@ -23,7 +23,7 @@ export function checkHost({ headersDistinct }: IncomingMessage, { publicUrl, loo
   if (!isOurs || more.length > 0) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
 }
 
-/** Whether a page of that origin may call. Programs send none. */
+/** Whether a page of that origin may call the tools. Programs send no origin. */
 export function isAllowedOrigin(origin: string | undefined, { publicUrl, allowed, loopback }: Origins): boolean {
   if (origin === undefined) return true;
   return origin === publicUrl || allowed.includes(origin) || (loopback && LOOPBACK.has(nameOf(origin)));

@@ -10,7 +10,7 @@ import type { Tls } from '@crs/kit/process/tls';
 export interface Upstream {
   /** `host:port`. */
   address: string;
-  /** For HTTPS where there is `tls`. */
+  /** An agent for HTTPS if there is `tls`, else for HTTP. */
   agent: Agent;
   tls: Tls | undefined;
 }
@@ -19,18 +19,18 @@ export interface Passed {
   /** Path and query. */
   target: string;
   body: Buffer;
-  /** Names of the client's headers that travel inward, in lower case. */
+  /** Names of the client's headers that are passed on, in lower case. */
   keep: string[];
-  /** What we say ourselves. */
+  /** Headers that the gateway adds. */
   headers: Record<string, string>;
 }
 
-/** What doesn't travel outward: what belongs to the connection, and what is for us to say. */
+/** Headers of the upstream's answer that aren't passed on: they belong to the connection, or the gateway sets them itself. */
 const NOT_OUTWARD =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|access-control-.*|server|x-powered-by|x-request-id)$/;
 
 /**
- * Has the upstream answer a request; its answer streams.
+ * Passes a request on to the upstream and streams its answer.
  * @throws ServiceError where the upstream is away or too slow
  */
 export async function passOn(
@@ -57,13 +57,14 @@ export async function passOn(
     return new Promise<IncomingMessage>((resolve, reject) => {
       const fail = (error: Error) => reject(Object.assign(error, { wasReused: outgoing.reusedSocket }));
       outgoing.on('response', resolve).on('error', fail);
-      // After 101 there is neither.
+      // An answer with status 101 causes neither event.
       outgoing.on('close', () => fail(new Error('closed without an answer')));
       outgoing.end(body);
     });
   };
   try {
-    // A connection that is kept may be closed in the moment of its use. Who only reads asks again then; others take a new one at once.
+    // The upstream may close a kept connection at the moment of its use. A request that only reads is then repeated; any other request
+    // takes a new connection from the start.
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const answer = await askBy(isRead && agent).catch((error: Error & { wasReused?: boolean }) => {
       if (error.wasReused !== true || options.signal.aborted) throw error;
@@ -92,7 +93,7 @@ function outward(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_OUTWARD.test(name) && !dropped.has(name)));
 }
 
-/** Headers that `Connection` declares to be its own. */
+/** The headers that a `Connection` header names; they are for this connection alone. */
 function namedIn(connection = ''): Set<string> {
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }

@@ -1,11 +1,11 @@
-/** What is passed on to auth: these paths and no others. */
+/** A path that is passed on to auth. No other paths are. */
 export interface PassedPath {
-  /** The template, by which logs and metrics know it. */
+  /** The path's template, for logs and metrics. */
   route: string;
   methods: string[];
   /** The path as auth knows it. */
   path: string;
-  /** A page for people; else programs ask, also from pages of any origin. */
+  /** Whether people read the answer as a page. Otherwise programs ask, also from pages of any origin. */
   isPage: boolean;
 }
 
@@ -13,7 +13,7 @@ const READ = ['GET', 'HEAD'];
 const FOR_PROGRAMS = new Map([
   ['/.well-known/oauth-authorization-server', READ],
   ['/.well-known/openid-configuration', READ],
-  // Some clients ask for the metadata of `/mcp`; whoever issues tokens for it has but one.
+  // Some clients ask for the metadata at a path of `/mcp`; it is the same document.
   ['/.well-known/oauth-authorization-server/mcp', READ],
   ['/.well-known/openid-configuration/mcp', READ],
   ['/jwks', READ],
@@ -22,7 +22,7 @@ const FOR_PROGRAMS = new Map([
   ['/revoke', ['POST']],
 ]);
 
-/** Identifiers and names of files; nothing that another reader could take for a step up or an escape. */
+/** Identifiers and file names. Nothing that another parser could read as `..` or an escape. */
 const SEGMENT = '[\\w-][\\w.-]*';
 const PAGES = ['/authorize', '/authorize/:id', '/sign-in/:id', '/connections', '/connections/:id'].map((route) => ({
   route,

@@ -14,13 +14,13 @@ export interface SignInOptions extends SignInCharging {
   /** Auth's HTTP listener. Absent: there is no sign-in here. */
   signIn: Upstream | undefined;
   origins: Origins;
-  /** Of addresses: a crowd that signs in must not take auth from those that have. */
+  /** Of addresses: a crowd that signs in must not keep auth from users that are signed in. */
   signInSlots: Bulkhead;
 }
 
 const readBody = bodyReader(64 * 1024);
 
-/** What travels inward. All else is between the client and us, or claims what only we may say. */
+/** The client's headers that are passed on. Other headers are for the gateway alone, or state facts that only the gateway may state. */
 const OF_PROGRAMS = ['accept', 'authorization', 'content-type', 'user-agent'];
 const FETCH_METADATA = ['sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'];
 const OF_BROWSERS = ['accept', 'accept-language', 'content-type', 'cookie', 'origin', 'referer', 'user-agent', ...FETCH_METADATA];
@@ -47,18 +47,18 @@ export function signIn(options: SignInOptions) {
       target: passed.path + query,
       body: await readBody(request, response),
       keep: passed.isPage ? OF_BROWSERS : OF_PROGRAMS,
-      // A /64 goes by its first address.
+      // The first address of a /64 stands for it.
       headers: { ...origin, 'X-Forwarded-For': address.replace('/64', '') },
     });
   };
 }
 
-/** Whether a request's errors are read by people. */
+/** Whether people read the errors of a request. */
 export function isPage({ url }: Request): boolean {
   return passedPath(splitTarget(url)[0])?.isPage === true;
 }
 
-/** @returns whether the request was a preflight, which is answered now */
+/** @returns whether the request was a preflight, which this function has answered */
 function answersAnyOrigin(request: Request, response: Response, methods: string[]): boolean {
   response.set({
     'Access-Control-Allow-Origin': '*',

@@ -36,7 +36,7 @@ export class Tokens {
     return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });
   }
 
-  /** HTTP, not a tool's answer, or clients could not ask for more. */
+  /** An HTTP refusal: from a tool's result, clients couldn't learn that they have to ask for a scope. */
   insufficientScope(needed: string): Refusal {
     const challenge = this.#challenge('error="insufficient_scope", ', needed);
     return new Refusal(403, 'unauthorized', `This tool needs the scope ${needed}.`, { 'WWW-Authenticate': challenge });

@@ -11,16 +11,16 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import { z } from 'zod';
 import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
-/** The SDK checks parameters twice; a fault found here, the first time, it would call an internal error. */
+/** The SDK checks parameters twice. It would report a fault in this first check as an internal error, so this check allows everything. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
 
-/** For elicitation, which no tool uses; but by default each server makes one, at a third of what a call costs. */
+/** Shared: each server would otherwise make its own, at a third of the cost of a call. Only elicitation uses it, and no tool elicits. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** Answers one POST, without a session: a server of its own for each. */
+/** Answers one POST, without a session, by a server made for it. */
 export async function serveLegacy(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
   const version = request.headers.get('mcp-protocol-version');
-  // With an unknown version nothing else matters: the SDK says so.
+  // The SDK itself refuses an unknown version, before any other check.
   const isSpoken = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
   const refused = isSpoken ? await tools.admit() : undefined;
   const server = new Server(SERVER, { capabilities: { tools: {} }, jsonSchemaValidator });
@@ -38,7 +38,7 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
   }
 }
 
-/** Tasks aren't offered; a call that asks for one is then to be answered as any other. The SDK would call it an internal error. */
+/** Removes a call's wish for a task, because tasks aren't offered. The SDK would answer such a call with an internal error. */
 function withoutTask(body: unknown): unknown {
   const { params } = body as { params?: unknown };
   if (typeof params !== 'object' || params === null || !Object.hasOwn(params, 'task')) return body;

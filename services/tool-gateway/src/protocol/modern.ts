@@ -11,7 +11,7 @@ export function speaksLegacy(request: Request, body: unknown): Promise<boolean> 
 export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
   let failure: { error: unknown } | undefined;
   const handler = createMcpHandler(
-    // The SDK asks for a server once it has checked the headers.
+    // The SDK asks for a server after it has checked the headers.
     async () => {
       const refused = await tools.admit().catch((error: unknown) => {
         failure = { error };

@@ -6,10 +6,10 @@ import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
 import { describeTool } from '../tools/tool.ts';
 
-/** What every protocol version says of this server. It changes with any tool name, parameter or response shape. */
+/** This server, as every protocol version names it. Its version changes with any tool name, parameter or response shape. */
 export const SERVER = { name: 'call-research', title: 'Call Research', version: '0.5.0' };
 
-/** `tools/list`, the same for everybody. */
+/** The answer to `tools/list`, the same for every user. */
 export const LISTED = TOOLS.map(describeTool);
 
 export function isTool(name: string): boolean {
@@ -18,7 +18,7 @@ export function isTool(name: string): boolean {
 
 export const UNKNOWN_TOOL = 'Unknown tool. tools/list names those that exist.';
 
-/** The result of a tool: structured content and the same as text, or an error that a model can mend. */
+/** The result of a tool: its value as structured content and as text, or an error that a model can react to. */
 export interface ToolResult {
   [key: string]: unknown;
   content: { type: 'text'; text: string }[];
@@ -26,25 +26,25 @@ export interface ToolResult {
   isError?: boolean;
 }
 
-/** What a request brings to the tools; the adapters know nothing else of it. */
+/** A request, as the adapters of the SDKs see it. */
 export interface ToolRequest {
   context: Context;
   call: ToolCall;
   requestId: string;
-  /** As they were sent: the SDKs drop `__proto__`, which is to be refused as any argument that the tool does not have. */
+  /** As the client sent them: the SDKs drop `__proto__`, which has to be refused like any other unknown argument. */
   arguments: unknown;
   /**
-   * Tool name, scope and rate: asked by an adapter once it is content with the protocol's headers.
-   * @returns what to answer instead of running the tool
+   * Checks tool name, scope and rate. An adapter calls it after it has checked the protocol's headers.
+   * @returns the refusal that replaces the tool's answer, if there is one
    */
   admit: () => Promise<Refusal | undefined>;
   setRetryAfter: (seconds: string) => void;
-  /** Told of each call of a tool: the status that it would have over REST, and how long it took. */
+  /** Records a call of a tool: the status that REST would have answered with, and its duration. */
   measure: (tool: string, status: number, seconds: number) => void;
   log: Logger;
 }
 
-/** Runs a tool that exists. Whatever goes wrong becomes a result; transcripts and other content never get into its words. */
+/** Runs a tool that exists. Every failure becomes a result, whose text never holds transcripts or other content. */
 export async function callTool(
   name: string,
   { context, call, requestId, arguments: given, setRetryAfter, measure, log }: ToolRequest,
@@ -74,7 +74,7 @@ export async function callTool(
   }
 }
 
-/** Models write null for what they leave out. */
+/** Arguments without nulls: models write null for an argument that they leave out. */
 function withoutNulls(given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given ?? {};
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));

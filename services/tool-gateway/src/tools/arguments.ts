@@ -3,7 +3,7 @@ import { text as storableText } from '@crs/kit/product/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 
-/** Arguments of tools, each with what a model reads of it. Absent and null mean the same. */
+/** Arguments of tools, with their descriptions for models. Absent and null mean the same. */
 
 export function text(min: number, max: number, description: string) {
   return storableText(min, max).meta({ description, minLength: min, maxLength: max });
@@ -32,7 +32,7 @@ export function instant(rounding: 'up' | 'down', description: string) {
     .meta({ format: 'date-time', description });
 }
 
-/** A whole number; the limits are looked at first, or 1e300 would hear of limits that nobody set. */
+/** A whole number. The limits are checked first: otherwise the message about 1e300 would name limits that nobody set. */
 export function whole(min: number, max: number) {
   return z.number().min(min).max(max).int();
 }

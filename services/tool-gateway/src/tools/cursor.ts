@@ -12,20 +12,20 @@ export interface Place {
 const VALID_MS = 7 * 86_400_000;
 
 /**
- * A cursor: where the next page begins, sealed, and bound to organization, user, tool and the meaning of the filters.
- * @param meaning the filters with defaults filled in, folded, as text
+ * A cursor: the place where the next page begins, sealed and bound to the organization, the user, the tool and the filters.
+ * @param meaning the filters, with defaults filled in and text folded; any value that JSON can hold
  */
 export function sealCursor(seal: Seal, tool: string, call: ToolCall, meaning: unknown, place: Place, now = Date.now()): string {
   const plain = JSON.stringify([place.at.getTime(), place.id, now + VALID_MS]);
   return seal.seal(Buffer.from(plain), bindingOf(tool, call, meaning)).toString('base64url');
 }
 
-/** @throws ServiceError for a cursor that was made for anything else, or changed, or is too old: never page 1 instead */
+/** The place in a cursor. @throws ServiceError if the cursor was made for other arguments or another user, was changed, or is too old */
 export function openCursor(seal: Seal, tool: string, call: ToolCall, meaning: unknown, cursor: string, now = Date.now()): Place {
   let fields: [number, string, number];
   try {
     const sealed = Buffer.from(cursor, 'base64url');
-    // Decoding overlooks strange characters and spare bits: a cursor is what was given, to the letter.
+    // Decoding ignores strange characters and spare bits, and a cursor must be exactly the text that was given out.
     if (sealed.toString('base64url') !== cursor) throw unusable();
     fields = JSON.parse(seal.open(sealed, bindingOf(tool, call, meaning)).toString());
   } catch {

@@ -3,7 +3,7 @@ import type { Context, ToolCall } from '../context.ts';
 
 export type Scope = 'calls:read' | 'projects:read' | 'entities:read';
 
-/** A tool, free of any SDK: what a model reads of it, what it takes and answers, and what it does. */
+/** A tool, independent of any SDK: its description for models, its arguments and answer, and its code. */
 export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   name: string;
   title: string;
@@ -15,7 +15,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
 }
 
-/** Keeps the types of a tool's parts tied to each other. */
+/** Defines a tool. It makes TypeScript check `run` against `input` and `output`. */
 export function tool<Input extends z.ZodType, Output extends z.ZodType>(definition: Tool<Input, Output>): Tool {
   return definition;
 }

@@ -48,10 +48,11 @@ const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * An RFC 3339 date-time with offset, to the millisecond: cut, or rounded `up` as lower and exclusive upper bounds are.
- * @returns undefined for anything else, a date that doesn't exist and years outside 0001..9999 included
+ * The instant of an RFC 3339 date-time with offset. Digits after the millisecond are cut off. Stored instants and bounds both come through
+ * here, so a bound with microseconds finds the record with that very instant.
+ * @returns undefined for any other text, for a date that doesn't exist, and for years outside 0001..9999
  */
-export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): Date | undefined {
+export function parseInstant(text: string): Date | undefined {
   const match = RFC3339.exec(text);
   if (!match) return undefined;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
@@ -69,8 +70,7 @@ export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): Da
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   const offset = (sign === '-' ? -1 : 1) * (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
-  let time = date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0')) - offset;
-  if (time < FIRST_INSTANT || time > LAST_INSTANT) return undefined;
-  if (rounding === 'up' && /[1-9]/.test(fraction.slice(3))) time += 1;
-  return new Date(time);
+  const time =
+    date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0')) - offset;
+  return time < FIRST_INSTANT || time > LAST_INSTANT ? undefined : new Date(time);
 }

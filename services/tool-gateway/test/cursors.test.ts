@@ -60,7 +60,7 @@ const LISTS: List[] = [
       [{ project_id: ALPHA }, { project_id: ALPHA.toUpperCase() }],
       ...['country', ...contains].map((name): [object, object] => [{ [name]: WORD }, { [name]: 'CO\u0302TE' }]),
       [{ date_after: '2024-12-31T23:00:00Z' }, { date_after: '2025-01-01T01:00:00.000+02:00' }],
-      [{ date_after: '2024-12-31T23:00:00.001Z' }, { date_after: '2024-12-31t23:00:00.0001z' }],
+      [{ date_after: '2024-12-31T23:00:00.001Z' }, { date_after: '2024-12-31t23:00:00.0019z' }],
       [{ date_before: '2025-02-01T00:00:00.001Z' }, { date_before: '2025-02-01T00:00:00.0019Z' }],
       [
         { country: WORD, call_status: 'done' },

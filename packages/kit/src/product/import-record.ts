@@ -186,13 +186,10 @@ export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
 });
 
 /** A Date, to the millisecond. */
-export const instant = withForm(
-  parsed((value) => parseInstant(value), 'must be an RFC 3339 date-time with Z or an offset'),
-  {
-    format: 'date-time',
-    pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',
-  },
-);
+export const instant = withForm(parsed(parseInstant, 'must be an RFC 3339 date-time with Z or an offset'), {
+  format: 'date-time',
+  pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',
+});
 
 function parsed<T>(parse: (value: string) => T | undefined, reason: string) {
   return z.string().transform((value, context): T => {

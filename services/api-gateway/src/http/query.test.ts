@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { flag, instant, parseQuery, wholeNumber } from './query.ts';
 
 const schema = z.object({
-  from: instant('up').optional(),
+  from: instant.optional(),
   page: wholeNumber(1, 2_147_483_647).default(1),
   whole: flag.default(true),
 });
@@ -177,28 +177,20 @@ describe('an instant', () => {
     },
   );
 
-  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))(
-    'of %i fraction digits is rounded up to the millisecond',
-    (digits) => {
-      const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
-      expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
-      expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 124);
-      expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10][digits - 1] ?? 1);
-    },
-  );
-
-  it('carries into the second, the day and past the last year', () => {
-    expect(parse('?from=2024-12-31T23:59:59.9990001Z').from?.toISOString()).toBe('2025-01-01T00:00:00.000Z');
-    expect(parse('?from=9999-12-31T23:59:59.9999Z').from?.getTime()).toBe(Date.parse('9999-12-31T23:59:59.999Z') + 1);
+  it.each(Array.from({ length: 20 }, (_, digits) => digits + 1))('of %i fraction digits is cut to the millisecond', (digits) => {
+    const fraction = (text: string) => parse(`?from=${MOMENT}.${text.slice(0, digits)}Z`).from?.getUTCMilliseconds();
+    expect(fraction('12300000000000000000')).toBe([100, 120][digits - 1] ?? 123);
+    expect(fraction('12345678901234567890')).toBe([100, 120, 123][digits - 1] ?? 123);
+    expect(parse(`?from=${MOMENT}.${'0'.repeat(digits - 1)}1Z`).from?.getUTCMilliseconds()).toBe([100, 10, 1][digits - 1] ?? 0);
   });
 
-  it('is cut where it is rounded down', () => {
-    const cut = z.object({ to: instant('down') });
-    expect(parseQuery('/?to=2025-03-01T00:00:00.9999999Z', cut).to.getUTCMilliseconds()).toBe(999);
+  it('never carries into the second, the day or past the last year', () => {
+    expect(parse('?from=2024-12-31T23:59:59.9999999Z').from?.toISOString()).toBe('2024-12-31T23:59:59.999Z');
+    expect(parse('?from=9999-12-31T23:59:59.9999Z').from?.toISOString()).toBe('9999-12-31T23:59:59.999Z');
   });
 
   it('is named where it is missing', () => {
-    const required = z.object({ start: instant('up') });
+    const required = z.object({ start: instant });
     expect(() => parseQuery('/', required)).toThrow('start: is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z');
   });
 });

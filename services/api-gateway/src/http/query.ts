@@ -47,10 +47,11 @@ export const flag = z
   .transform((value) => value === 'true')
   .meta({ wire: { type: 'boolean' } });
 
-/** An RFC 3339 date-time with offset; lower and exclusive upper bounds round up to the millisecond. */
-export function instant(rounding: 'up' | 'down') {
-  const schema = z.string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z').transform((text, context) => {
-    const date = parseInstant(text, rounding);
+/** An RFC 3339 date-time with offset, cut to the millisecond. */
+export const instant = z
+  .string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z')
+  .transform((text, context) => {
+    const date = parseInstant(text);
     if (date) return date;
     context.addIssue(
       /[Tt]\S+ \d\d:\d\d$/.test(text)
@@ -58,6 +59,5 @@ export function instant(rounding: 'up' | 'down') {
         : 'must be an RFC 3339 date-time with "Z" or an offset, such as 2026-01-31T00:00:00Z, in the years 0001 to 9999',
     );
     return z.NEVER;
-  });
-  return schema.meta({ wire: { type: 'string', format: 'date-time' } });
-}
+  })
+  .meta({ wire: { type: 'string', format: 'date-time' } });

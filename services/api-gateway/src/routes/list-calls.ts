@@ -13,15 +13,16 @@ const MAX_PAGE = 2_147_483_647;
 const MAX_PER_PAGE = 200;
 
 const query = z.object({
-  start_date: instant('up').meta({
+  start_date: instant.meta({
     description: 'Calls created at this time or later. RFC 3339 with `Z` or an offset; write `+` as `%2B`.',
     example: '2026-01-01T00:00:00Z',
   }),
-  end_date: instant('up').meta({
-    description: 'Calls created before this time, which is exclusive, so that adjacent ranges tile. Later than `start_date`.',
+  end_date: instant.meta({
+    description:
+      'Calls created before this time, which is exclusive, so that adjacent ranges neither overlap nor leave gaps. Later than `start_date`.',
     example: '2027-01-01T00:00:00Z',
   }),
-  updated_since: instant('up')
+  updated_since: instant
     .optional()
     .describe(
       'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',

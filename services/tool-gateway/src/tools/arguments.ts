@@ -19,12 +19,12 @@ export const projectId = z
   })
   .meta({ format: 'uuid' });
 
-/** An RFC 3339 date-time; a lower bound rounds up to the millisecond, an upper bound down. */
-export function instant(rounding: 'up' | 'down', description: string) {
+/** An RFC 3339 date-time, cut to the millisecond. */
+export function instant(description: string) {
   return z
     .string()
     .transform((value, context) => {
-      const date = parseInstant(value, rounding);
+      const date = parseInstant(value);
       if (date) return date;
       context.addIssue('must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z');
       return z.NEVER;

@@ -26,8 +26,8 @@ const input = z.strictObject({
   max_cost: z.number().min(0).optional(),
   min_duration_minutes: z.number().min(0).optional(),
   max_duration_minutes: z.number().min(0).optional(),
-  date_after: instant('up', 'Took place at or after this RFC 3339 date-time.').optional(),
-  date_before: instant('down', 'Took place at or before this RFC 3339 date-time.').optional(),
+  date_after: instant('Took place at or after this RFC 3339 date-time.').optional(),
+  date_before: instant('Took place at or before this RFC 3339 date-time.').optional(),
   cursor,
   limit: limit(100, 25),
 });

@@ -24,7 +24,7 @@ const project = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12,
 const email = (seen: number) => `sees${seen}@bench.example`;
 
 const ANY: CallFilters = {
-  projectId: null, callStatus: null, callType: null, country: null, jobTitleContains: null, organizationContains: null,
+  projectId: null, callStatus: null, callType: null, country: null, jobTitleContains: null, employerContains: null,
   sourceContains: null, segmentContains: null, minRating: null, minCost: null, maxCost: null, minDurationMinutes: null,
   maxDurationMinutes: null, dateAfter: null, dateBefore: null,
 }; // prettier-ignore
@@ -39,8 +39,8 @@ const MIXES: [string, Partial<CallFilters>][] = [
   ['country', { country: 'Country 7' }],
   ['country, none', { country: 'Nowhere' }],
   ['job_title_contains', { jobTitleContains: 'of 17' }],
-  ['organization_contains', { organizationContains: 'PANY 19' }],
-  ['organization_contains, none', { organizationContains: '%' }],
+  ['organization_contains', { employerContains: 'PANY 19' }],
+  ['organization_contains, none', { employerContains: '%' }],
   ['source_contains', { sourceContains: 'network 3' }],
   ['segment_contains', { segmentContains: 'segment 2' }],
   ['min_rating', { minRating: 5 }],

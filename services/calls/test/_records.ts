@@ -63,7 +63,7 @@ export const NO_FILTERS = {
   callType: null,
   country: null,
   jobTitleContains: null,
-  organizationContains: null,
+  employerContains: null,
   sourceContains: null,
   segmentContains: null,
   minRating: null,

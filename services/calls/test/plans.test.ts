@@ -3,9 +3,10 @@ import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { getCall } from '../src/store/get-call.ts';
-import { getUserCall, projectSegments } from '../src/store/get-user-call.ts';
+import { getUserCall } from '../src/store/get-user-call.ts';
 import { listCalls, listChangedCalls } from '../src/store/list-calls.ts';
 import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts';
+import { projectSegments } from '../src/store/project-segments.ts';
 import { NO_FILTERS } from './_records.ts';
 
 /** Of the large organization; the others have a tenth of that each. */

@@ -5,9 +5,10 @@ import { createLogger } from '@crs/kit/process/log';
 import { interceptStatements, openSession, type SentStatement, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { getUserCall, projectSegments } from '../src/store/get-user-call.ts';
+import { getUserCall } from '../src/store/get-user-call.ts';
 import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
+import { projectSegments } from '../src/store/project-segments.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
 import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts';
 
@@ -112,10 +113,10 @@ async function userOf(organization: string): Promise<string> {
   return users[0]!.id;
 }
 
-async function read<Row>(organization: string, statement: Statement): Promise<Row[]> {
+async function read<Row>(organization: string, statement: Statement<Row>): Promise<Row[]> {
   dynamic = statement.dynamic ? statement.name : undefined;
   try {
-    return await database.read<Row>(scopeOf(organization), statement);
+    return await database.read(scopeOf(organization), statement);
   } finally {
     dynamic = undefined;
   }
@@ -126,28 +127,29 @@ async function leaksToUser(own: string, other: string): Promise<string[]> {
   const stranger = await userOf(other);
   const found: string[] = [];
   const query = { userId: stranger, mine: false, visible: [PROJECT], filters: NO_FILTERS, after: null, limit: 100 };
-  const list = await read<{ id: string; segment: string }>(own, listUserCalls(own, query));
+  const list = await read(own, listUserCalls(own, query));
   if (list.length !== 1 || list[0]?.segment !== own) found.push('user list');
-  const [detail] = await read<{ segment: string; transcript: string; notes: string | null }>(
-    own,
-    getUserCall(own, stranger, [PROJECT], 'same-4', true),
-  ).catch(() => []);
+  const [detail] = await read(own, getUserCall(own, stranger, [PROJECT], 'same-4', true)).catch(() => []);
   if (detail?.segment !== own || detail.transcript !== own || detail.notes !== null) found.push('user detail');
-  const segments = await read<{ segments: string[] }>(own, projectSegments(own, [PROJECT]));
+  const segments = await read(own, projectSegments(own, [PROJECT]));
   if (segments.length !== 1 || segments[0]?.segments.join() !== own) found.push('segments');
   return found;
+}
+
+function nameSecretOf(organization: string): Promise<Buffer> {
+  return database.transact(scopeOf(organization), (query) => ensureNameSecret(query, organization));
 }
 
 /** Uses every way to the tables. @returns the ways by which one organization saw or changed another's rows */
 async function leaks(): Promise<Set<string>> {
   const found = new Set<string>();
   const names: string[] = [];
-  for (const [own] of PAIRS) await ensureNameSecret(database, scopeOf(own));
+  for (const [own] of PAIRS) await nameSecretOf(own);
   for (const [own] of PAIRS) {
     const [stored] = await superuser.query<{ secret: Buffer }>('select secret from calls.name_secrets where organization = $1', [
       own,
     ]);
-    if (!stored?.secret.equals(await ensureNameSecret(database, scopeOf(own)))) found.add('name secret');
+    if (!stored?.secret.equals(await nameSecretOf(own))) found.add('name secret');
   }
   for (const [own, other] of PAIRS) {
     const get = (path: string) => world.rest(path, { key: keys.get(own) });
@@ -245,9 +247,7 @@ describe('under the name of another organization', () => {
     forged = { name, as: 'globex' };
     const changed = name === 'insert_calls' ? [] : [call('acme', 'same-1', 'forged')];
     const write =
-      name === 'insert_name_secret'
-        ? ensureNameSecret(database, scopeOf('acme'))
-        : sendBatch(world, 'acme', [...changed, call('acme', 'new-8')]);
+      name === 'insert_name_secret' ? nameSecretOf('acme') : sendBatch(world, 'acme', [...changed, call('acme', 'new-8')]);
     await expect(write).rejects.toThrow(name === 'insert_name_secret' ? /row-level security/ : 'An unexpected error occurred.');
     expect([await everything('acme'), await everything('globex')]).toEqual(before);
   });

@@ -1,5 +1,5 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import type { Call, Interviewee } from './call.ts';
+import type { Call } from './columns.ts';
 import { gateOf } from './fields.ts';
 import type { View } from './render.ts';
 import { flatten } from './transcript.ts';
@@ -12,10 +12,6 @@ export const OPEN_VIEW: View = {
   anonymizeWith: undefined,
   include: { verbatim: true, redacted: true, clean: true },
 };
-
-export function sampleInterviewee(changes: Partial<Interviewee> = {}): Interviewee {
-  return { name: 'Eva Muster', jobTitle: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.', ...changes };
-}
 
 /** A call with something in every field. */
 export function sampleCall(changes: Partial<Call> = {}): Call {
@@ -38,7 +34,11 @@ export function sampleCall(changes: Partial<Call> = {}): Call {
     source: 'Network',
     rating: 4,
     cost: 120.5,
-    interviewee: sampleInterviewee(),
+    name: 'Eva Muster',
+    jobTitle: 'CFO',
+    employer: 'Initech',
+    country: 'Chile',
+    bio: 'Two companies.',
     anonymizedName: null,
     participants: [
       { name: 'Ann', role: 'host', email: 'ann@acme.example' },
@@ -46,8 +46,8 @@ export function sampleCall(changes: Partial<Call> = {}): Call {
       { name: null, role: null, email: null },
     ],
     summary: 'A *summary*.',
-    keyTakeaways: '- one',
-    keyTakeawaysStatus: 'pending',
+    ktas: '- one',
+    ktaApprovalStatus: 'pending',
     qaBlocks: [{ id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: null }],
     language: 'en',
     transcripts: [

@@ -1,5 +1,6 @@
 /** The `call` import record and its deletion, read strictly and brought to the form in which calls are stored. */
 import { createHash } from 'node:crypto';
+import { snakeCase } from '@crs/kit/data/column';
 import {
   callId,
   email,
@@ -14,27 +15,19 @@ import {
 } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
-import {
-  ANONYMITY_STATUSES,
-  CALL_STATUSES,
-  CALL_TYPES,
-  KEY_TAKEAWAYS_STATUSES,
-  type Call,
-  type Interviewee,
-  type QaBlock,
-  type Transcript,
-} from './call.ts';
+import type { QaBlock, Transcript } from './call.ts';
+import { CONTENT, METADATA, type Call, type CallDetail } from './columns.ts';
 import { flatten } from './transcript.ts';
 
 /** A whole call: what the line leaves out is null or empty. */
 export interface CallRecord extends Omit<Call, 'createdAt' | 'updatedAt'> {
   deleted: false;
   organization: string;
-  /** Null: keep the stored one, or the time of this import. */
+  /** Null: the call keeps the stored time, or gets the time of this import. */
   createdAt: Date | null;
   /** E-mail of the user, as written. */
   conductedBy: string | null;
-  /** At most one a user, by e-mail as written. Without text it is none, but names its user all the same. */
+  /** At most one a user, by e-mail as written. A note without text isn't stored, but its user must exist. */
   notes: { email: string; text: string | null }[];
 }
 
@@ -44,35 +37,39 @@ export interface CallDeletion {
   callId: string;
 }
 
-const amount = z.number().min(0);
+/** A column, the line's property that fills it, and the schema of that property. */
+type Field = [column: string, property: string, schema: z.ZodType];
+
+const COLUMNS = Object.entries({ ...METADATA, ...CONTENT });
+const FIELDS = COLUMNS.flatMap(([name, column]): Field[] => ('line' in column ? [[name, snakeCase(name), column.line]] : []));
+const EXPERT_FIELDS = COLUMNS.flatMap(([name, column]): Field[] =>
+  'expert' in column ? [[name, column.expert, column.schema]] : [],
+);
+
+function shapeOf(fields: Field[]): object {
+  return Object.fromEntries(fields.map(([, property, schema]) => [property, schema]));
+}
+
+/** The columns that hold a value of the line just as its schema gives it. */
+function valuesOf(line: {
+  expert: Record<string, unknown> | null;
+}): Omit<CallDetail, 'callId' | 'qaBlocks' | 'createdAt' | 'updatedAt'> {
+  const values: Record<string, unknown> = {};
+  for (const [name, property] of FIELDS) values[name] = (line as Record<string, unknown>)[property];
+  for (const [name, property] of EXPERT_FIELDS) values[name] = line.expert?.[property] ?? null;
+  // The table of columns declares the type of each column and the schema of its property together.
+  return values as ReturnType<typeof valuesOf>;
+}
 
 const segment = z
   .strictObject({
     speaker: nullableText.describe('Who speaks.'),
-    start_seconds: orNull(amount).describe('Seconds since the start of the call.'),
+    start_seconds: orNull(z.number().min(0)).describe('Seconds since the start of the call.'),
     text: freeText.describe('What is said.'),
   })
   .transform(({ speaker, start_seconds: startSeconds, text }) => ({ speaker, startSeconds, text }));
 
 const transcript = orNull(z.union([freeText, list(segment)], 'must be text or a list of segments'));
-
-const expert = z
-  .strictObject({
-    name: nullableText.describe('The real name.'),
-    job_title: nullableText.describe('Job title.'),
-    organization: nullableText.describe('The employer.'),
-    country: nullableText.describe('Country, in any spelling. `list_calls` compares it without regard to case.'),
-    bio: nullableText.describe('Short biography.'),
-  })
-  .transform(({ job_title: jobTitle, ...rest }): Interviewee => ({ ...rest, jobTitle }));
-
-const NOBODY: Interviewee = { name: null, jobTitle: null, organization: null, country: null, bio: null };
-
-const participant = z.strictObject({
-  name: nullableText.describe('Name of the participant.'),
-  role: nullableText.describe('Any text, such as `host`.'),
-  email: orNull(email).describe('Need not be the e-mail address of a user.'),
-});
 
 const note = z.strictObject({
   email: email.describe('The user who wrote the note. A user has one note, which nobody else sees.'),
@@ -92,41 +89,16 @@ const call = z
     deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
     id: callId.describe('Identifies the call within the organization: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
-    project_id: orNull(uuid).describe(
-      'The project that the call belongs to. Null: only the user who conducted the call sees it in the tools.',
-    ),
-    call_type: orDefault(z.enum(CALL_TYPES), 'interview').describe(
-      '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
-    ),
-    conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
-    call_status: orNull(z.enum(CALL_STATUSES)).describe('Where scheduling stands.'),
-    anonymity_status: orNull(z.enum(ANONYMITY_STATUSES)).describe(
-      'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
-    ),
-    cost: orNull(amount).describe('Recorded spend in the currency of the project.'),
-    created_at: orNull(instant).describe('When the record was created. Absent: the stored time, or the time of this import.'),
-    date: orNull(instant).describe('When the call took place, or is to take place.'),
-    duration_minutes: orNull(amount).describe('Length of the call in minutes.'),
-    expert: orDefault(expert, NOBODY).describe('The interviewee.'),
-    anonymized_name: nullableText.describe(
-      'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
-    ),
-    participants: orDefault(list(participant), []).describe('Who took part.'),
-    ktas: nullableText.describe('Key takeaways in Markdown. REST calls them `key_takeaways`.'),
-    kta_approval_status: orNull(z.enum(KEY_TAKEAWAYS_STATUSES)).describe(
-      'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
-    ),
-    notes: orDefault(list(note), []).describe('Personal notes of users. REST never shows them.'),
+    ...shapeOf(FIELDS),
+    expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
     qa_blocks: orDefault(list(qaBlock), []).describe('Questions and answers, in the order of the call.'),
-    rating: orNull(z.number().min(1).max(5)).describe('Rating of the call, 5 being best.'),
-    segment: nullableText.describe('Label that groups the calls of a project by kind of interviewee.'),
-    source: nullableText.describe('Any text, such as the name of an expert network.'),
-    summary: nullableText.describe('Summary in Markdown.'),
+    conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
+    created_at: orNull(instant).describe('When the record was created. Absent: the stored time, or the time of this import.'),
+    notes: orDefault(list(note), []).describe('Personal notes of users. REST never shows them.'),
     transcript: transcript.describe('The verbatim transcript: plain text, or a list of segments.'),
     redacted_transcript: transcript.describe(
       'The transcript without names and other traces of the interviewee, in the same form.',
     ),
-    language: nullableText.describe('Language of the transcripts, such as `en`.'),
   })
   .transform((line, context): CallRecord => {
     const qaBlocks = line.qa_blocks.map((block, i): QaBlock => ({
@@ -137,33 +109,16 @@ const call = z
     if (repeatedBlock !== -1) refuse(context, ['qa_blocks', repeatedBlock, 'id'], 'must not repeat within the call');
     const repeatedNote = firstRepeated(line.notes.map((it) => fold(it.email)));
     if (repeatedNote !== -1) refuse(context, ['notes', repeatedNote, 'email'], 'must not repeat: a user has one note');
-    return {
-      deleted: false,
+    return Object.assign(valuesOf(line), {
+      deleted: false as const,
       organization: line.organization,
       callId: line.id,
-      projectId: line.project_id,
-      callType: line.call_type,
-      conductedBy: line.conducted_by,
-      callStatus: line.call_status,
-      anonymityStatus: line.anonymity_status,
-      cost: line.cost,
       createdAt: line.created_at,
-      date: line.date,
-      durationMinutes: line.duration_minutes,
-      interviewee: line.expert,
-      anonymizedName: line.anonymized_name,
-      participants: line.participants,
-      keyTakeaways: line.ktas,
-      keyTakeawaysStatus: line.kta_approval_status,
+      conductedBy: line.conducted_by,
       notes: line.notes,
       qaBlocks,
-      rating: line.rating,
-      segment: line.segment,
-      source: line.source,
-      summary: line.summary,
       transcripts: [...recorded('verbatim', line.transcript), ...recorded('redacted', line.redacted_transcript)],
-      language: line.language,
-    };
+    });
   });
 
 const deletion = z

@@ -1,4 +1,4 @@
-/** A call as it is recorded, and the closed sets of its states. */
+/** The closed sets of a call's states, and the parts that a call is made of. */
 
 export const CALL_TYPES = ['interview', 'meeting'] as const;
 export const CALL_STATUSES = [
@@ -12,57 +12,12 @@ export const CALL_STATUSES = [
   'candidate',
 ] as const;
 export const ANONYMITY_STATUSES = ['not_requested', 'started', 'complete', 'errored'] as const;
-export const KEY_TAKEAWAYS_STATUSES = ['pending', 'approved'] as const;
+export const KTA_APPROVAL_STATUSES = ['pending', 'approved'] as const;
 
 export type CallType = (typeof CALL_TYPES)[number];
 export type CallStatus = (typeof CALL_STATUSES)[number];
 export type AnonymityStatus = (typeof ANONYMITY_STATUSES)[number];
-export type KeyTakeawaysStatus = (typeof KEY_TAKEAWAYS_STATUSES)[number];
-
-/** What lists show of a call. */
-export interface CallSummary {
-  callId: string;
-  durationMinutes: number | null;
-  createdAt: Date;
-  updatedAt: Date;
-  /** When it took place. */
-  date: Date | null;
-  callType: CallType;
-  callStatus: CallStatus | null;
-  projectId: string | null;
-  segment: string | null;
-  source: string | null;
-  /** A verbatim transcript is recorded. */
-  hasVerbatim: boolean;
-}
-
-/** Everything recorded about a call but what belongs to single users. */
-export interface Call extends Omit<CallSummary, 'hasVerbatim'> {
-  anonymityStatus: AnonymityStatus | null;
-  rating: number | null;
-  cost: number | null;
-  interviewee: Interviewee;
-  /** What the source of the record calls the interviewee where the name isn't to be shown. */
-  anonymizedName: string | null;
-  participants: Participant[];
-  summary: string | null;
-  keyTakeaways: string | null;
-  keyTakeawaysStatus: KeyTakeawaysStatus | null;
-  qaBlocks: QaBlock[];
-  /** Of the transcripts. */
-  language: string | null;
-  /** At most one of each kind. */
-  transcripts: Transcript[];
-}
-
-export interface Interviewee {
-  name: string | null;
-  jobTitle: string | null;
-  /** The employer. */
-  organization: string | null;
-  country: string | null;
-  bio: string | null;
-}
+export type KtaApprovalStatus = (typeof KTA_APPROVAL_STATUSES)[number];
 
 export interface Participant {
   name: string | null;

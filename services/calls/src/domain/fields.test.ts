@@ -1,40 +1,30 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { expect, test } from 'vitest';
-import { gateOf, type Gate } from './fields.ts';
+import { gateOf, showsTranscripts } from './fields.ts';
 
-function opened(...fields: string[]): string[] {
-  return Object.entries(gateOf(fields)).flatMap(([key, open]) => (open ? [key] : []));
-}
+const NEEDY: AllowedField[] = ['participants.email', 'transcripts.clean'];
 
-test.each<[AllowedField, ...(keyof Gate)[]]>([
-  ['interviewee.name', 'name'],
-  ['interviewee.job_title', 'jobTitle'],
-  ['interviewee.organization', 'employer'],
-  ['interviewee.country', 'country'],
-  ['interviewee.bio', 'bio'],
-  ['participants', 'participants'],
-  ['participants.email'],
-  ['summary', 'summary'],
-  ['key_takeaways', 'keyTakeaways'],
-  ['qa_blocks', 'qaBlocks'],
-  ['rating', 'rating'],
-  ['cost', 'cost'],
-  ['segment', 'segment'],
-  ['source', 'source'],
-  ['transcripts.verbatim', 'verbatim', 'hasTranscript'],
-  ['transcripts.redacted', 'redacted', 'hasTranscript'],
-  ['transcripts.clean'],
-])('%s alone opens %j', (field, ...keys) => {
-  expect(opened(field)).toEqual(keys);
+test.each(ALLOWED_FIELDS)('%s alone opens itself, unless it repeats another field', (field) => {
+  expect([...gateOf([field])]).toEqual(NEEDY.includes(field) ? [] : [field]);
 });
 
-test('what repeats a field needs that field too', () => {
-  expect(opened('participants', 'participants.email')).toEqual(['participants', 'participantEmails']);
-  expect(opened('qa_blocks', 'transcripts.clean')).toEqual(['qaBlocks', 'clean']);
+test.each([
+  ['participants.email', 'participants'],
+  ['transcripts.clean', 'qa_blocks'],
+])('%s needs %s too', (field, needed) => {
+  expect([...gateOf([field, needed])].toSorted()).toEqual([field, needed].toSorted());
 });
 
-test('all fields open all, none opens none, unknown ones open nothing', () => {
-  expect(Object.values(gateOf(ALLOWED_FIELDS))).not.toContain(false);
-  expect(opened()).toEqual([]);
-  expect(opened('transcripts', 'interviewee', 'SUMMARY', 'toString')).toEqual([]);
+test('all fields open all, and none opens none', () => {
+  expect(gateOf(ALLOWED_FIELDS)).toEqual(new Set(ALLOWED_FIELDS));
+  expect(gateOf([])).toEqual(new Set());
+});
+
+test('unknown paths open no known field', () => {
+  const gate = gateOf(['transcripts', 'interviewee', 'SUMMARY', 'toString']);
+  expect(ALLOWED_FIELDS.filter((field) => gate.has(field))).toEqual([]);
+});
+
+test.each(ALLOWED_FIELDS)('%s alone may tell that there is a transcript where it shows one that is recorded', (field) => {
+  expect(showsTranscripts(gateOf([field]))).toBe(field === 'transcripts.verbatim' || field === 'transcripts.redacted');
 });

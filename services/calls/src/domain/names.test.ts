@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { sampleInterviewee, SECRET } from './_sample.ts';
+import { SECRET } from './_sample.ts';
 import { replacementFor, shownName } from './names.ts';
 
-const named = (name: string | null, anonymizedName: string | null = null, organization: string | null = 'Initech') => ({
-  interviewee: sampleInterviewee({ name, organization }),
+const named = (name: string | null, anonymizedName: string | null = null, employer: string | null = 'Initech') => ({
+  name,
+  employer,
   anonymizedName,
 });
 const anonymized = (...args: Parameters<typeof named>) => shownName(named(...args), SECRET);

@@ -1,17 +1,17 @@
 import { createHmac } from 'node:crypto';
 import { fold } from '@crs/kit/text';
-import type { Call } from './call.ts';
+import type { Call } from './columns.ts';
 
-type Named = Pick<Call, 'interviewee' | 'anonymizedName'>;
+type Named = Pick<Call, 'name' | 'employer' | 'anonymizedName'>;
 
 /**
  * What `interviewee.name` shows.
  * @param anonymizeWith the organization's secret where it has names anonymized; undefined: the name as recorded
  */
 export function shownName(call: Named, anonymizeWith: Buffer | undefined): string | null {
-  const { name, organization } = call.interviewee;
+  const { name, employer } = call;
   if (name === null || anonymizeWith === undefined) return name;
-  return recordedAlias(call) ?? pseudonym(name, organization, anonymizeWith);
+  return recordedAlias(call) ?? pseudonym(name, employer, anonymizeWith);
 }
 
 /**
@@ -19,7 +19,7 @@ export function shownName(call: Named, anonymizeWith: Buffer | undefined): strin
  * where nothing is to be replaced: the name is shown as recorded, or there is none.
  */
 export function replacementFor(call: Named, nameEnabled: boolean, anonymizeWith: Buffer | undefined): string | undefined {
-  const { name } = call.interviewee;
+  const { name } = call;
   if (name === null || name.trim() === '') return undefined;
   if (!nameEnabled) return recordedAlias(call) ?? 'Interviewee';
   if (anonymizeWith === undefined) return undefined;

@@ -1,8 +1,8 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall, sampleInterviewee, SECRET } from './_sample.ts';
-import type { Call } from './call.ts';
+import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
+import type { Call } from './columns.ts';
 import { gateOf } from './fields.ts';
 import { renderCall, type View } from './render.ts';
 
@@ -62,7 +62,7 @@ describe("the interviewee's name", () => {
     ]);
     const text = segments.map((segment) => segment.text).join('\n');
     const call = sampleCall({
-      interviewee: sampleInterviewee({ name }),
+      name,
       participants: same.map((it) => ({ name: it, role: null, email: null })),
       transcripts: [
         { kind: 'verbatim', text: '', segments },

@@ -1,7 +1,7 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall } from './_sample.ts';
-import type { Call, CallSummary } from './call.ts';
+import type { Call, ListItem } from './columns.ts';
 import { gateOf } from './fields.ts';
 import { renderCall, renderListItem, type View } from './render.ts';
 
@@ -12,7 +12,7 @@ const render = (call: Call, view: View) => JSON.parse(json(renderCall(call, view
 const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
-  const row: CallSummary = { ...sampleCall(), hasVerbatim: true };
+  const row: ListItem = { ...sampleCall(), hasVerbatim: true };
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
     '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';
@@ -110,11 +110,15 @@ describe('the call detail', () => {
       source: null,
       rating: null,
       cost: null,
-      interviewee: { name: null, jobTitle: null, organization: null, country: null, bio: null },
+      name: null,
+      jobTitle: null,
+      employer: null,
+      country: null,
+      bio: null,
       participants: [],
       summary: null,
-      keyTakeaways: null,
-      keyTakeawaysStatus: null,
+      ktas: null,
+      ktaApprovalStatus: null,
       qaBlocks: [],
       language: null,
       transcripts: [],

@@ -1,6 +1,7 @@
-/** Calls as an organization sees them over REST: objects for JSON, their keys in the order of the contract. */
-import type { Call, CallSummary, Interviewee, Transcript } from './call.ts';
-import type { Gate } from './fields.ts';
+/** Calls as objects for JSON, their keys in the order of the contract: for an organization over REST, and for a user's assistant. */
+import type { Transcript } from './call.ts';
+import type { Call, CallDetail, ListItem, UserListItem } from './columns.ts';
+import { showsTranscripts, type Gate } from './fields.ts';
 import { formatInstant } from './instant.ts';
 import { replacementFor, shownName } from './names.ts';
 import { cleanText, rename, renameIn, renaming, type Renaming } from './transcript.ts';
@@ -18,7 +19,7 @@ export interface View {
  * A list item. Instants become strings here, as a `Date` would throw `JSON.stringify` off its fast path: with strings it is as quick
  * as building the JSON by hand, with dates it takes twice as long.
  */
-export function renderListItem(row: CallSummary, gate: Gate): Record<string, unknown> {
+export function renderListItem(row: ListItem, gate: Gate): Record<string, unknown> {
   return {
     call_id: row.callId,
     duration_minutes: row.durationMinutes,
@@ -28,17 +29,17 @@ export function renderListItem(row: CallSummary, gate: Gate): Record<string, unk
     call_type: row.callType,
     call_status: row.callStatus,
     project_id: row.projectId,
-    ...(gate.segment && { segment: row.segment }),
-    ...(gate.source && { source: row.source }),
-    has_transcript: gate.hasTranscript && row.hasVerbatim,
+    ...(gate.has('segment') && { segment: row.segment }),
+    ...(gate.has('source') && { source: row.source }),
+    has_transcript: showsTranscripts(gate) && row.hasVerbatim,
   };
 }
 
 /** The call detail. A key that isn't enabled is absent; one that is enabled but empty is null. */
 export function renderCall(call: Call, view: View): Record<string, unknown> {
   const { gate, anonymizeWith } = view;
-  const replacement = replacementFor(call, gate.name, anonymizeWith);
-  const to = replacement === undefined ? undefined : renaming(call.interviewee.name!, replacement);
+  const replacement = replacementFor(call, gate.has('interviewee.name'), anonymizeWith);
+  const to = replacement === undefined ? undefined : renaming(call.name!, replacement);
   return {
     call_id: call.callId,
     project_id: call.projectId,
@@ -49,28 +50,28 @@ export function renderCall(call: Call, view: View): Record<string, unknown> {
     created_at: formatInstant(call.createdAt),
     updated_at: formatInstant(call.updatedAt),
     duration_minutes: call.durationMinutes,
-    ...(gate.segment && { segment: call.segment }),
-    ...(gate.source && { source: call.source }),
-    ...(gate.rating && { rating: call.rating }),
-    ...(gate.cost && { cost: call.cost }),
-    interviewee: renderInterviewee(call.interviewee, shownName(call, anonymizeWith), gate),
-    ...(gate.participants && { participants: renderParticipants(call, gate, to) }),
-    ...(gate.summary && { summary: call.summary }),
-    ...(gate.keyTakeaways && { key_takeaways: call.keyTakeaways, key_takeaways_status: call.keyTakeawaysStatus }),
-    ...(gate.qaBlocks && {
-      qa_blocks: call.qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section })),
+    ...(gate.has('segment') && { segment: call.segment }),
+    ...(gate.has('source') && { source: call.source }),
+    ...(gate.has('rating') && { rating: call.rating }),
+    ...(gate.has('cost') && { cost: call.cost }),
+    interviewee: renderInterviewee(call, shownName(call, anonymizeWith), gate),
+    ...(gate.has('participants') && { participants: renderParticipants(call, gate, to) }),
+    ...(gate.has('summary') && { summary: call.summary }),
+    ...(gate.has('key_takeaways') && { key_takeaways: call.ktas, key_takeaways_status: call.ktaApprovalStatus }),
+    ...(gate.has('qa_blocks') && {
+      qa_blocks: renderQaBlocks(call),
     }),
     transcripts: renderTranscripts(call, view, to),
   };
 }
 
-function renderInterviewee(interviewee: Interviewee, name: string | null, gate: Gate) {
+function renderInterviewee(call: Call, name: string | null, gate: Gate) {
   return {
-    ...(gate.name && { name }),
-    ...(gate.jobTitle && { job_title: interviewee.jobTitle }),
-    ...(gate.employer && { organization: interviewee.organization }),
-    ...(gate.country && { country: interviewee.country }),
-    ...(gate.bio && { bio: interviewee.bio }),
+    ...(gate.has('interviewee.name') && { name }),
+    ...(gate.has('interviewee.job_title') && { job_title: call.jobTitle }),
+    ...(gate.has('interviewee.organization') && { organization: call.employer }),
+    ...(gate.has('interviewee.country') && { country: call.country }),
+    ...(gate.has('interviewee.bio') && { bio: call.bio }),
   };
 }
 
@@ -78,15 +79,15 @@ function renderParticipants({ participants }: Call, gate: Gate, to: Renaming | u
   return participants.map(({ name, role, email }) => ({
     name: name !== null && to ? rename(name, to) : name,
     role,
-    ...(gate.participantEmails && { email }),
+    ...(gate.has('participants.email') && { email }),
   }));
 }
 
 function renderTranscripts(call: Call, { gate, include }: View, to: Renaming | undefined) {
-  const redacted = gate.redacted && include.redacted && call.anonymityStatus === 'complete';
-  const clean = gate.clean && include.clean ? cleanText(call.qaBlocks) : null;
+  const redacted = gate.has('transcripts.redacted') && include.redacted && call.anonymityStatus === 'complete';
+  const clean = gate.has('transcripts.clean') && include.clean ? cleanText(call.qaBlocks) : null;
   return [
-    ...(gate.verbatim && include.verbatim ? recorded(call, 'verbatim', to) : []),
+    ...(gate.has('transcripts.verbatim') && include.verbatim ? recorded(call, 'verbatim', to) : []),
     ...(redacted ? recorded(call, 'redacted', to) : []),
     ...(clean === null ? [] : [{ kind: 'clean', language: call.language, text: clean, segments: [] }]),
   ];
@@ -102,4 +103,66 @@ function recorded(call: Call, kind: Transcript['kind'], to: Renaming | undefined
       text,
       segments: segments.map(({ speaker, startSeconds, text: said }) => ({ speaker, start_seconds: startSeconds, text: said })),
     }));
+}
+
+export function renderUserListItem(row: UserListItem): Record<string, unknown> {
+  return {
+    id: row.callId,
+    call_status: row.callStatus,
+    cost: row.cost,
+    country: row.country,
+    created_at: formatInstant(row.createdAt),
+    date: row.date && formatInstant(row.date),
+    duration_minutes: row.durationMinutes,
+    job_title: row.jobTitle,
+    name: row.name,
+    organization: row.employer,
+    rating: row.rating,
+    segment: row.segment,
+    source: row.source,
+  };
+}
+
+/** The parts of a call that the request asks for. */
+export interface Include {
+  ktas: boolean;
+  notes: boolean;
+  qa: boolean;
+  summary: boolean;
+  transcript: boolean;
+}
+
+/** A call as a user sees it. */
+export interface UserCall extends CallDetail {
+  /** The user's own. */
+  notes: string | null;
+  /** The text of the verbatim transcript; null also where it isn't asked for. */
+  transcript: string | null;
+}
+
+/** The call detail for a user: names as recorded. A part that isn't asked for is absent. */
+export function renderUserCall(call: UserCall, include: Include): Record<string, unknown> {
+  return {
+    id: call.callId,
+    transcript_public_id: call.callId,
+    anonymity_status: call.anonymityStatus,
+    call_status: call.callStatus,
+    cost: call.cost,
+    created_at: formatInstant(call.createdAt),
+    date: call.date && formatInstant(call.date),
+    duration_minutes: call.durationMinutes,
+    expert: { bio: call.bio, country: call.country, job_title: call.jobTitle, name: call.name, organization: call.employer },
+    ...(include.ktas && { kta_approval_status: call.ktaApprovalStatus, ktas: call.ktas }),
+    ...(include.notes && { notes: call.notes }),
+    ...(include.qa && { qa_blocks: renderQaBlocks(call) }),
+    rating: call.rating,
+    segment: call.segment,
+    source: call.source,
+    ...(include.summary && { summary: call.summary }),
+    ...(include.transcript && { transcript: call.transcript }),
+  };
+}
+
+function renderQaBlocks({ qaBlocks }: CallDetail) {
+  return qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section }));
 }

@@ -1,11 +1,11 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { rpc } from '@crs/kit/rpc/server';
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
-import type { Context } from '../context.ts';
 import { eraseOrganization, eraseProject, eraseUser } from '../store/erase.ts';
 import { lockImports } from '../store/import-calls.ts';
 
-export function erase({ importDb }: Context) {
+export function erase({ importDb }: RecordContext) {
   return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
@@ -14,7 +14,7 @@ export function erase({ importDb }: Context) {
         case 'organization':
           return eraseOrganization(query, scope.organization);
         case 'projectId':
-          return eraseProject(query, scope.organization, target.value);
+          return query(eraseProject(scope.organization, target.value));
         case 'userId':
           return eraseUser(query, scope.organization, target.value);
         case undefined:

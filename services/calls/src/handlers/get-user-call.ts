@@ -1,32 +1,32 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
-import { readAsUser } from '@crs/kit/product/visibility';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
-import type { Context } from '../context.ts';
-import { renderUserCall } from '../domain/render-for-user.ts';
-import { getUserCall as get, type UserCallDetailRow } from '../store/get-user-call.ts';
+import { renderUserCall } from '../domain/render.ts';
+import { getUserCall as get } from '../store/get-user-call.ts';
 
-export function getUserCall({ db, auth }: Context) {
+export function getUserCall({ db, auth }: RecordContext) {
   return rpc(['user'], async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
     const scope = callerScope(call);
     const { callId, includeTranscript } = request;
     const read = async (visible: string[]) =>
       CALL_ID.test(callId)
-        ? db.read<UserCallDetailRow>(scope, get(scope.organization, call.identity.userId, visible, callId, includeTranscript))
+        ? db.read(scope, get(scope.organization, call.identity.userId, visible, callId, includeTranscript))
         : [];
     // What the user conducted is theirs whatever projects they see, so auth is asked for the rest only.
     const [conducted] = await read([]);
     const [row] = conducted ? [conducted] : await readAsUser(auth, call, (visible) => read([...visible.keys()]));
     if (!row) throw notFound('There is no call with this id that you can see.');
-    const wanted = {
-      keyTakeaways: request.includeKeyTakeaways,
+    const include = {
+      ktas: request.includeKeyTakeaways,
       notes: request.includeNotes,
       qa: request.includeQa,
       summary: request.includeSummary,
       transcript: includeTranscript,
     };
-    return { callJson: Buffer.from(JSON.stringify(renderUserCall(row, wanted))) };
+    return { callJson: Buffer.from(JSON.stringify(renderUserCall(row, include))) };
   });
 }

@@ -1,26 +1,21 @@
-import type { PoolClient } from 'pg';
-import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
+import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
-import type { Query } from '@crs/kit/data/database';
-import type { Context } from '../context.ts';
+import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
+import { changesOf, lineHashOf, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
 import {
   deleteCalls,
   findRepeated,
   findStored,
-  hashesOf,
-  lineHashOf,
   lockImports,
   moveDays,
   preferIndexes,
   prepare,
   writeCalls,
-  type CallWrite,
-  type PreparedCall,
-  type ResolvedCall,
-  type StoredCall,
 } from '../store/import-calls.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
@@ -34,13 +29,13 @@ const REFERENCES_AT_ONCE = 2_000;
 /** A record gives way to the rows that it makes line by line: a batch of records would be much to hold. */
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
-export function importRecords({ importDb, auth }: Context) {
+export function importRecords({ importDb, auth }: RecordContext) {
   return importRpc(async (request, call) => {
     const scope = callerScope(call);
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
     const fresh = await importDb.transact(scope, async (query) => {
-      await preferIndexes(query);
+      await query(preferIndexes());
       return withoutRepeats(query, scope.organization, request.lines, hashes);
     });
     const repeated = request.lines.length - fresh.length;
@@ -49,7 +44,7 @@ export function importRecords({ importDb, auth }: Context) {
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, connection) => {
-      await preferIndexes(query);
+      await query(preferIndexes());
       const time = await lockImports(query, scope.organization);
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
@@ -68,19 +63,21 @@ async function withoutRepeats(
   query: Query,
   organization: string,
   lines: ImportLine[],
-  hashes: Map<number, string>,
+  hashes: Map<number, Buffer>,
 ): Promise<ImportLine[]> {
   const times = new Map<string, number>();
   for (const { id } of lines) times.set(id, (times.get(id) ?? 0) + 1);
   const once = lines.filter(({ id }) => CALL_ID.test(id) && times.get(id) === 1);
   if (once.length === 0) return lines;
-  const positions = await findRepeated(
-    query,
-    organization,
-    once.map(({ id, number }) => ({ id, lineHash: hashes.get(number)! })),
+  const found = await query(
+    findRepeated(
+      organization,
+      once.map(({ id }) => id),
+      once.map(({ number }) => hashes.get(number)!),
+    ),
   );
-  const repeated = new Set(once.filter((_line, position) => positions.has(position)));
-  return lines.filter((line) => !repeated.has(line));
+  const repeated = new Set(found.map(({ callId }) => callId));
+  return lines.filter(({ id }) => !repeated.has(id));
 }
 
 type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
@@ -92,7 +89,7 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
 /** Turns e-mails into user ids; a line that names what isn't there is refused. */
 async function resolve(
   lines: Prepared[],
-  hashes: Map<number, string>,
+  hashes: Map<number, Buffer>,
   ask: Ask,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const { users, projects, organizationExists } = await lookUp(
@@ -148,14 +145,6 @@ async function lookUp(records: PreparedCall[], ask: Ask) {
   return { users, projects, organizationExists };
 }
 
-/** Where a call of the batch ends up, line by line. */
-interface Fate {
-  stored: StoredCall | undefined;
-  /** The call as the lines so far leave it; undefined: not there. */
-  now: StoredCall | undefined;
-  write: CallWrite | undefined;
-}
-
 async function store(
   query: Query,
   connection: PoolClient,
@@ -163,60 +152,11 @@ async function store(
   lines: Resolved[],
   time: Date,
 ): Promise<{ accepted: number; unchanged: number }> {
-  const stored = await findStored(query, organization, [...new Set(lines.map(({ record }) => record.callId))]);
-  const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
-  let accepted = 0;
-  for (const { record } of lines) {
-    const fate = fates.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
-    fates.set(record.callId, fate);
-    if (record.deleted ? remove(fate) : put(fate, record, time)) accepted++;
-  }
-  await apply(query, connection, organization, [...fates]);
-  return { accepted, unchanged: lines.length - accepted };
-}
-
-/** @returns whether that changed anything */
-function remove(fate: Fate): boolean {
-  const wasThere = fate.now !== undefined;
-  fate.now = fate.write = undefined;
-  return wasThere;
-}
-
-/** @returns whether that changed anything */
-function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
-  const { now } = fate;
-  const createdAt = call.createdAt ?? now?.createdAt ?? time;
-  const { recordHash, shownHash } = hashesOf(call, createdAt);
-  if (now?.recordHash === recordHash) return false;
-  const updatedAt = now?.shownHash === shownHash ? now.updatedAt : time;
-  fate.now = { callId: call.callId, createdAt, updatedAt, recordHash, shownHash };
-  fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
-  return true;
-}
-
-async function apply(query: Query, connection: PoolClient, organization: string, fates: [string, Fate][]): Promise<void> {
-  const days = new Map<string, number>();
-  const move = (call: StoredCall | undefined, by: number) => {
-    if (!call) return;
-    const day = call.createdAt.toISOString().slice(0, 10);
-    days.set(day, (days.get(day) ?? 0) + by);
-  };
-  for (const [, { stored, now }] of fates) {
-    move(stored, -1);
-    move(now, 1);
-  }
-  const gone = fates.filter(([, { stored, now }]) => stored && !now).map(([id]) => id);
-  const written = fates.flatMap(([, fate]) => (fate.write ? { write: fate.write, replaces: fate.stored !== undefined } : []));
-  if (gone.length > 0) await deleteCalls(query, organization, gone);
-  if (written.length > 0) {
-    const replaced = written.filter(({ replaces }) => replaces).map(({ write }) => write.callId);
-    await writeCalls(
-      query,
-      connection,
-      organization,
-      written.map(({ write }) => write),
-      replaced,
-    );
-  }
-  await moveDays(query, organization, days);
+  const records = lines.map(({ record }) => record);
+  const stored = await query(findStored(organization, [...new Set(records.map(({ callId }) => callId))]));
+  const changes = changesOf(stored, records, time);
+  if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
+  if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
+  await moveDays(query, organization, changes.days);
+  return { accepted: changes.accepted, unchanged: lines.length - changes.accepted };
 }

@@ -1,8 +1,8 @@
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
-import type { Context } from '../context.ts';
 import { erase } from './erase.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
@@ -11,8 +11,8 @@ import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
 
-/** What the gateways ask. */
-export function internalServices(context: Context) {
+/** For the gateways. */
+export function internalServices(context: RecordContext) {
   return [
     bind(CallsServiceService, {
       listOrganizationCalls: listOrganizationCalls(context),
@@ -24,8 +24,8 @@ export function internalServices(context: Context) {
   ];
 }
 
-/** What operators do. */
-export function adminServices(context: Context) {
+/** For operators. */
+export function adminServices(context: RecordContext) {
   return [
     bind(ImportServiceService, { importRecords: importRecords(context) }),
     bind(ErasureServiceService, { erase: erase(context) }),

@@ -1,27 +1,31 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
-import type { Context } from '../context.ts';
+import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
 import { renderListItem } from '../domain/render.ts';
-import { listCalls, listChangedCalls, toCallSummary, type ListRow } from '../store/list-calls.ts';
+import { listCalls, listChangedCalls, type ListRow } from '../store/list-calls.ts';
 
 const MAX_PER_PAGE = 200;
 
-export function listOrganizationCalls({ db }: Context) {
+export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(['organization'], async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
     const { range, page, updatedSince } = parse(request);
     const scope = callerScope(call);
     const statement = updatedSince
       ? listChangedCalls(scope.organization, range, updatedSince, page)
       : listCalls(scope.organization, range, page);
-    const rows = await db.read<ListRow>(scope, statement);
+    const rows = await db.read(scope, statement);
     const gate = gateOf(call.identity.allowedFields);
-    // Past the end there is one row, which holds the total alone.
-    const items = rows.filter((row) => row.call_id !== null).map((row) => renderListItem(toCallSummary(row), gate));
+    const items = rows.filter(isItem).map((row) => renderListItem(row, gate));
     return { itemsJson: Buffer.from(JSON.stringify(items)), totalItems: rows[0]!.total };
   });
+}
+
+function isItem(row: ListRow): row is ListRow & ListItem {
+  return row.callId !== null;
 }
 
 function parse({ start, end, updatedSince, page, perPage }: ListOrganizationCallsRequest) {

@@ -1,23 +1,23 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
-import { readAsUser } from '@crs/kit/product/visibility';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
-import type { Context } from '../context.ts';
-import { renderUserListItem } from '../domain/render-for-user.ts';
-import { listUserCalls as list, type CallFilters, type UserCallRow } from '../store/list-user-calls.ts';
+import { renderUserListItem } from '../domain/render.ts';
+import { listUserCalls as list, type CallFilters } from '../store/list-user-calls.ts';
 
 const MAX_LIMIT = 100;
 
-export function listUserCalls({ db, auth }: Context) {
+export function listUserCalls({ db, auth }: RecordContext) {
   return rpc(['user'], async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
     const { mine, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const filters = parseFilters(request);
     const scope = callerScope(call);
     const read = (visible: string[]) =>
-      db.read<UserCallRow>(
+      db.read(
         scope,
         list(scope.organization, {
           userId: call.identity.userId,
@@ -35,7 +35,7 @@ export function listUserCalls({ db, auth }: Context) {
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
       callsJson: Buffer.from(JSON.stringify(page.map(renderUserListItem))),
-      next: last && { at: last.recency, id: last.id },
+      next: last && { at: last.recency, id: last.callId },
     };
   });
 }
@@ -54,7 +54,7 @@ function parseFilters(request: ListUserCallsRequest): CallFilters {
     callType: text('call_type', request.callType),
     country: text('country', request.country),
     jobTitleContains: text('job_title_contains', request.jobTitleContains),
-    organizationContains: text('organization_contains', request.organizationContains),
+    employerContains: text('organization_contains', request.organizationContains),
     sourceContains: text('source_contains', request.sourceContains),
     segmentContains: text('segment_contains', request.segmentContains),
     minRating: request.minRating ?? null,

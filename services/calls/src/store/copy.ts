@@ -3,31 +3,35 @@ import { pipeline } from 'node:stream/promises';
 import type { PoolClient } from 'pg';
 import { from } from 'pg-copy-streams';
 
-/** What a column can hold: objects become JSON, buffers bytea. */
+/** A value for a column. Objects become JSON, buffers `bytea`. */
 export type Cell = string | number | boolean | Date | Buffer | object | null;
 
-/** Appends rows, or rows that are formatted already, to a table by COPY, the quickest way in. The connection must not be pipelined. Names are ours, never input. */
-export async function copyRows(
-  client: PoolClient,
-  table: string,
-  columns: readonly string[],
-  rows: Iterable<readonly Cell[] | string>,
-): Promise<void> {
+/**
+ * Appends rows to a table by COPY, the quickest way in. The connection must not be pipelined.
+ * @param table a name that the caller wrote: it becomes part of the statement, as the columns do
+ * @param rows as {@link formatRow} makes them
+ */
+export async function copyRows(client: PoolClient, table: string, columns: readonly string[], rows: string[]): Promise<void> {
   const target = client.query(from(`copy ${table} (${columns.join(', ')}) from stdin`));
   await pipeline(Readable.from(chunks(rows)), target);
 }
 
 const CHUNK_LENGTH = 256 * 1024;
 
-/** A row as COPY takes it, to be made ahead of time; columns may be added with a tab between. */
+/** A row in COPY's text format. */
 export function formatRow(cells: readonly Cell[]): string {
   return cells.map(format).join('\t');
 }
 
-function* chunks(rows: Iterable<readonly Cell[] | string>): Generator<string> {
+/** A formatted row with more cells at its end. */
+export function extendRow(row: string, cells: readonly Cell[]): string {
+  return `${row}\t${formatRow(cells)}`;
+}
+
+function* chunks(rows: string[]): Generator<string> {
   let chunk = '';
   for (const row of rows) {
-    chunk += `${typeof row === 'string' ? row : formatRow(row)}\n`;
+    chunk += `${row}\n`;
     if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
     chunk = '';

@@ -1,8 +1,8 @@
-import type { Query } from '@crs/kit/data/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 
-/** Deletions that span services: what of them is here. Run under the import lock, so that no batch writes meanwhile. */
+/** This service's part of deletions that span services. Run under the import lock, so that no batch writes meanwhile. */
 
-/** Everything, the secret of its anonymized names included. */
+/** Deletes everything of the organization, the secret of its anonymized names included. */
 export async function eraseOrganization(query: Query, organization: string): Promise<void> {
   for (const table of ['calls', 'call_days', 'name_secrets']) {
     await query({
@@ -13,9 +13,9 @@ export async function eraseOrganization(query: Query, organization: string): Pro
   }
 }
 
-/** The calls of a project with all that hangs on them, and their share of the rollup. */
-export async function eraseProject(query: Query, organization: string, projectId: string): Promise<void> {
-  await query({
+/** Deletes the calls of a project with their transcripts and notes, and their share of the rollup. */
+export function eraseProject(organization: string, projectId: string): Statement {
+  return {
     name: 'erase_project_calls',
     text: `with gone as (
         delete from calls.calls where organization = $1 and project_id = $2 returning (created_at at time zone 'UTC')::date as day
@@ -23,12 +23,12 @@ export async function eraseProject(query: Query, organization: string, projectId
       days as (select day, count(*)::int as calls from gone group by day)
       update calls.call_days d set calls = d.calls - days.calls from days where d.organization = $1 and d.day = days.day`,
     values: [organization, projectId],
-  });
+  };
 }
 
-/** A user's notes go; the calls that they conducted stay. */
+/** Deletes a user's notes. The calls that the user conducted stay, without a conductor. */
 export async function eraseUser(query: Query, organization: string, userId: string): Promise<void> {
-  // The record that a call was imported from would now make another one of it.
+  // The hashes go, as these calls differ from the records that they were imported from: the same records must write them again.
   await query({
     name: 'forget_lines_of_user',
     text: `update calls.calls set line_hash = null, record_hash = '' where organization = $1 and call_id in (

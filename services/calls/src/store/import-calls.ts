@@ -1,56 +1,23 @@
-import { hash } from 'node:crypto';
-import type { Query } from '@crs/kit/data/database';
-import type { PoolClient } from 'pg';
-import { copyRows, formatRow, type Cell } from './copy.ts';
+import * as column from '@crs/kit/data/column';
+import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
+import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
-
-/** What is kept of a record until it is written: its references, and the rows that it makes as far as they don't depend on what is stored. */
-export interface PreparedCall {
-  deleted: false;
-  organization: string;
-  callId: string;
-  createdAt: Date | null;
-  projectId: string | null;
-  conductedBy: string | null;
-  notes: CallRecord['notes'];
-  /** Of `calls`, the columns of {@link OWN}, as COPY takes them. */
-  row: string;
-  /** Rows of `transcripts`. */
-  transcripts: string[];
-}
-
-/** A record whose references are ids. */
-export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
-  notes: { userId: string; text: string }[];
-  lineHash: string;
-}
-
-/** What is stored of a call that an import touches. */
-export interface StoredCall {
-  callId: string;
-  createdAt: Date;
-  updatedAt: Date;
-  recordHash: string;
-  shownHash: string;
-}
-
-/** A call to be written, with the times that it gets. */
-export interface CallWrite extends ResolvedCall {
-  createdAt: Date;
-  updatedAt: Date;
-  recordHash: string;
-  shownHash: string;
-}
+import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
+import { CONTENT, FOLDED, METADATA } from '../domain/columns.ts';
+import { copyRows, extendRow, formatRow, type Cell } from './copy.ts';
 
 /** For the transaction. A table that was tiny when it was last analyzed is read whole, also when it has grown since, as an import makes it. */
-export async function preferIndexes(query: Query): Promise<void> {
-  await query({ name: 'prefer_indexes', text: `select set_config('enable_seqscan', 'off', true)` });
+export function preferIndexes(): Statement {
+  return { name: 'prefer_indexes', text: `select set_config('enable_seqscan', 'off', true)` };
 }
+
+const TIME = { now: column.instant };
 
 /**
  * One import of an organization writes at a time: what is read before writing then holds, and the rollup's rows can't deadlock.
- * Held until the transaction ends. @returns the time from when it is held, so that later writes bear later times
+ * The lock is held until the transaction ends.
+ * @returns a time after which the lock was held, so that a later import has a later time
  */
 export async function lockImports(query: Query, organization: string): Promise<Date> {
   await query({
@@ -58,8 +25,9 @@ export async function lockImports(query: Query, organization: string): Promise<D
     text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0))`,
     values: [organization],
   });
-  const [row] = await query<{ now: Date }>({
+  const [row] = await query({
     name: 'import_time',
+    row: TIME,
     text: `select date_trunc('milliseconds', clock_timestamp()) as now`,
   });
   return row!.now;
@@ -71,99 +39,60 @@ export async function lockImports(query: Query, organization: string): Promise<D
  */
 const BY_KEY = `select * from calls.calls where organization = $1 and call_id = asked.call_id collate "C" limit 1`;
 
-export function findStored(query: Query, organization: string, callIds: string[]): Promise<StoredCall[]> {
-  return query<StoredCall>({
-    name: 'find_stored_calls',
-    text: `select c.call_id as "callId", created_at as "createdAt", updated_at as "updatedAt",
-        encode(record_hash, 'hex') as "recordHash", encode(shown_hash, 'hex') as "shownHash"
-      from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`,
-    values: [organization, callIds],
-  });
+const STORED = {
+  callId: column.text,
+  createdAt: column.instant,
+  updatedAt: column.instant,
+  recordHash: column.bytes,
+  shownHash: column.bytes,
+};
+const FIND_STORED = `select ${column.selectList(STORED, 'c')} from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`;
+
+export function findStored(organization: string, callIds: string[]): Statement<StoredCall> {
+  return { name: 'find_stored_calls', row: STORED, text: FIND_STORED, values: [organization, callIds] };
 }
 
-/** Of all that is stored of a call, and of what the REST detail can show of it: `updated_at` moves with the latter alone. */
-export function hashesOf(
-  { row, transcripts, conductedBy, notes }: ResolvedCall,
-  createdAt: Date,
-): { recordHash: string; shownHash: string } {
-  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'));
-  // Notes are stored in no order.
-  const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  return { shownHash, recordHash: hash('sha256', JSON.stringify([shownHash, conductedBy, byUser])) };
-}
+const REPEATED = { callId: column.text };
+const FIND_REPEATED = `select ${column.selectList(REPEATED, 'c')} from unnest($2::text[], $3::bytea[]) as asked (call_id, line_hash)
+  cross join lateral (${BY_KEY}) c where c.line_hash = asked.line_hash`;
 
-/** Hexadecimal, as all hashes here. Of a line as it came: where it is that of the stored call, there is nothing to read in it. */
-export function lineHashOf(line: Uint8Array): string {
-  return hash('sha256', line);
-}
-
-/** Which lines, by position, are just what their call was last imported from. */
-export async function findRepeated(
-  query: Query,
+/** The calls that were last imported from the line with this hash. */
+export function findRepeated(
   organization: string,
-  lines: { id: string; lineHash: string }[],
-): Promise<Set<number>> {
-  const rows = await query<{ position: number }>({
-    name: 'find_repeated_lines',
-    text: `select asked.position::int - 1 as position
-      from unnest($2::text[], $3::text[]) with ordinality as asked (call_id, line_hash, position)
-      cross join lateral (${BY_KEY}) c where c.line_hash = decode(asked.line_hash, 'hex')`,
-    values: [organization, lines.map((line) => line.id), lines.map((line) => line.lineHash)],
-  });
-  return new Set(rows.map((row) => row.position));
+  callIds: string[],
+  lineHashes: Buffer[],
+): Statement<column.RowOf<typeof REPEATED>> {
+  return { name: 'find_repeated_lines', row: REPEATED, text: FIND_REPEATED, values: [organization, callIds, lineHashes] };
 }
 
-/** Columns that a record fills by itself. */
-const OWN = [
-  'call_id', 'project_id', 'call_type', 'call_status', 'anonymity_status', 'date', 'duration_minutes', 'cost', 'rating', 'segment',
-  'source', 'country', 'job_title', 'employer', 'segment_folded', 'source_folded', 'country_folded', 'job_title_folded',
-  'employer_folded', 'name', 'anonymized_name', 'bio', 'language', 'summary', 'ktas', 'kta_approval_status', 'participants',
-  'qa_blocks', 'has_verbatim',
-] as const; // prettier-ignore
-/** Columns that depend on references and on what is stored. */
-const GIVEN = ['conducted_by', 'created_at', 'updated_at', 'shown_hash', 'record_hash', 'line_hash'] as const;
-const COLUMNS = [...OWN, ...GIVEN];
+const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
+const CONTENT_NAMES = Object.keys(CONTENT) as (keyof typeof CONTENT)[];
+/** These depend on references and on what is stored. */
+const GIVEN_NAMES = ['conductedBy', 'createdAt', 'updatedAt', 'shownHash', 'recordHash', 'lineHash'] as const;
+
+const WRITTEN = [
+  ...METADATA_NAMES,
+  ...FOLDED.map((name) => `${name}Folded`),
+  ...CONTENT_NAMES,
+  'hasVerbatim',
+  ...GIVEN_NAMES,
+].map(column.snakeCase);
 
 const STAGED = {
-  calls: COLUMNS,
+  calls: WRITTEN,
   transcripts: ['call_id', 'kind', 'text', 'segments'],
   notes: ['call_id', 'user_id', 'text'],
-} as const;
+};
 
-/** What of writing a call can be done before anything is locked: most of the work. */
+/** Does most of the work of writing a call, before anything is locked. */
 export function prepare(record: CallRecord): PreparedCall {
-  const { interviewee, organization, callId, createdAt, projectId, conductedBy, notes } = record;
-  const values: Record<(typeof OWN)[number], Cell> = {
-    call_id: record.callId,
-    project_id: record.projectId,
-    call_type: record.callType,
-    call_status: record.callStatus,
-    anonymity_status: record.anonymityStatus,
-    date: record.date,
-    duration_minutes: record.durationMinutes,
-    cost: record.cost,
-    rating: record.rating,
-    segment: record.segment,
-    source: record.source,
-    country: interviewee.country,
-    job_title: interviewee.jobTitle,
-    employer: interviewee.organization,
-    segment_folded: foldOrNull(record.segment),
-    source_folded: foldOrNull(record.source),
-    country_folded: foldOrNull(interviewee.country),
-    job_title_folded: foldOrNull(interviewee.jobTitle),
-    employer_folded: foldOrNull(interviewee.organization),
-    name: interviewee.name,
-    anonymized_name: record.anonymizedName,
-    bio: interviewee.bio,
-    language: record.language,
-    summary: record.summary,
-    ktas: record.keyTakeaways,
-    kta_approval_status: record.keyTakeawaysStatus,
-    participants: record.participants,
-    qa_blocks: record.qaBlocks,
-    has_verbatim: record.transcripts.some(({ kind }) => kind === 'verbatim'),
-  };
+  const { organization, callId, createdAt, projectId, conductedBy, notes, transcripts } = record;
+  const cells: Cell[] = [
+    ...METADATA_NAMES.map((name) => record[name]),
+    ...FOLDED.map((name) => foldOrNull(record[name])),
+    ...CONTENT_NAMES.map((name) => record[name]),
+    transcripts.some(({ kind }) => kind === 'verbatim'),
+  ];
   return {
     deleted: false,
     organization,
@@ -172,8 +101,8 @@ export function prepare(record: CallRecord): PreparedCall {
     projectId,
     conductedBy,
     notes,
-    row: formatRow(OWN.map((column) => values[column])),
-    transcripts: record.transcripts.map(({ kind, text, segments }) => formatRow([callId, kind, text, segments])),
+    row: formatRow(cells),
+    transcripts: transcripts.map(({ kind, text, segments }) => formatRow([callId, kind, text, segments])),
   };
 }
 
@@ -181,37 +110,35 @@ function foldOrNull(text: string | null): string | null {
   return text === null ? null : fold(text);
 }
 
-/** Deletes calls with all that hangs on them. */
-export async function deleteCalls(query: Query, organization: string, callIds: string[]): Promise<void> {
-  await query({
+/** Deletes calls with their transcripts and notes. */
+export function deleteCalls(organization: string, callIds: string[]): Statement {
+  return {
     name: 'delete_calls',
     text: 'delete from calls.calls where organization = $1 and call_id = any($2)',
     values: [organization, callIds],
-  });
+  };
 }
 
-/** Writes whole calls; lists of calls that were there are replaced. Under row-level security COPY reaches temporary tables only. */
+const LIST = WRITTEN.join(', ');
+const INSERT = `insert into calls.calls (organization, ${LIST}) select $1, ${LIST} from staged_calls`;
+const UPSERT = `${INSERT} on conflict (organization, call_id) do update set ${WRITTEN.slice(1)
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ')}`;
+
+/**
+ * Writes whole calls: transcripts and notes that were stored of them are replaced. Under row-level security COPY reaches temporary
+ * tables only.
+ */
 export async function writeCalls(
   query: Query,
   connection: PoolClient,
   organization: string,
-  writes: CallWrite[],
-  replaced: string[],
+  { writes, replaced }: Pick<Changes, 'writes' | 'replaced'>,
 ): Promise<void> {
-  const list = COLUMNS.join(', ');
-  const rows = writes.map(({ row, conductedBy, createdAt, updatedAt, shownHash, recordHash, lineHash }) => {
-    const hashes = [shownHash, recordHash, lineHash].map((hex) => `\\\\x${hex}`).join('\t');
-    return `${row}\t${formatRow([conductedBy, createdAt, updatedAt])}\t${hashes}`;
-  });
-  await stage(query, connection, 'calls', rows);
+  await stage(query, connection, 'calls', writes.map(rowOf));
+  const values = [organization];
   await query(
-    replaced.length === 0
-      ? {
-          name: 'insert_calls',
-          text: `insert into calls.calls (organization, ${list}) select $1, ${list} from staged_calls`,
-          values: [organization],
-        }
-      : { name: 'upsert_calls', text: UPSERT, values: [organization] },
+    replaced.length === 0 ? { name: 'insert_calls', text: INSERT, values } : { name: 'upsert_calls', text: UPSERT, values },
   );
   if (replaced.length > 0) {
     for (const table of ['transcripts', 'notes']) {
@@ -232,7 +159,7 @@ export async function writeCalls(
       values: [organization],
     });
   }
-  const notes = writes.flatMap(({ callId, notes: texts }) => texts.map(({ userId, text }) => [callId, userId, text]));
+  const notes = writes.flatMap((write) => write.notes.map(({ userId, text }) => formatRow([write.callId, userId, text])));
   if (notes.length > 0) {
     await stage(query, connection, 'notes', notes);
     await query({
@@ -243,13 +170,15 @@ export async function writeCalls(
   }
 }
 
-const UPSERT = `insert into calls.calls (organization, ${COLUMNS.join(', ')}) select $1, ${COLUMNS.join(', ')} from staged_calls
-  on conflict (organization, call_id) do update set ${COLUMNS.slice(1)
-    .map((column) => `${column} = excluded.${column}`)
-    .join(', ')}`;
+function rowOf(write: CallWrite): string {
+  return extendRow(
+    write.row,
+    GIVEN_NAMES.map((name) => write[name]),
+  );
+}
 
 /** Puts rows into the temporary table that goes with a table. */
-async function stage(query: Query, connection: PoolClient, table: keyof typeof STAGED, rows: (Cell[] | string)[]): Promise<void> {
+async function stage(query: Query, connection: PoolClient, table: keyof typeof STAGED, rows: string[]): Promise<void> {
   const columns = STAGED[table];
   await query({
     name: `stage_${table}`,
@@ -262,16 +191,16 @@ async function stage(query: Query, connection: PoolClient, table: keyof typeof S
 export async function moveDays(query: Query, organization: string, differences: Map<string, number>): Promise<void> {
   const moved = [...differences].filter(([, difference]) => difference !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (moved.length === 0) return;
-  const values = [organization, moved.map(([day]) => day), moved.map(([, difference]) => difference)];
+  const days = moved.map(([day]) => day);
   await query({
     name: 'open_call_days',
     text: `insert into calls.call_days (organization, day, calls) select $1, unnest($2::date[]), 0 on conflict do nothing`,
-    values: values.slice(0, 2),
+    values: [organization, days],
   });
   await query({
     name: 'move_call_days',
     text: `update calls.call_days d set calls = d.calls + moved.difference
       from unnest($2::date[], $3::int[]) as moved (day, difference) where d.organization = $1 and d.day = moved.day`,
-    values,
+    values: [organization, days, moved.map(([, difference]) => difference)],
   });
 }

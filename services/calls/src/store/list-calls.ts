@@ -1,37 +1,17 @@
+import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import type { CallSummary } from '../domain/call.ts';
+import { LIST_ITEM } from '../domain/columns.ts';
 
-/**
- * A page of an organization's calls with the exact total, of one moment.
- *
- * Totals and deep pages come from the per-day rollup: the range is cut into whole UTC days, which are summed, and a part of a day at
- * either end, which is counted. A page far in starts at the day in which it begins. So a page costs the number of days, and at
- * most one day's calls, wherever it is.
- */
-export interface Range {
-  start: Date;
-  /** Exclusive. */
-  end: Date;
-}
+const ROW = {
+  ...LIST_ITEM,
+  /** Null in the one row of an empty page. That row holds nothing but the total. */
+  callId: column.text.orNull,
+  total: column.integer,
+};
+export type ListRow = column.RowOf<typeof ROW>;
 
-export interface Page {
-  offset: number;
-  limit: number;
-}
-
-const COLUMNS = [
-  'call_id',
-  'duration_minutes',
-  'created_at',
-  'updated_at',
-  'date',
-  'call_type',
-  'call_status',
-  'project_id',
-  'segment',
-  'source',
-  'has_verbatim',
-];
+const LIST = column.selectList(LIST_ITEM, 'c');
+const NEWEST_FIRST = 'order by page."createdAt" desc, page."callId" desc';
 
 /** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */
 const COUNTS = `
@@ -43,10 +23,10 @@ const FIRST_PAGE = `
   with ${COUNTS},
   total as (select (select calls from newer) + (select calls from older) + coalesce((select sum(calls) ${DAYS}), 0)::int as calls)
   select total.calls as total, page.* from total left join (
-    select ${COLUMNS.join(', ')} from calls.calls where organization = $1 and created_at >= $2 and created_at < $3
+    select ${LIST} from calls.calls c where organization = $1 and created_at >= $2 and created_at < $3
     order by created_at desc, call_id desc limit $8
   ) page on true
-  order by page.created_at desc, page.call_id desc`;
+  ${NEWEST_FIRST}`;
 
 const LATER_PAGE = `
   with ${COUNTS},
@@ -67,9 +47,9 @@ const LATER_PAGE = `
     order by created_at desc, call_id desc offset (select skip from page_start) limit $8
   )
   select newer + whole + older as total, page.* from sums left join (
-    select ${COLUMNS.map((column) => `c.${column}`).join(', ')} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
+    select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
-  order by page.created_at desc, page.call_id desc`;
+  ${NEWEST_FIRST}`;
 
 const CHANGED_PAGE = `
   with changed as (
@@ -77,13 +57,31 @@ const CHANGED_PAGE = `
   ),
   keys as (select * from changed order by created_at desc, call_id desc offset $5 limit $6)
   select total.calls as total, page.* from (select count(*)::int as calls from changed) total left join (
-    select ${COLUMNS.map((column) => `c.${column}`).join(', ')} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
+    select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
-  order by page.created_at desc, page.call_id desc`;
+  ${NEWEST_FIRST}`;
 
 const DAY_MS = 86_400_000;
 
-export function listCalls(organization: string, { start, end }: Range, { offset, limit }: Page): Statement {
+export interface Range {
+  start: Date;
+  /** Exclusive. */
+  end: Date;
+}
+
+export interface Page {
+  offset: number;
+  limit: number;
+}
+
+/**
+ * A page of an organization's calls, newest first, with the exact total of the same moment.
+ *
+ * Totals and deep pages come from the per-day rollup. The range is cut into whole UTC days, which are summed, and a part of a day at
+ * either end, which is counted. A deep page starts at the day in which it begins. So every page costs the number of days, and at most
+ * one day's calls.
+ */
+export function listCalls(organization: string, { start, end }: Range, { offset, limit }: Page): Statement<ListRow> {
   const firstWhole = Math.ceil(start.getTime() / DAY_MS) * DAY_MS;
   const afterLast = Math.floor(end.getTime() / DAY_MS) * DAY_MS;
   // A range inside one day has no whole days and one part.
@@ -98,50 +96,24 @@ export function listCalls(organization: string, { start, end }: Range, { offset,
     parted ? new Date(firstWhole) : start,
     limit,
   ];
-  // Planning takes as long as a page.
+  // To plan the statement takes as long as to run it.
+  const planned = { row: ROW, plannedOnce: true };
   return offset === 0
-    ? { name: 'list_calls_first_page', text: FIRST_PAGE, values, plannedOnce: true }
-    : { name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset], plannedOnce: true };
+    ? { ...planned, name: 'list_calls_first_page', text: FIRST_PAGE, values }
+    : { ...planned, name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset] };
 }
 
-/** As PostgreSQL reads it; JavaScript writes the day after 9999-12-31 with a sign. */
+/** A date as PostgreSQL reads it: it refuses the sign with which JavaScript writes the day after 9999-12-31. */
 function dayText(time: number): string {
   return new Date(time).toISOString().replace(/T.*/, '').replace(/^\+0/, '');
 }
 
-/** Only calls whose detail changed since then: counted, as pollers ask for few. */
-export function listChangedCalls(organization: string, { start, end }: Range, since: Date, { offset, limit }: Page): Statement {
-  return { name: 'list_changed_calls', text: CHANGED_PAGE, values: [organization, start, end, since, offset, limit] };
-}
-
-export interface ListRow {
-  total: number;
-  /** Null in the one row of an empty page. */
-  call_id: string | null;
-  duration_minutes: number | null;
-  created_at: Date;
-  updated_at: Date;
-  date: Date | null;
-  call_type: CallSummary['callType'];
-  call_status: CallSummary['callStatus'];
-  project_id: string | null;
-  segment: string | null;
-  source: string | null;
-  has_verbatim: boolean;
-}
-
-export function toCallSummary(row: ListRow): CallSummary {
-  return {
-    callId: row.call_id!,
-    durationMinutes: row.duration_minutes,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    date: row.date,
-    callType: row.call_type,
-    callStatus: row.call_status,
-    projectId: row.project_id,
-    segment: row.segment,
-    source: row.source,
-    hasVerbatim: row.has_verbatim,
-  };
+/** A page of the calls whose detail changed since then. All of them are counted, as pollers ask for few. */
+export function listChangedCalls(
+  organization: string,
+  { start, end }: Range,
+  since: Date,
+  { offset, limit }: Page,
+): Statement<ListRow> {
+  return { name: 'list_changed_calls', row: ROW, text: CHANGED_PAGE, values: [organization, start, end, since, offset, limit] };
 }

@@ -1,16 +1,18 @@
+import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { built, sql } from '@crs/kit/data/sql';
 import { fold } from '@crs/kit/text';
 import type { Knex } from 'knex';
+import { USER_LIST_ITEM, type UserListItem } from '../domain/columns.ts';
 
-/** What narrows a user's list; null matches everything. Texts as given: they are folded here. */
+/** Filters of a user's list, texts as the user gives them. Null matches everything. */
 export interface CallFilters {
   projectId: string | null;
   callStatus: string | null;
   callType: string | null;
   country: string | null;
   jobTitleContains: string | null;
-  organizationContains: string | null;
+  employerContains: string | null;
   sourceContains: string | null;
   segmentContains: string | null;
   minRating: number | null;
@@ -24,41 +26,23 @@ export interface CallFilters {
 
 export interface UserCallsQuery {
   userId: string;
-  /** Only what the user conducted. */
+  /** Only calls that the user conducted. */
   mine: boolean;
-  /** Projects that the user may see. */
+  /** Ids of the projects that the user may see. */
   visible: string[];
   filters: CallFilters;
   after: { at: Date; id: string } | null;
   limit: number;
 }
 
-export interface UserCallRow {
-  id: string;
-  call_status: string | null;
-  cost: number | null;
-  country: string | null;
-  created_at: Date;
-  date: Date | null;
-  duration_minutes: number | null;
-  job_title: string | null;
-  name: string | null;
-  organization: string | null;
-  rating: number | null;
-  segment: string | null;
-  source: string | null;
-  recency: Date;
-}
-
-const COLUMNS = `c.call_id as id, c.call_status, c.cost, c.country, c.created_at, c.date, c.duration_minutes, c.job_title, c.name,
-  c.employer as organization, c.rating, c.segment, c.source, c.recency`;
+const LIST = column.selectList(USER_LIST_ITEM, 'c');
 
 /**
- * A page of what a user may see, in order of recency. Each source of visibility - every visible project, and what the user conducted
- * outside of them - is walked along its own index from the cursor on, so filters meet only rows that the user may see, whatever else
- * the organization holds.
+ * A page of the calls that a user may see, most recent first. There is one walk for every visible project, and one for the calls that the
+ * user conducted outside of these projects. Each walk follows an index of its own from the cursor on. So filters meet only rows that the
+ * user may see, whatever else the organization holds.
  */
-export function listUserCalls(organization: string, query: UserCallsQuery): Statement {
+export function listUserCalls(organization: string, query: UserCallsQuery): Statement<UserListItem> {
   const { userId, mine, visible, filters, limit } = query;
   const page = (rows: Knex.QueryBuilder) =>
     narrow(rows, organization, query)
@@ -67,12 +51,12 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
         { column: 'c.call_id', order: 'desc' },
       ])
       .limit(limit);
-  const calls = () => sql.from('calls.calls as c').select(sql.raw(COLUMNS));
+  const calls = () => sql.from('calls.calls as c').select(sql.raw(LIST));
 
   const projects = mine ? [] : filters.projectId === null ? visible : visible.filter((id) => id === filters.projectId);
   const conducted = page(calls().where('c.conducted_by', userId));
   if (filters.projectId !== null) conducted.where('c.project_id', filters.projectId);
-  if (projects.length === 0) return built('list_user_calls', conducted);
+  if (projects.length === 0) return built('list_user_calls', conducted, USER_LIST_ITEM);
 
   const elsewhere = page(
     calls().where('c.conducted_by', userId).whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]),
@@ -84,10 +68,10 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
       (select page.* from unnest(?::uuid[]) as p (project_id) cross join lateral (?) page)
       union all
       (?)
-    ) seen order by recency desc, id desc limit ?`,
+    ) seen order by recency desc, "callId" desc limit ?`,
     [projects, ofProject, elsewhere, limit],
   );
-  return built('list_user_calls', both);
+  return built('list_user_calls', both, USER_LIST_ITEM);
 }
 
 function narrow(rows: Knex.QueryBuilder, organization: string, { filters: f, after }: UserCallsQuery): Knex.QueryBuilder {
@@ -96,15 +80,15 @@ function narrow(rows: Knex.QueryBuilder, organization: string, { filters: f, aft
   if (f.callStatus !== null) rows.where('c.call_status', f.callStatus);
   if (f.callType !== null) rows.where('c.call_type', f.callType);
   if (f.country !== null) rows.where('c.country_folded', fold(f.country));
-  const contains = (column: string, text: string | null) => {
-    if (text !== null) rows.whereRaw('strpos(??, ?) > 0', [column, fold(text)]);
+  const contains = (folded: string, text: string | null) => {
+    if (text !== null) rows.whereRaw('strpos(??, ?) > 0', [folded, fold(text)]);
   };
   contains('c.job_title_folded', f.jobTitleContains);
-  contains('c.employer_folded', f.organizationContains);
+  contains('c.employer_folded', f.employerContains);
   contains('c.source_folded', f.sourceContains);
   contains('c.segment_folded', f.segmentContains);
-  const bound = (column: string, operator: '>=' | '<=', value: number | Date | null) => {
-    if (value !== null) rows.where(column, operator, value);
+  const bound = (name: string, operator: '>=' | '<=', value: number | Date | null) => {
+    if (value !== null) rows.where(name, operator, value);
   };
   bound('c.rating', '>=', f.minRating);
   bound('c.cost', '>=', f.minCost);

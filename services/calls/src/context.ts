@@ -1,4 +1,0 @@
-import type { RecordContext } from '@crs/kit/product/record-service';
-
-/** What handlers work with. */
-export type Context = RecordContext;

@@ -1,0 +1,115 @@
+/** What a batch of import lines changes, worked out before anything is written. */
+import { hash } from 'node:crypto';
+import type { CallDeletion, CallRecord } from './call-record.ts';
+
+/** What is kept of a record until it is written: its references, and its rows, which the store formats ahead of time. */
+export interface PreparedCall extends Pick<
+  CallRecord,
+  'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy' | 'notes'
+> {
+  /** The columns of the call that the record alone fills. */
+  row: string;
+  /** A row for each transcript. */
+  transcripts: string[];
+}
+
+/** A record whose references are ids. */
+export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
+  notes: { userId: string; text: string }[];
+  /** The {@link lineHashOf} the line that holds the record. */
+  lineHash: Buffer;
+}
+
+interface Written {
+  callId: string;
+  createdAt: Date;
+  updatedAt: Date;
+  /** Of everything that is stored of the call. */
+  recordHash: Buffer;
+  /** Of what the REST detail can show of the call. */
+  shownHash: Buffer;
+}
+
+/** What is stored of a call that an import touches. */
+export type StoredCall = Written;
+
+/** A call to be written, with the times that it gets. */
+export type CallWrite = ResolvedCall & Written;
+
+export interface Changes {
+  /** How many lines change anything. */
+  accepted: number;
+  /** Ids of stored calls to delete. */
+  deleted: string[];
+  writes: CallWrite[];
+  /** Ids of the written calls that are stored already. */
+  replaced: string[];
+  /** By how much the number of calls of each UTC day (`YYYY-MM-DD`) changes. */
+  days: Map<string, number>;
+}
+
+/** Where a call of the batch ends up, line by line. */
+interface Fate {
+  stored: StoredCall | undefined;
+  /** The call as the lines so far leave it; undefined: it doesn't exist. */
+  now: Written | undefined;
+  write: CallWrite | undefined;
+}
+
+/**
+ * @param stored the calls of these records that are stored
+ * @param time of the import: `updatedAt` of calls whose detail changes, `createdAt` of new calls that have none
+ */
+export function changesOf(stored: StoredCall[], records: (CallDeletion | ResolvedCall)[], time: Date): Changes {
+  const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
+  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], days: new Map() };
+  for (const record of records) {
+    const fate = fates.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
+    fates.set(record.callId, fate);
+    if (record.deleted ? remove(fate) : put(fate, record, time)) changes.accepted++;
+  }
+  for (const [callId, { stored: before, now, write }] of fates) {
+    if (before) count(changes.days, before, -1);
+    if (now) count(changes.days, now, 1);
+    if (before && !now) changes.deleted.push(callId);
+    if (write) changes.writes.push(write);
+    if (before && write) changes.replaced.push(callId);
+  }
+  return changes;
+}
+
+/** @returns whether that changes anything */
+function remove(fate: Fate): boolean {
+  const wasThere = fate.now !== undefined;
+  fate.now = fate.write = undefined;
+  return wasThere;
+}
+
+/** @returns whether that changes anything */
+function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
+  const { now } = fate;
+  const createdAt = call.createdAt ?? now?.createdAt ?? time;
+  const { recordHash, shownHash } = hashesOf(call, createdAt);
+  if (now?.recordHash.equals(recordHash)) return false;
+  const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
+  fate.now = fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
+  return true;
+}
+
+function count(days: Map<string, number>, { createdAt }: Written, by: number): void {
+  const day = createdAt.toISOString().slice(0, 10);
+  days.set(day, (days.get(day) ?? 0) + by);
+}
+
+function hashesOf({ row, transcripts, conductedBy, notes }: ResolvedCall, createdAt: Date) {
+  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'), 'buffer');
+  // Notes are stored in no order.
+  const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
+  const recordHash = hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');
+  return { shownHash, recordHash };
+}
+
+/** The hash of a line, byte for byte. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */
+export function lineHashOf(line: Uint8Array): Buffer {
+  return hash('sha256', line, 'buffer');
+}

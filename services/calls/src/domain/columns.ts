@@ -1,0 +1,128 @@
+/** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
+import * as column from '@crs/kit/data/column';
+import { instant, list, email, nullableText, orDefault, orNull, uuid } from '@crs/kit/product/import-record';
+import { z } from 'zod';
+import {
+  ANONYMITY_STATUSES,
+  CALL_STATUSES,
+  CALL_TYPES,
+  KTA_APPROVAL_STATUSES,
+  type AnonymityStatus,
+  type CallStatus,
+  type CallType,
+  type KtaApprovalStatus,
+  type Participant,
+  type QaBlock,
+  type Transcript,
+} from './call.ts';
+
+/** Filled from the line's property of the same name in snake case. */
+function fromLine<T>(type: column.Column<T>, line: z.ZodType<T>, description: string) {
+  return { ...type, line: line.describe(description) };
+}
+
+/** Text, or null. */
+function text(description: string) {
+  return fromLine(column.text.orNull, nullableText, description);
+}
+
+/** A number that isn't negative, or null. */
+function amount(description: string) {
+  return fromLine(column.double.orNull, orNull(z.number().min(0)), description);
+}
+
+/** Filled from this property of the line's `expert`. */
+function fromExpert(property: string, description: string) {
+  return { ...column.text.orNull, expert: property, schema: nullableText.describe(description) };
+}
+
+const participant = z.strictObject({
+  name: nullableText.describe('Name of the participant.'),
+  role: nullableText.describe('Any text, such as `host`.'),
+  email: orNull(email).describe('Need not be the e-mail address of a user.'),
+});
+
+/** A call's hashes depend on the order of the columns. */
+export const METADATA = {
+  callId: column.text,
+  projectId: fromLine(
+    column.uuid.orNull,
+    orNull(uuid),
+    'The project that the call belongs to. Null: only the user who conducted the call sees it in the tools.',
+  ),
+  callType: fromLine(
+    column.oneOf<CallType>(),
+    orDefault(z.enum(CALL_TYPES), 'interview'),
+    '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
+  ),
+  callStatus: fromLine(column.oneOf<CallStatus>().orNull, orNull(z.enum(CALL_STATUSES)), 'Where scheduling stands.'),
+  anonymityStatus: fromLine(
+    column.oneOf<AnonymityStatus>().orNull,
+    orNull(z.enum(ANONYMITY_STATUSES)),
+    'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
+  ),
+  date: fromLine(column.instant.orNull, orNull(instant), 'When the call took place, or is to take place.'),
+  durationMinutes: amount('Length of the call in minutes.'),
+  cost: amount('Recorded spend in the currency of the project.'),
+  rating: fromLine(column.double.orNull, orNull(z.number().min(1).max(5)), 'Rating of the call, 5 being best.'),
+  segment: text('Label that groups the calls of a project by kind of interviewee.'),
+  source: text('Any text, such as the name of an expert network.'),
+  country: fromExpert('country', 'Country, in any spelling. `list_calls` compares it without regard to case.'),
+  jobTitle: fromExpert('job_title', 'Job title.'),
+  employer: fromExpert('organization', 'The employer.'),
+};
+
+/** Texts that filters compare in any case. The table holds each a second time, folded, in a column `<name>_folded`. */
+export const FOLDED = ['segment', 'source', 'country', 'jobTitle', 'employer'] as const;
+
+export const CONTENT = {
+  name: fromExpert('name', 'The real name.'),
+  anonymizedName: text(
+    'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
+  ),
+  bio: fromExpert('bio', 'Short biography.'),
+  language: text('Language of the transcripts, such as `en`.'),
+  summary: text('Summary in Markdown.'),
+  ktas: text('Key takeaways in Markdown. REST calls them `key_takeaways`.'),
+  ktaApprovalStatus: fromLine(
+    column.oneOf<KtaApprovalStatus>().orNull,
+    orNull(z.enum(KTA_APPROVAL_STATUSES)),
+    'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
+  ),
+  participants: fromLine(column.json<Participant[]>(), orDefault(list(participant), []), 'Who took part.'),
+  qaBlocks: column.json<QaBlock[]>(),
+};
+
+/** What the detail shows of the call itself, to organizations and to users. */
+export const DETAIL = { ...METADATA, ...CONTENT, createdAt: column.instant, updatedAt: column.instant };
+
+const COLUMNS = {
+  ...DETAIL,
+  /** `date`, or `createdAt` where there is none. */
+  recency: column.instant,
+  /** Whether a verbatim transcript is recorded. */
+  hasVerbatim: column.boolean,
+};
+
+export const LIST_ITEM = pick(
+  'callId', 'durationMinutes', 'createdAt', 'updatedAt', 'date', 'callType', 'callStatus', 'projectId', 'segment', 'source', 'hasVerbatim',
+); // prettier-ignore
+
+export const USER_LIST_ITEM = pick(
+  'callId', 'callStatus', 'cost', 'country', 'createdAt', 'date', 'durationMinutes', 'jobTitle', 'name', 'employer', 'rating', 'segment',
+  'source', 'recency',
+); // prettier-ignore
+
+function pick<Name extends keyof typeof COLUMNS>(...names: Name[]): Pick<typeof COLUMNS, Name> {
+  return Object.fromEntries(names.map((name) => [name, COLUMNS[name]])) as Pick<typeof COLUMNS, Name>;
+}
+
+/** The call itself, as it is recorded. */
+export type CallDetail = column.RowOf<typeof DETAIL>;
+export type ListItem = column.RowOf<typeof LIST_ITEM>;
+export type UserListItem = column.RowOf<typeof USER_LIST_ITEM>;
+
+/** A call with its transcripts, at most one of each kind. */
+export interface Call extends CallDetail {
+  transcripts: Transcript[];
+}

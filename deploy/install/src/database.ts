@@ -4,7 +4,7 @@ import { isNetworkError, patiently } from './patience.ts';
 
 const TIMEOUT_MS = 5_000;
 
-/** Waits until the database takes connections. @throws Failure that says why it doesn't */
+/** Waits until the database accepts connections. @throws Failure with the reason if it doesn't */
 export async function waitForDatabase(adminUrl: string, patienceMs?: number): Promise<void> {
   try {
     await patiently(() => connectOnce(adminUrl), mayPass, patienceMs);
@@ -22,7 +22,7 @@ async function connectOnce(connectionString: string): Promise<void> {
   }
 }
 
-/** Starting up, stopping, full, cut off, or not there. */
+/** Whether the server is starting, stopping, full or unreachable. */
 function mayPass(error: unknown): boolean {
   return isNetworkError(error) || /^(57P0|53|08)/.test(codeOf(error)) || /timeout|terminated/i.test((error as Error).message);
 }
@@ -39,11 +39,11 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** What a migration failed by, where the role's rights are the reason. */
+/** Turns a migration's error about missing rights into a Failure. Other errors stay as they are. */
 export function explainRights(error: unknown): unknown {
   if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;
   return new Failure(
-    `The role of MIGRATE_DATABASE_URL may not do what a migration does (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,
+    `The role of MIGRATE_DATABASE_URL lacks rights for a migration (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,
   );
 }
 

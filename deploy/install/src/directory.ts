@@ -4,12 +4,10 @@ import { parseEnv } from 'node:util';
 import { Failure } from './failure.ts';
 import type { SecretData, SecretStore } from './secrets.ts';
 
-/** The secret that is a file by itself; its key is the file's name. */
+/** The key of the `operator` secret, and the name of its file. */
 const OPERATOR = 'operator.json';
 
-/**
- * Secrets as files of a directory, where there is no Kubernetes: `<name>.env` for `node --env-file`, and `operator.json` for `crs`.
- */
+/** Keeps secrets in files of a directory, without Kubernetes: `<name>.env` for `node --env-file`, and `operator.json` for `crs`. */
 export function directorySecrets(directory: string): SecretStore {
   const pathOf = (name: string) => join(directory, name === 'operator' ? OPERATOR : `${name}.env`);
   const failed = (what: string, error: unknown) =>
@@ -31,7 +29,7 @@ export function directorySecrets(directory: string): SecretStore {
       const part = `${path}.${process.pid}`;
       const content = Object.entries(data).map(([key, value]) => (key === OPERATOR ? value : `${key}=${value}\n`));
       try {
-        // Whole or not at all, and never over another.
+        // A link makes the whole file appear at once, and never replaces an existing one.
         await writeFile(part, content.join(''), { mode: 0o600 });
         await link(part, path);
         return true;

@@ -1,2 +1,2 @@
-/** What can't be installed and what to do about it, in a sentence for the person who installs. */
+/** The installation can't continue. The message tells the person who installs the reason and the next step. */
 export class Failure extends Error {}

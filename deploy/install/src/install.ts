@@ -6,17 +6,16 @@ import { ensureSecrets, type SecretStore } from './secrets.ts';
 export interface Installation {
   /** PostgreSQL, as a role that may create roles and schemas. */
   adminUrl: string;
-  /** By which services reach it, but for role and password; absent: as `adminUrl`. */
+  /** The services' URL of it; role and password are replaced. Absent: `adminUrl`. */
   serviceUrl?: string | undefined;
 }
 
 /**
- * Makes the secrets that are missing, brings the schemas up to date, and makes the first operator known. Safe to run again, and twice at
- * the same time.
- * @throws Failure where a person has to do something
+ * Creates missing secrets, migrates the schemas, and stores the first operator. It may run again, and several times at once.
+ * @throws Failure if a person has to act
  */
 export async function install({ adminUrl, serviceUrl }: Installation, store: SecretStore, log: Logger): Promise<void> {
-  // Before secrets are made, which keep where the database is.
+  // The database comes first: the secrets store its address.
   await waitForDatabase(adminUrl);
   const { passwords, operator } = await ensureSecrets(store, serviceUrl ?? adminUrl, log);
   try {

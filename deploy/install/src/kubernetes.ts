@@ -7,23 +7,23 @@ import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
 import type { SecretData, SecretStore } from './secrets.ts';
 
-/** Where Kubernetes mounts what a pod needs to talk to it. */
+/** Kubernetes mounts a pod's token and its API's authority here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TIMEOUT_MS = 10_000;
 
 export interface Cluster {
   host: string;
   port: number;
-  /** PEM, of who signed the API server's certificate. */
+  /** PEM of the authority of the API server's certificate. */
   ca: string;
   token: string;
   namespace: string;
 }
 
-/** The cluster that this pod runs in. @throws Failure outside of one, or without a token */
+/** Finds the cluster that this pod runs in. @throws Failure outside of a cluster, or without a token */
 export async function findCluster(environment: Environment, directory = SERVICE_ACCOUNT): Promise<Cluster> {
   const host = environment['KUBERNETES_SERVICE_HOST'];
-  if (!host) throw new Failure('This runs in a pod of Kubernetes: KUBERNETES_SERVICE_HOST is not set.');
+  if (!host) throw new Failure('KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes, or set CRS_SECRET_DIR.');
   const port = Number(environment['KUBERNETES_SERVICE_PORT'] ?? 443);
   const [ca, token, namespace] = await Promise.all(
     ['ca.crt', 'token', 'namespace'].map((name) =>
@@ -35,10 +35,10 @@ export async function findCluster(environment: Environment, directory = SERVICE_
   return { host, port, ca: ca!, token: token!.trim(), namespace: namespace!.trim() };
 }
 
-/** A status by which the API server says that it can't now. */
+/** The API server's status says that it is temporarily unable to answer. */
 class Busy extends Error {}
 
-/** Secrets of a namespace, all of one prefix. */
+/** Keeps secrets in a namespace, under one prefix. */
 export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): SecretStore {
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
@@ -85,7 +85,7 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
   };
 }
 
-/** By `https` rather than `fetch`, which takes authorities for the whole process only. */
+/** Uses `https` because `fetch` takes authorities only for the whole process. */
 function send(
   { host, port, ca, token }: Cluster,
   method: string,

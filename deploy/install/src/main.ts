@@ -7,7 +7,7 @@ import { install } from './install.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
 import type { SecretStore } from './secrets.ts';
 
-/** Labels of the Secrets, as a JSON object. */
+/** Reads labels of Secrets from a JSON object. */
 const labels = z.string().transform((json, context) => {
   try {
     return z.record(z.string(), z.string()).parse(JSON.parse(json));
@@ -20,11 +20,11 @@ const labels = z.string().transform((json, context) => {
 const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
-  /** Where secrets are files; absent: they are Kubernetes'. */
+  /** Directory of secrets as files. Absent: the secrets are in Kubernetes. */
   CRS_SECRET_DIR: z.string().optional(),
   CRS_SECRET_PREFIX: z
     .string()
-    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the beginning of names in Kubernetes')
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be a valid beginning of names in Kubernetes')
     .optional(),
   CRS_SECRET_LABELS: labels.default({}),
   CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -1,24 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
 
-/** In a fresh cluster, what we need comes up at the same time as we do. */
+/** In a fresh cluster, the database and the Kubernetes API may start at the same time as the installation. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 1_000;
 
-/** Tries again each second, for a minute, while `passes` says of the error that it may pass. @throws the last error */
-export async function patiently<T>(
+/** Tries each second, for a minute, while `passes` says that the error may pass. @throws the last error */
+export function patiently<T>(
   attempt: () => Promise<T>,
   passes: (error: unknown) => boolean,
   patienceMs = PATIENCE_MS,
 ): Promise<T> {
-  const until = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!passes(error) || performance.now() + PAUSE_MS > until) throw error;
-      await sleep(PAUSE_MS);
-    }
-  }
+  const schedule = { retries: Infinity, factor: 1, minTimeout: PAUSE_MS, maxRetryTime: patienceMs };
+  return pRetry(attempt, { ...schedule, shouldRetry: ({ error }) => passes(error) });
 }
 
 const NETWORK = new Set([
@@ -32,7 +25,7 @@ const NETWORK = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Nobody is there, yet. */
+/** Whether the peer isn't there, or not yet. */
 export function isNetworkError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && NETWORK.has(error.code);
 }

@@ -8,7 +8,7 @@ import { migrations as projects } from '@crs/projects/migrations';
 
 const MIGRATIONS = { auth, projects, calls, entities };
 
-/** Services that own a schema, in the order in which they are migrated. */
+/** Services with a schema, in the order of their migrations. */
 export type Owner = keyof typeof MIGRATIONS;
 export const OWNERS = Object.keys(MIGRATIONS) as Owner[];
 
@@ -21,15 +21,15 @@ export interface Operator {
 export interface Preparation {
   /** PostgreSQL, as a role that may create roles and schemas. */
   adminUrl: string;
-  /** Of each service's role; absent: the role is managed elsewhere, and exists. */
+  /** Password of each service's role. Undefined: the role exists, and is managed elsewhere. */
   passwordOf: (owner: Owner) => string | undefined;
   /** The first operator. */
   operator: Operator;
 }
 
 /**
- * Brings every schema up to date, lets the services' roles in, and makes the first operator known.
- * @returns the steps that ran, as `schema/name`
+ * Migrates every schema, sets the passwords of the services' roles, and stores the first operator.
+ * @returns the migrations that ran, as `schema/name`
  */
 export async function prepareDatabase({ adminUrl, passwordOf, operator }: Preparation): Promise<string[]> {
   const ran: string[] = [];

@@ -8,18 +8,18 @@ import { OWNERS, type Operator, type Owner } from './prepare-database.ts';
 
 export type SecretData = Record<string, string>;
 
-/** Where secrets are kept. */
+/** A place for secrets. */
 export interface SecretStore {
-  /** How people know a secret, for messages. */
+  /** Names a secret in messages. */
   describe(name: string): string;
-  /** @returns undefined where there is none */
+  /** @returns undefined if it doesn't exist */
   read(name: string): Promise<SecretData | undefined>;
-  /** @returns whether it was made; false: there is one already */
+  /** @returns false if it already exists */
   create(name: string, data: SecretData): Promise<boolean>;
 }
 
 export interface Secrets {
-  /** Of each owner's role; undefined where its URL has none. */
+  /** Password of each owner's role; undefined if its URL has none. */
   passwords: Record<Owner, string | undefined>;
   operator: Operator;
 }
@@ -27,8 +27,8 @@ export interface Secrets {
 const operatorFile = z.object({ name: z.string().min(1), credential: z.string().min(1) });
 
 /**
- * Reads the secrets of an installation, and makes those that are missing. What exists is used as it is.
- * @param baseUrl by which services reach the database, but for role and password
+ * Reads the secrets of an installation, and creates missing ones. Existing secrets stay as they are.
+ * @param baseUrl the services' URL of the database; role and password are replaced
  * @throws Failure that names the secret that can't be used
  */
 export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Logger): Promise<Secrets> {
@@ -41,7 +41,7 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
         log.info({ secret: name }, 'made');
         return made;
       }
-      // Another installation was quicker; its secret counts.
+      // Another installation was faster: its secret counts.
       data = await store.read(name);
     }
     const missing = keys.find((key) => !data?.[key]);
@@ -75,14 +75,14 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
   return { passwords, operator: operator.data };
 }
 
-/** Of a name of its own: where an earlier secret is lost, the database still knows its operator. */
+/** Makes an operator with a new name, since the database still has the operator of a lost secret. */
 function newOperator(): Operator {
   return { name: `install-${randomBytes(4).toString('hex')}`, credential: createOperatorCredential() };
 }
 
 function serviceUrl(baseUrl: string, owner: Owner, password: string): string {
   const url = new URL(baseUrl);
-  // The driver would prefer them.
+  // The driver prefers these parameters.
   for (const name of ['user', 'password']) url.searchParams.delete(name);
   url.username = roleOf(owner);
   url.password = password;

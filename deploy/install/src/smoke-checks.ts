@@ -7,11 +7,11 @@ const TIMEOUT_MS = 20_000;
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Parsed; a body that is no JSON object is `{ text }`. */
+  /** The parsed JSON object; any other body is `{ text }`. */
   body: Record<string, unknown>;
 }
 
-/** Asks an HTTP origin, by another name where `host` is one. @throws where there is no answer within 20 s */
+/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws without an answer within 20 s */
 export function requester(origin: string, host?: string) {
   return async (method: string, path: string, headers: Record<string, string> = {}, body?: object): Promise<Answer> => {
     const content = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -30,7 +30,7 @@ export function requester(origin: string, host?: string) {
   };
 }
 
-/** JSON, also where it comes as an event. */
+/** Parses JSON, also from a server-sent event. */
 function parse(raw: string): Record<string, unknown> {
   const json = raw.startsWith('{') ? raw : (/^data: ?(\{.*\})$/m.exec(raw)?.[1] ?? '');
   try {
@@ -40,12 +40,12 @@ function parse(raw: string): Record<string, unknown> {
   }
 }
 
-/** @throws where the two differ */
+/** @throws if the two differ */
 export function expect(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) throw new Error(`${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
 }
 
-/** Checks one after the other, each with a line of output; a failed one doesn't stop the others. */
+/** Runs checks in turn, and prints a line for each. A failed check doesn't stop the others. */
 export class Checks {
   #passed = 0;
   #failed = 0;
@@ -64,7 +64,7 @@ export class Checks {
     }
   };
 
-  /** Prints the count, and fails the process where one failed. */
+  /** Prints the counts. The process fails if a check failed. */
   finish(): void {
     process.stdout.write(`${this.#passed} passed, ${this.#failed} failed\n`);
     if (this.#failed > 0) process.exitCode = 1;

@@ -1,4 +1,4 @@
-// What `helm test` runs: an organization of its own, requests through both gateways, and nothing left behind.
+// Run by `helm test`: creates an organization, sends requests through both gateways, and deletes the organization.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -8,15 +8,15 @@ import { origin, readEnvironment } from '@crs/kit/process/config';
 import { Checks, expect, requester } from './smoke-checks.ts';
 
 const settings = z.object({
-  /** Where the gateways are, seen from here. */
+  /** Addresses of the gateways, as this pod reaches them. */
   CRS_SMOKE_API: origin,
   CRS_SMOKE_TOOLS: origin,
-  /** How clients know the tools. */
+  /** Public URL of the tools. */
   CRS_TOOLS_URL: origin,
 });
 const env = readEnvironment(settings, process.env);
 const api = requester(env.CRS_SMOKE_API);
-// The gateway answers to its public name only.
+// The tool gateway accepts only its public name as host.
 const tools = requester(env.CRS_SMOKE_TOOLS, new URL(env.CRS_TOOLS_URL).host);
 
 const organization = `helm-test-${randomBytes(4).toString('hex')}`;
@@ -40,7 +40,7 @@ const records = [
 
 const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.meta.url));
 
-/** Runs `crs ... --json`. @throws what it says when it refuses */
+/** Runs `crs ... --json`. @throws with the program's message if it fails */
 async function crs(args: string[], input = ''): Promise<Record<string, unknown>> {
   const child = spawn(process.execPath, [CRS, ...args, '--json'], { stdio: 'pipe' });
   child.stdin.end(input);
@@ -67,12 +67,12 @@ await check('REST describes itself', async () => {
   const { status, body } = await api('GET', '/v1/openapi.json');
   expect([status, String(body['openapi']).slice(0, 3)], [200, '3.1']);
 });
-await check('REST refuses who has no key, and counts them', async () => {
+await check('REST refuses and counts requests without a key', async () => {
   const { status, headers, body } = await api('GET', '/v1/calls');
   expect([status, (body['error'] as { code?: string }).code], [401, 'unauthorized']);
   expect([Number(headers['x-ratelimit-limit']) > 0, /^\d+$/.test(String(headers['x-ratelimit-remaining']))], [true, true]);
 });
-await check('the tools say where to sign in', async () => {
+await check('the tools name their sign-in server', async () => {
   const { status, headers } = await tools('POST', '/mcp', {}, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const metadata = `${env.CRS_TOOLS_URL}/.well-known/oauth-protected-resource/mcp`;
   expect([status, headers['www-authenticate']?.includes(`resource_metadata="${metadata}"`)], [401, true]);
@@ -86,19 +86,19 @@ await check('sign-in describes itself', async () => {
 await check('operators reach every service', async () => {
   expect((await crs(['status']))['ok'], true);
 });
-const made = await check('an organization is made, and records are imported', async () => {
+const made = await check('an organization is created, and records are imported', async () => {
   await crs(['org', 'create', organization, '--name', 'helm test']);
   const lines = records.map((record) => JSON.stringify(record)).join('\n');
   expect((await crs(['import', '-'], `${lines}\n`))['accepted'], records.length);
 });
 if (made) {
-  await check('its key lists its call by REST', async () => {
+  await check('its key lists its call over REST', async () => {
     const { key } = await crs(['key', 'create', '--org', organization]);
     const range = 'start_date=2025-01-01T00:00:00Z&end_date=2025-02-01T00:00:00Z';
     const { status, body } = await api('GET', `/v1/calls?${range}`, { authorization: `Bearer ${String(key)}` });
     expect([status, (body['data'] as { call_id: string }[])?.map(({ call_id }) => call_id)], [200, ['call_1']]);
   });
-  await check('its user reads by the tools', async () => {
+  await check('its user reads through the tools', async () => {
     const { access_token } = await crs(['token', 'create', '--org', organization, '--user', email]);
     const list = await callTool(String(access_token), 'tools/list', {});
     const names = (list['tools'] as { name: string }[]).map(({ name }) => name);
@@ -113,7 +113,7 @@ if (made) {
     }
   });
 }
-// Also what a failed attempt may have left.
+// This also deletes the records of failed checks.
 await check('the organization is deleted', async () => {
   await crs(['org', 'delete', organization, '--yes']);
 });

@@ -1,3 +1,3 @@
-// A pod in which operators run `crs`, by `kubectl exec`: it waits until it is told to go.
+// Keeps a pod running in which operators run `crs` through `kubectl exec`. It ends on SIGTERM or SIGINT.
 const timer = setInterval(() => {}, 2 ** 30);
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => clearInterval(timer));

@@ -183,7 +183,7 @@ describe('the database', () => {
       return url.href;
     };
     await expect(run(as('feeble'))).rejects.toThrow(
-      'The role of MIGRATE_DATABASE_URL may not do what a migration does (permission denied to create role): ' +
+      'The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ' +
         'it needs CREATEROLE, and CREATE on the database.',
     );
     await query(postgres.url, `grant create on database ${database.name} to managed`);
@@ -222,7 +222,7 @@ describe('the program', () => {
     });
     expect(await start({ MIGRATE_DATABASE_URL: database.url, CRS_SECRET_PREFIX: 'crs' })).toEqual({
       code: 1,
-      messages: ['This runs in a pod of Kubernetes: KUBERNETES_SERVICE_HOST is not set.'],
+      messages: ['KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes, or set CRS_SECRET_DIR.'],
     });
   });
 

@@ -2,8 +2,8 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 import { InvalidArgumentError } from 'commander';
 
 /*
- * Parsers of what is typed on the command line. Each throws InvalidArgumentError, which ends the program with exit code 2;
- * what only a service can know (an unknown field name, a taken id) is refused there, with exit code 1.
+ * Parsers of command-line arguments. Each throws InvalidArgumentError, which ends the program with exit code 2. Errors that only a
+ * service can find (an unknown field name, an id in use) end it with exit code 1.
  */
 
 export function organizationId(text: string): string {
@@ -17,7 +17,7 @@ export function onOff(text: string): boolean {
   throw new InvalidArgumentError('It must be on or off.');
 }
 
-/** Which gated fields are enabled: `default` (as it is today and will be), `none`, or a list of dotted paths. */
+/** Parses the enabled gated fields: `default` (follows the service's default when it changes), `none`, or a list of dotted paths. */
 export function allowedFields(text: string): { default: boolean; fields: string[] } {
   if (text === 'default') return { default: true, fields: [] };
   if (text === 'none') return { default: false, fields: [] };
@@ -30,7 +30,7 @@ export function allowedFields(text: string): { default: boolean; fields: string[
   );
 }
 
-/** An issuer, or nothing for `none`. */
+/** Parses an issuer. @returns an empty text for `none` */
 export function oidcIssuer(text: string): string {
   if (text === 'none') return '';
   if (URL.parse(text)?.protocol === 'https:') return text;
@@ -43,7 +43,7 @@ export function domains(text: string): string[] {
   throw new InvalidArgumentError('It must be domains with commas between them, like acme.example,acme.test.');
 }
 
-/** `600/60`: 600 requests in each 60 seconds. */
+/** Parses `600/60`: 600 requests per 60 seconds. */
 export function rateLimit(text: string): { requests: number; periodSeconds: number } {
   const [requests, periodSeconds, ...rest] = text.split('/').map(count);
   if (requests && periodSeconds && rest.length === 0) return { requests, periodSeconds };
@@ -53,7 +53,7 @@ export function rateLimit(text: string): { requests: number; periodSeconds: numb
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const CENTURY = 36_525 * SECONDS.d;
 
-/** `30s`, `15m`, `12h` or `90d` in seconds: at least 1 second, at most 100 years. */
+/** Parses `30s`, `15m`, `12h` or `90d`. @returns seconds, from 1 second to 100 years */
 export function duration(text: string): number {
   const [, amount = '', unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const seconds = (count(amount) ?? 0) * SECONDS[(unit ?? 's') as keyof typeof SECONDS];
@@ -61,21 +61,21 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a number of s, m, h or d, like 90d, and at most 100 years.');
 }
 
-/** Scopes with spaces between. None at all is a slip, such as a variable that is not set, and must not come to mean all of them. */
+/** Parses scopes separated by spaces. An empty text is refused: it may come from an unset variable, and must not mean all scopes. */
 export function scopes(text: string): string[] {
   const named = text.split(/\s+/).filter((scope) => scope !== '');
   if (named.length > 0) return named;
   throw new InvalidArgumentError('It must name scopes with spaces between them, like "calls:read projects:read".');
 }
 
-/** How many entries to show, 1..1000. */
+/** Parses a number of entries, 1..1000. */
 export function limit(text: string): number {
   const entries = count(text);
   if (entries && entries <= 1_000) return entries;
   throw new InvalidArgumentError('It must be a whole number from 1 to 1000.');
 }
 
-/** A whole number from 1 that fits a proto uint32. */
+/** Parses a whole number from 1 that fits a proto uint32. */
 function count(text: string): number | undefined {
   const value = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
   return value >= 1 && value <= 0xffff_ffff ? value : undefined;

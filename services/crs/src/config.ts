@@ -34,9 +34,9 @@ const credentialFile = z.object({ credential: z.string().min(1) });
 const addressFile = z.object({ auth: hostPort, projects: hostPort, calls: hostPort, entities: hostPort });
 
 /**
- * Where the services are and who we are: each setting from the environment, or else from what `npm start` left in its data
- * directory (`admin.json` with the addresses, `operator.json` with the credential).
- * @throws Failure that says what is missing and what to do
+ * Reads the services' addresses and the operator's credential. Each setting comes from the environment, or else from the files of
+ * `npm start` in its data directory: `admin.json` with the addresses, `operator.json` with the credential.
+ * @throws Failure that names the missing settings and the next step
  */
 export async function loadConfig(environment: Environment): Promise<Config> {
   const env = readSettings(environment);
@@ -58,8 +58,8 @@ export async function loadConfig(environment: Environment): Promise<Config> {
   if (missing.length > 0) {
     throw new Failure(
       'not_configured',
-      `No local installation was found in ${env.CRS_DATA_DIR}: start one with \`npm start\` (CRS_DATA_DIR names another directory), ` +
-        `or set ${missing.join(', ')} to reach one elsewhere.`,
+      `There is no local installation in ${env.CRS_DATA_DIR}: start one with \`npm start\` (CRS_DATA_DIR names another directory), ` +
+        `or set ${missing.join(', ')} to use another installation.`,
     );
   }
   return { addresses: addresses as Config['addresses'], credential: credential!, tls: await openTls(env.CRS_TLS_DIR) };
@@ -90,7 +90,7 @@ async function openTls(directory: string | undefined): Promise<Tls | undefined> 
   }
 }
 
-/** A file's content, or undefined where there is no such file. */
+/** Reads a file. @returns undefined if the file doesn't exist */
 async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.infer<S> | undefined> {
   let text: string;
   try {
@@ -103,7 +103,7 @@ async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    // No cause: it could quote the credential.
-    throw new Failure('not_configured', `${path} does not hold what it should; \`npm start\` writes it anew.`);
+    // The cause is left out, as it could quote the credential.
+    throw new Failure('not_configured', `${path} is not valid. \`npm start\` writes a new one.`);
   }
 }

@@ -2,31 +2,32 @@ import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/clien
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { LRUCache } from 'lru-cache';
 import type { Config, Service } from './config.ts';
 
 export interface Connection {
   readonly config: Config;
   readonly auth: ServiceClient<AuthAdminServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
-  /** The services that hold parts of what auth manages, in the order in which they are asked to erase theirs. */
+  /** The services that store parts of organizations, users and projects, in the order in which they erase these parts. */
   readonly erasers: Record<'entities' | 'calls' | 'projects', ServiceClient<ErasureServiceService>>;
-  /** The operator's identity for one organization, existing or not, or for none; to be asked for before every call. */
+  /** Returns the operator's identity for one organization, which need not exist, or for none. Needed anew for every call. */
   readonly operator: (organization?: string) => Promise<CallOptions>;
   readonly close: () => void;
 }
 
-/** Nothing but an import takes longer. */
+/** Only imports and deletions take longer. */
 const ADMIN_TIMEOUT_MS = 10_000;
-/** More than the 30 s that a writing transaction may take, so that the service reports the timeout. */
+/** Longer than the 30 s of a writing transaction, so that the service reports its own timeout. */
 const IMPORT_TIMEOUT_MS = 35_000;
-/** An organization of millions of calls goes in one transaction. */
+/** One transaction deletes an organization with millions of calls. */
 const ERASE_TIMEOUT_MS = 600_000;
-/** A token lives 60 s; the rest is for the call that it travels with. */
+/** A token lives 60 s. The rest is for the call that fetches the token, and for the call that sends it. */
 const RENEW_AFTER_MS = 45_000;
-/** An import may name any number of organizations; memory must not grow with them. */
+/** An import may name any number of organizations. Memory must not grow with their number. */
 const MAX_TOKENS = 1_000;
 
-/** Clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
+/** Makes clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
 export function connect(config: Config): Connection {
   const { addresses, tls } = config;
   const importer = (service: Service) =>
@@ -49,7 +50,7 @@ export function connect(config: Config): Connection {
   const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
   const issue = async (organizationId: string) =>
     (await auth.issueOperatorToken({ credential: config.credential, organizationId })).operatorToken;
-  const tokens = tokenCache(issue, () => performance.now());
+  const tokens = tokenCache(issue);
   return {
     config,
     auth,
@@ -63,23 +64,14 @@ export function connect(config: Config): Connection {
 }
 
 /**
- * Remembers a token for each organization and renews it well before it expires. A failure is not remembered.
- * @param now milliseconds of any clock that only moves forward
+ * Keeps a token for each organization, and renews it well before it expires. A failure isn't kept.
+ * @param perf milliseconds of a clock that doesn't jump
  */
 export function tokenCache(
   issue: (organization: string) => Promise<string>,
-  now: () => number,
+  perf: { now(): number } = performance,
 ): (organization: string) => Promise<string> {
-  const issued = new Map<string, { token: string; at: number }>();
-  return async (organization) => {
-    const known = issued.get(organization);
-    if (known && now() - known.at < RENEW_AFTER_MS) return known.token;
-    // Its life starts when it is issued, which is after this.
-    const at = now();
-    const token = await issue(organization);
-    issued.delete(organization);
-    issued.set(organization, { token, at });
-    if (issued.size > MAX_TOKENS) issued.delete(issued.keys().next().value!);
-    return token;
-  };
+  const ageing = { ttl: RENEW_AFTER_MS, ttlResolution: 0, perf };
+  const tokens = new LRUCache<string, string>({ max: MAX_TOKENS, ...ageing, fetchMethod: issue });
+  return async (organization) => (await tokens.fetch(organization))!;
 }

@@ -5,9 +5,9 @@ import type { Connection } from './connection.ts';
 type Target = NonNullable<ErasureTarget['target']>;
 
 /**
- * Deletes what spans services. From the first step on auth neither shows nor resolves it; the last removes it there. Each step may be
- * repeated, so an interrupted deletion is resumed by running it again.
- * @returns false where there is no such thing
+ * Deletes an organization, a project or a user from every service. The first step hides it in auth, the last step removes it there.
+ * Each step may be repeated, so running it again resumes an interrupted deletion.
+ * @returns false if the target doesn't exist
  */
 export async function erase({ auth, erasers, operator }: Connection, organization: string, target: Target): Promise<boolean> {
   const { found, userId } = await auth.beginErasure({ target: { target } }, await operator(organization));

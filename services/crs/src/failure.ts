@@ -1,6 +1,6 @@
 import { ServiceError } from '@crs/kit/errors';
 
-/** Something that stops a command with exit code 1, in words for the person who typed it. */
+/** Ends a command with exit code 1. Its message is for the person who ran the command. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   /** Lower snake case, for programs. */
@@ -12,15 +12,15 @@ export class Failure extends Error {
   }
 }
 
-/** What to do about an error whose text can't know it, because a service wrote it or nobody answered. */
+/** The next step after an error of a service, or after no answer. */
 const ADVICE: Partial<Record<ServiceError['kind'], string>> = {
-  unavailable: 'Start it with `npm start`, or check the CRS_*_ADMIN_ADDRESS settings; `crs status` shows what is down.',
-  deadline_exceeded: 'It may have been done nevertheless: look before you try again; `crs status` shows what is slow.',
+  unavailable: 'Start it with `npm start`, or check the CRS_*_ADMIN_ADDRESS settings. `crs status` shows which service is down.',
+  deadline_exceeded: 'The command may have taken effect: check before you try again. `crs status` shows which service is slow.',
   unauthenticated: 'Check CRS_OPERATOR_FILE, CRS_OPERATOR_CREDENTIAL or the operator.json of the data directory.',
   internal: "The service's log holds the cause.",
 };
 
-/** An error of any origin as a code for programs and one sentence or two for people. */
+/** Describes any error: a code for programs, and a sentence or two for people. */
 export function describe(thrown: unknown): { code: string; message: string } {
   if (thrown instanceof Failure) return { code: thrown.code, message: thrown.message };
   if (thrown instanceof ServiceError) {

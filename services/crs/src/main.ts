@@ -20,8 +20,7 @@ const connect: Connect = async () => {
 
 const program = new Command('crs')
   .description('Manages organizations of a call-research installation and loads their records.')
-  .exitOverride()
-  .showHelpAfterError('(--help shows how it is used)');
+  .exitOverride();
 for (const register of [
   orgCommands,
   userCommands,
@@ -36,14 +35,20 @@ for (const register of [
 ]) {
   register(program, connect);
 }
+explainUsage(program, 'crs');
 
-// A reader that has seen enough (`crs org list | head -1`) is no error.
+function explainUsage(command: Command, path: string): void {
+  command.showHelpAfterError(`Run \`${path} --help\` for usage.`);
+  for (const each of command.commands) explainUsage(each, `${path} ${each.name()}`);
+}
+
+// A reader may stop early, as in `crs org list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has said what is wrong already.
+    // Commander has printed the error.
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
     showError(process.argv.includes('--json'), describe(error));

@@ -75,16 +75,14 @@ describe('says what to do', () => {
   test('about what an older version left, which knows fewer services', async () => {
     await writeLocal();
     await write('admin.json', { auth: LOCAL.auth, calls: LOCAL.calls });
-    await expect(loadConfig({ CRS_DATA_DIR: dir })).rejects.toThrow(
-      'admin.json does not hold what it should; `npm start` writes it anew.',
-    );
+    await expect(loadConfig({ CRS_DATA_DIR: dir })).rejects.toThrow('admin.json is not valid. `npm start` writes a new one.');
   });
 
   test('about a damaged file, without its content', async () => {
     await writeLocal();
     await write('operator.json', '{"credential":"cro_secret');
     const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error);
-    expect(failure).toMatchObject({ message: expect.stringContaining('operator.json does not hold') });
+    expect(failure).toMatchObject({ message: expect.stringContaining('operator.json is not valid') });
     expect(inspect(failure)).not.toContain('cro_secret');
   });
 });

@@ -50,6 +50,8 @@ describe('usage errors end with 2', () => {
     [[], 'Usage: crs'],
     [['org'], 'Usage: crs org'],
     [['frob'], "unknown command 'frob'"],
+    [['frob'], 'Run `crs --help` for usage.'],
+    [['org', 'list', 'more'], 'Run `crs org list --help` for usage.'],
     [['org', 'list', '--frob'], "unknown option '--frob'"],
     [['org', 'list', 'more'], 'too many arguments'],
     [['org', 'create', 'Acme', '--name', 'x'], '1 to 40 of a-z'],
@@ -77,7 +79,7 @@ describe('what can not be done ends with 1', () => {
   test('no installation', () => {
     const { status, stdout, stderr } = crs(['org', 'list']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: No local installation .*npm start.*\n$/);
+    expect(stderr).toMatch(/^error: There is no local installation .*npm start.*\n$/);
   });
 
   test('nobody answers, for people and for programs', () => {

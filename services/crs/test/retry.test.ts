@@ -1,23 +1,34 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ServiceError, type ErrorKind } from '@crs/kit/errors';
 import { retrying } from '../src/import/retry.ts';
 
 const BATCH = { service: 'calls', organization: 'acme', lines: [] } as const;
 const DONE = { accepted: 0, unchanged: 0, errors: [] };
 
-/** A service that fails `times` times; time passes only by waiting for it. */
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A service that fails `times` times. */
 function failing(kind: ErrorKind, times: number, callMs = 0) {
-  let now = 0;
+  const started = performance.now();
   let calls = 0;
-  const send = retrying(
-    async () => {
-      now += callMs;
-      if (++calls <= times) throw new ServiceError(kind, kind);
-      return DONE;
-    },
-    { now: () => now, sleep: async (ms) => (now += ms) },
-  );
-  return { send: () => send({ ...BATCH, lines: [] }), calls: () => calls, now: () => now };
+  let pausedSince = started;
+  const pauses: number[] = [];
+  const send = retrying(async () => {
+    if (calls > 0) pauses.push(performance.now() - pausedSince);
+    vi.advanceTimersByTime(callMs);
+    pausedSince = performance.now();
+    if (++calls <= times) throw new ServiceError(kind, kind);
+    return DONE;
+  });
+  const ended = async () => {
+    const sent = Promise.allSettled([send({ ...BATCH, lines: [] })]);
+    await vi.runAllTimersAsync();
+    const [outcome] = await sent;
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  };
+  return { send: ended, calls: () => calls, now: () => performance.now() - started, pauses };
 }
 
 test('a lost race is run again a few times', async () => {
@@ -26,6 +37,10 @@ test('a lost race is run again a few times', async () => {
   const lost = failing('aborted', Infinity);
   await expect(lost.send()).rejects.toMatchObject({ kind: 'aborted' });
   expect(lost.calls()).toBe(5);
+  for (const [index, least] of [50, 100, 200, 400].entries()) {
+    expect(lost.pauses[index]).toBeGreaterThanOrEqual(least);
+    expect(lost.pauses[index]).toBeLessThanOrEqual(2 * least);
+  }
 });
 
 test.each(['unavailable', 'deadline_exceeded', 'resource_exhausted'] as const)(

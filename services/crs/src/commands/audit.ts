@@ -3,11 +3,11 @@ import { limit, organizationId } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
 import { instant, show, table, type OutputOptions } from '../output.ts';
 
-/** `crs audit`: who did what. */
+/** `crs audit`: the audit trail. */
 export function auditCommand(program: Command, connect: Connect): void {
-  command(program, 'audit', 'show what operators did, and sign-ins, newest first')
-    .option('--org <org>', 'only what concerns this organization', organizationId)
-    .option('--limit <n>', 'how many entries, 1 to 1000', limit, 100)
+  command(program, 'audit', 'show actions of operators, and sign-ins, newest first')
+    .option('--org <org>', 'only entries of this organization', organizationId)
+    .option('--limit <n>', 'number of entries, 1 to 1000', limit, 100)
     .action((options: OutputOptions & { org?: string; limit: number }) =>
       connected(connect, async ({ auth, operator }) => {
         const { entries } = await auth.listAudit({ limit: options.limit }, await operator(options.org));

@@ -8,9 +8,9 @@ export function clientCommands(program: Command, connect: Connect): void {
   const client = program.command('client').description("assistants that can't register themselves, for all organizations");
 
   command(client, 'create', 'register a client')
-    .requiredOption('--name <name>', 'what people read when it asks for their consent, 1 to 100 characters')
-    .requiredOption('--redirect-uri <uri...>', 'where people come back to it; the port of a loopback address is free')
-    .option('--secret', 'it authenticates with a secret, shown this once; without, it is a public client')
+    .requiredOption('--name <name>', 'name on the consent page, 1 to 100 characters')
+    .requiredOption('--redirect-uri <uri...>', 'where sign-in returns to the client; a loopback address may use any port')
+    .option('--secret', 'create a client secret, shown this once; without this option, it is a public client')
     .addHelpText(
       'after',
       '\nExamples:\n  crs client create --name "Our assistant" --redirect-uri https://assistant.example/callback --secret',
@@ -50,7 +50,7 @@ export function clientCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  command(client, 'remove', "remove a client, which then can't renew what it was granted")
+  command(client, 'remove', "remove a client; it can't renew its tokens any more")
     .argument('<client-id>', 'id of the client')
     .action((clientId: string, options: OutputOptions) =>
       connected(connect, async ({ auth, operator }) => {

@@ -20,8 +20,8 @@ export function importCommand(program: Command, connect: Connect): void {
     .addHelpText(
       'after',
       `
-A record may refer to earlier lines and to what is stored. Good lines are stored, bad ones are named and left out. Running the
-same file again changes nothing, so it is also what to do after an interruption.
+A record may refer to earlier lines and to stored records. Good lines are stored; bad lines are named and left out. Running the
+same file again changes nothing, so run it again after an interruption.
 
 Examples:
   crs import records.ndjson

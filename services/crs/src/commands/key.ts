@@ -9,8 +9,8 @@ export function keyCommands(program: Command, connect: Connect): void {
   const key = program.command('key').description('API keys of an organization');
 
   tenantCommand(key, 'create', 'create an API key, shown this once')
-    .option('--label <label>', 'what it is for, at most 100 characters', '')
-    .option('--expires-in <duration>', 'when it stops working: a number of s, m, h or d; without, never', duration)
+    .option('--label <label>', 'purpose of the key, at most 100 characters', '')
+    .option('--expires-in <duration>', 'time until it expires: a number of s, m, h or d; without this option, never', duration)
     .option('--read-only', 'refuse everything that writes')
     .addHelpText(
       'after',
@@ -59,7 +59,7 @@ export function keyCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  tenantCommand(key, 'revoke', 'revoke an API key for good, everywhere at once')
+  tenantCommand(key, 'revoke', 'revoke an API key, with effect at once; this cannot be undone')
     .argument('<key-id>', 'id of the key')
     .action((keyId: string, options: TenantOptions) =>
       connected(connect, async ({ auth, operator }) => {

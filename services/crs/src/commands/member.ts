@@ -6,13 +6,13 @@ const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as co
 
 type MemberOptions = TenantOptions & { project: string; user: string; role: keyof typeof ROLES };
 
-/** `crs member`: who sees a project. */
+/** `crs member`: the users who lead or see a project. */
 export function memberCommands(program: Command, connect: Connect): void {
-  const member = program.command('member').description('who leads and who sees a project');
+  const member = program.command('member').description('the users who lead or see a project');
 
   for (const [verb, method, summary, said] of [
     ['add', 'addMember', 'give a user a role in a project', 'is now'],
-    ['remove', 'removeMember', "take a user's role in a project away; it is gone everywhere at once", 'is no longer'],
+    ['remove', 'removeMember', "remove a user's role in a project, with effect at once", 'is no longer'],
   ] as const) {
     tenantCommand(member, verb, summary)
       .requiredOption('--project <id>', 'id of the project')

@@ -8,10 +8,10 @@ export function operatorCommands(program: Command, connect: Connect): void {
   const operator = program.command('operator').description('credentials for this tool');
 
   command(operator, 'create', 'create an operator credential, shown this once')
-    .argument('<name>', 'who or what uses it, 1 to 100 characters; the audit trail shows it')
+    .argument('<name>', 'name of its user, 1 to 100 characters; the audit trail shows it')
     .addHelpText(
       'after',
-      '\nWith --json, the output is what CRS_OPERATOR_FILE expects:\n  (umask 077; crs operator create ci --json > operator.json)',
+      '\nWith --json, the output is a file for CRS_OPERATOR_FILE:\n  (umask 077; crs operator create ci --json > operator.json)',
     )
     .action((name: string, options: OutputOptions) =>
       connected(connect, async (connection) => {

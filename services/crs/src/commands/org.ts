@@ -22,7 +22,7 @@ export function orgCommands(program: Command, connect: Connect): void {
       });
     });
 
-  const update = withSettings(command(org, 'update', 'change settings of an organization; what is not named stays'))
+  const update = withSettings(command(org, 'update', 'change settings of an organization; other settings stay as they are'))
     .argument('<id>', 'id of the organization', organizationId)
     .option('--name <name>', 'name to show, 1 to 200 characters')
     .action(async (id: string, options: SettingOptions & OutputOptions) => {
@@ -35,16 +35,16 @@ export function orgCommands(program: Command, connect: Connect): void {
       });
     });
 
-  const remove = command(org, 'delete', 'delete an organization with everything in it, for good')
+  const remove = command(org, 'delete', 'delete an organization and all its data; this cannot be undone')
     .argument('<id>', 'id of the organization', organizationId)
-    .option('--yes', 'yes, delete it; there is no way back')
+    .option('--yes', 'confirm the deletion, which cannot be undone')
     .addHelpText('after', '\nRun it again to finish a deletion that was interrupted.')
     .action((id: string, options: { yes?: boolean } & OutputOptions) => {
-      if (!options.yes) remove.error(`error: this deletes ${id} with all its users, projects and calls; add --yes to do so`);
+      if (!options.yes) remove.error(`error: this deletes ${id} with all its users, projects and calls; add --yes to confirm`);
       return connected(connect, async (connection) => {
         const { erase } = await import('../erasure.ts');
         if (!(await erase(connection, id, { $case: 'organization', value: true }))) {
-          throw new Failure('not_found', 'There is no organization with this id. "org list" shows those that exist.');
+          throw new Failure('not_found', 'There is no organization with this id. `crs org list` shows all organizations.');
         }
         show(options, { organization_id: id, deleted: true }, () => `${id} is deleted.`);
       });
@@ -88,9 +88,9 @@ interface SettingOptions {
 function withSettings(target: Command): Command {
   return target
     .addOption(new Option('--write-surface <on|off>', 'whether it may create projects over REST').argParser(onOff))
-    .addOption(new Option('--anonymize <on|off>', 'whether interviewees are shown under another name').argParser(onOff))
+    .addOption(new Option('--anonymize <on|off>', 'whether interviewees appear under replaced names').argParser(onOff))
     .addOption(
-      new Option('--allowed-fields <fields>', 'gated fields that it sees: a,b or default or none').argParser(allowedFields),
+      new Option('--allowed-fields <fields>', 'gated fields in its answers: a,b or default or none').argParser(allowedFields),
     )
     .addOption(new Option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60').argParser(rateLimit))
     .addOption(
@@ -99,10 +99,10 @@ function withSettings(target: Command): Command {
     .addOption(
       new Option(
         '--oidc-issuer <url|none>',
-        "the organization's own OpenID provider, which then signs its users in; passwords are off meanwhile",
+        "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
       ).argParser(oidcIssuer),
     )
-    .option('--oidc-client-id <id>', 'client id that the provider has given for this service')
+    .option('--oidc-client-id <id>', 'client id of this service at the provider')
     .option('--oidc-client-secret-stdin', 'read the client secret (one line) from standard input; it is never shown')
     .addOption(
       new Option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example").argParser(

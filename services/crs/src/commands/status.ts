@@ -7,21 +7,21 @@ interface Health {
   service: string;
   address: string;
   up: boolean;
-  /** Of an answer over an open connection; null where there is none. */
+  /** Time of an answer over an open connection; null without an answer. */
   latency_ms: number | null;
   problem: string | null;
 }
 
 /** `crs status`: whether the services answer. */
 export function statusCommand(program: Command, connect: Connect): void {
-  command(program, 'status', 'show whether the services answer; exit code 1 when one does not').action((options: OutputOptions) =>
+  command(program, 'status', 'show whether the services answer; exit code 1 if one does not').action((options: OutputOptions) =>
     connected(connect, async (connection) => {
       const { checkHealth } = await import('../health.ts');
       const { addresses, tls } = connection.config;
       const services = await Promise.all([
-        // Asks as operators do, so it finds a bad credential too.
+        // This check uses the operator's credential, so it finds a bad credential too.
         measure('auth', addresses.auth, () => askAuth(connection)),
-        // Needs no token, so it tells also while auth is away.
+        // These checks need no token, so they work while auth is away.
         ...(['projects', 'calls', 'entities'] as const).map((service) =>
           measure(service, addresses[service], () => checkHealth(service, addresses[service], tls)),
         ),
@@ -50,7 +50,7 @@ async function askAuth({ auth, operator }: Connection): Promise<void> {
 
 async function measure(service: string, address: string, ask: () => Promise<void>): Promise<Health> {
   try {
-    // The first one connects.
+    // The first request connects.
     await ask();
     const started = performance.now();
     await ask();

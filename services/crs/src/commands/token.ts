@@ -6,12 +6,12 @@ import { details, instant, show, table, type OutputOptions } from '../output.ts'
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command, connect: Connect): void {
-  const token = program.command('token').description('access tokens of users, for assistants that nobody signs in and for tests');
+  const token = program.command('token').description('access tokens of users, for tests and for assistants without a sign-in');
 
   tenantCommand(token, 'create', 'create an access token, shown this once')
-    .requiredOption('--user <email>', 'whose eyes it reads with')
-    .option('--scope <scopes>', 'of calls:read, projects:read and entities:read, in quotes; without, all', scopes)
-    .option('--expires-in <duration>', 'when it stops working: a number of s, m, h or d; without, 30d', duration)
+    .requiredOption('--user <email>', 'e-mail of the user whose access it has')
+    .option('--scope <scopes>', 'any of calls:read, projects:read and entities:read, in quotes; without this option, all', scopes)
+    .option('--expires-in <duration>', 'time until it expires: a number of s, m, h or d; without this option, 30d', duration)
     .addHelpText('after', '\nExamples:\n  crs token create --org acme --user ann@acme.example --scope "calls:read projects:read"')
     .action((options: TenantOptions & { user: string; scope?: string[]; expiresIn?: number }) =>
       connected(connect, async ({ auth, operator }) => {
@@ -55,7 +55,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  tenantCommand(token, 'revoke', 'revoke an access token for good, everywhere at once')
+  tenantCommand(token, 'revoke', 'revoke an access token, with effect at once; this cannot be undone')
     .argument('<token-id>', 'id of the token')
     .action((tokenId: string, options: TenantOptions) =>
       connected(connect, async ({ auth, operator }) => {
@@ -64,13 +64,13 @@ export function tokenCommands(program: Command, connect: Connect): void {
       }),
     );
 
-  command(token, 'rotate-key', 'make a new key that access tokens are signed with').action((options: OutputOptions) =>
+  command(token, 'rotate-key', 'create a new signing key for access tokens').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { keyId } = await auth.rotateTokenKey({}, await operator());
       show(
         options,
         { key_id: keyId },
-        () => `Key ${keyId} signs once auth has restarted, one replica after another. Tokens signed before stay good.`,
+        () => `Key ${keyId} is used after the next rolling restart of auth. Earlier tokens stay valid.`,
       );
     }),
   );

@@ -11,7 +11,10 @@ export function userCommands(program: Command, connect: Connect): void {
   tenantCommand(user, 'create', 'create a user')
     .requiredOption('--email <email>', 'e-mail, unique within the organization')
     .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
-    .option('--password-stdin', 'read a password (one line, 8 to 200 characters) from standard input; without, there is none')
+    .option(
+      '--password-stdin',
+      'read a password (one line, 8 to 200 characters) from standard input; without this option, the user has no password',
+    )
     .action(async (options: TenantOptions & { email: string; name: string; passwordStdin?: true }) => {
       const password = options.passwordStdin ? await readSecret('password', '--password-stdin') : '';
       return connected(connect, async ({ auth, operator }) => {
@@ -34,8 +37,8 @@ export function userCommands(program: Command, connect: Connect): void {
   );
 
   for (const [verb, disabled, summary] of [
-    ['enable', false, 'let a disabled user in again'],
-    ['disable', true, "keep a user out at once; the user's records stay"],
+    ['enable', false, 'let a disabled user sign in again'],
+    ['disable', true, "lock a user out at once; the user's records stay"],
   ] as const) {
     tenantCommand(user, verb, summary)
       .requiredOption('--user <email>', 'e-mail of the user')

@@ -3,11 +3,11 @@ export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** One line of a file. */
 export interface Line {
-  /** From 1; every line counts, blank ones too. */
+  /** From 1. Blank lines count too. */
   number: number;
-  /** Without line end and byte order mark; undefined where the line is longer than {@link MAX_LINE_BYTES}. */
+  /** Without the line end and the byte order mark; undefined if longer than {@link MAX_LINE_BYTES}. */
   bytes: Buffer | undefined;
-  /** Bytes of the file up to here, the line's end included. */
+  /** Bytes of the file up to and including the line's end. */
   end: number;
 }
 
@@ -15,12 +15,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What a line may hold before its end and its byte order mark are cut off. */
+/** Length of the longest line with its byte order mark and CR. */
 const MAX_HELD_BYTES = BYTE_ORDER_MARK.length + MAX_LINE_BYTES + 1;
 
 /**
- * Cuts a stream of bytes into lines, which end with LF or CR LF; the last one needs no end. Bytes are never decoded here, so
- * no character is cut. No more than one line of the longest allowed length is held; of a longer one, nothing is.
+ * Cuts a stream of bytes into lines that end with LF or CR LF. The last line needs no end. Bytes aren't decoded here, so no character
+ * is cut. Memory holds at most one line of the longest allowed length, and nothing of a longer line.
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;

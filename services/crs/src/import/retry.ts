@@ -1,42 +1,40 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@crs/kit/errors';
+import pRetry from 'p-retry';
 import type { Send } from './run.ts';
-
-/** How time passes, in milliseconds; tests bring their own. */
-export interface Clock {
-  now(): number;
-  sleep(ms: number): Promise<unknown>;
-}
 
 const OUTAGE_MS = 30_000;
 const MAX_RACES = 5;
-const FIRST_PAUSE_MS = 100;
+/** A pause is a random time between this and its double, so that two imports that met don't meet again. */
+const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Sends a batch again, which changes nothing that was stored: a few times after a lost race with another import, and for up to
- * 30 seconds while the service is away or has too much to do, which is longer than a restart takes. Other errors, and the last of these, are thrown.
+ * Sends a batch again, which changes nothing that is stored: up to five times after lost races with another import, and for up to
+ * 30 seconds while the service is away or overloaded, which is longer than a restart takes. Throws other errors, and the last error.
  */
-export function retrying(send: Send, clock: Clock = { now: () => performance.now(), sleep }): Send {
-  return async (batch) => {
+export function retrying(send: Send): Send {
+  return (batch) => {
     let races = 0;
     let awaySince: number | undefined;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return await send(batch);
-      } catch (error) {
-        const kind = error instanceof ServiceError ? error.kind : undefined;
-        if (kind === 'aborted') {
-          if (++races === MAX_RACES) throw error;
-        } else if (kind === 'unavailable' || kind === 'deadline_exceeded' || kind === 'resource_exhausted') {
-          awaySince ??= clock.now();
-          if (clock.now() - awaySince >= OUTAGE_MS) throw error;
-        } else {
-          throw error;
-        }
+    const mayPass = (error: Error) => {
+      switch (error instanceof ServiceError ? error.kind : undefined) {
+        case 'aborted':
+          return ++races < MAX_RACES;
+        case 'unavailable':
+        case 'deadline_exceeded':
+        case 'resource_exhausted':
+          awaySince ??= performance.now();
+          return performance.now() - awaySince < OUTAGE_MS;
+        default:
+          return false;
       }
-      // Spread, so that two imports that met don't meet again.
-      await clock.sleep(pause * (0.5 + Math.random() / 2));
-    }
+    };
+    return pRetry(() => send(batch), {
+      retries: Infinity,
+      minTimeout: FIRST_PAUSE_MS,
+      maxTimeout: LONGEST_PAUSE_MS,
+      randomize: true,
+      shouldRetry: ({ error }) => mayPass(error),
+    });
   };
 }

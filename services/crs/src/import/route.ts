@@ -3,10 +3,10 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { Service } from '../config.ts';
 import type { Line } from './lines.ts';
 
-/** Who takes a line: the service that owns the record, or several, one after the other. */
+/** The target of a line: the service that owns the record, or a deletion across services. */
 export type Taker = Service | 'erasure';
 
-/** Who stores each type of record, and who deletes it; absent: it can't be deleted by import. */
+/** The service that stores each type of record, and the target that deletes it. A type without `deletedBy` can't be deleted by import. */
 const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['organization', { storedBy: 'auth' }],
   ['user', { storedBy: 'auth', deletedBy: 'erasure' }],
@@ -16,28 +16,28 @@ const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['entity', { storedBy: 'entities', deletedBy: 'entities' }],
 ]);
 
-/** A line that a service has to take. */
+/** A line and its target. */
 export interface RoutedLine {
   number: number;
   bytes: Buffer;
   organization: string;
-  /** The record's id or e-mail; empty where it has neither, as offices, of which one can move another's default. */
+  /** The record's id or e-mail. Empty for billing offices, which have neither: one office can take the default from another. */
   id: string;
   service: Taker;
-  /** Neighbouring lines of one group don't refer to each other: their order counts within an organization only. */
+  /** Adjacent lines of one group don't refer to each other: their order counts within an organization only. */
   group: string;
 }
 
 /** A line that was not stored. */
 export interface Refusal {
   line: number;
-  /** Dotted path; null where the line as a whole is meant. */
+  /** Dotted path. Null: the reason concerns the whole line. */
   field: string | null;
-  /** Reads on from the field: `must be ...`. Never holds a value of the line. */
+  /** Continues after the field: `must be ...`. Never contains a value of the line. */
   reason: string;
 }
 
-/** Where a line belongs, or why it can't be stored; undefined for a blank line. */
+/** Finds the target of a line, or refuses the line. @returns undefined for a blank line */
 export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined {
   const refuse = (field: string | null, reason: string): Refusal => ({ line: number, field, reason });
 

@@ -10,10 +10,10 @@ export interface Batch {
   lines: ImportLine[];
 }
 
-/** Stores a batch; what it throws stops the import. */
+/** Stores a batch. An error stops the import. */
 export type Send = (batch: Batch) => Promise<ImportRecordsResponse>;
 
-/** What has been done so far. */
+/** The progress so far. */
 export interface Progress {
   /** Lines of the file, blank ones included. */
   lines: number;
@@ -32,7 +32,7 @@ export interface Observer {
   refused(refusal: Refusal): void;
 }
 
-/** The import ended early. Everything up to and including line `doneThrough` was stored or refused; later lines may have been. */
+/** The import ended early. All lines up to and including `doneThrough` were stored or refused. Later lines may have been, too. */
 export class ImportStopped extends Error {
   override readonly name = 'ImportStopped';
   readonly doneThrough: number;
@@ -45,10 +45,10 @@ export class ImportStopped extends Error {
 
 const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** More than a batch, so that a file that mixes organizations still makes full ones. */
+/** More than a batch, so that a file with several organizations still fills its batches. */
 const MAX_WINDOW_LINES = 5_000;
 const MAX_WINDOW_BYTES = MAX_BATCH_BYTES;
-/** One is on its way, one made ready by its service and one written. */
+/** One batch travels, its service prepares one, and writes one. */
 const MAX_UNDER_WAY = 3;
 
 /** A stretch of the file whose routed lines are all of one group. */
@@ -71,9 +71,10 @@ interface Delivery {
 }
 
 /**
- * Imports a file. A record may refer to earlier lines only, so a new group begins a new window, and is sent when all before it is
- * stored; within a group, the lines of each record keep their order. While a window is sent, the next is read; more is not held.
- * @throws ImportStopped when the file can't be read on or `send` gave up
+ * Imports a file. A record may refer to earlier lines only. A new group therefore begins a new window, which is sent after all earlier
+ * lines are stored. Within a group, the lines of each record keep their order. While a window is sent, the next one is read: memory
+ * holds no more than these two.
+ * @throws ImportStopped if the file can't be read further, or `send` failed
  */
 export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Observer): Promise<Progress> {
   const done: Progress = { lines: 0, bytes: 0, accepted: 0, unchanged: 0, refused: 0 };
@@ -90,11 +91,11 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
     if (full.group !== group) await lanes.empty();
     group = full.group;
     sending = deliver(full);
-    // Its failure is met at the next await of it.
+    // The next `await sending` meets its failure.
     sending.catch(() => undefined);
   };
 
-  /** Resolves when the window's last batch is on its way. */
+  /** Resolves when the window's last batch is being sent. */
   const deliver = async (full: Window) => {
     const all = [...batches(full.routed)];
     const delivery = { window: full, batchesLeft: all.length, bytesLeft: full.end - full.start };
@@ -122,7 +123,7 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
       const { window: ended, bytesLeft } = deliveries.shift()!;
       done.refused += ended.refusals.length;
       done.lines = ended.lines;
-      // Refused and blank lines.
+      // The bytes of refused and blank lines.
       done.bytes += bytesLeft;
       for (const refusal of ended.refusals.toSorted((a, b) => a.line - b.line)) observer.refused(refusal);
       observer.progress(done);
@@ -147,7 +148,7 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
     await sending;
     await lanes.empty();
   } catch (error) {
-    // What is under way may still succeed, and then counts.
+    // Batches that are still under way count if they succeed.
     await sending.catch(() => undefined);
     await lanes.empty().catch(() => undefined);
     throw new ImportStopped(done.lines, error);
@@ -155,7 +156,7 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
   return done;
 }
 
-/** Sends a few batches side by side. The first failure ends it: nothing starts any more. */
+/** Sends a few batches concurrently. After the first failure no batch starts. */
 class Lanes {
   readonly #underWay = new Map<Batch, Promise<void>>();
   #failure: { error: unknown } | undefined;
@@ -172,7 +173,7 @@ class Lanes {
     this.#underWay.set(batch, running);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no batch is under way. */
   async empty(): Promise<void> {
     await Promise.all(this.#underWay.values());
     if (this.#failure) throw this.#failure.error;
@@ -189,14 +190,14 @@ function isFull(window: Window): boolean {
   return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
 }
 
-/** Whether the later batch may say something of a record that the earlier one says something of, so that their order counts. */
+/** Whether both batches may have lines of the same record, so that their order counts. */
 function overlaps(earlier: Batch, later: Batch): boolean {
   if (earlier.organization !== later.organization) return false;
   const ids = new Set(earlier.lines.map(({ id }) => fold(id)));
   return later.lines.some(({ id }) => ids.has(fold(id)));
 }
 
-/** Batches of one organization each, full wherever possible. */
+/** Makes batches of one organization each, as full as possible. */
 function* batches(routed: RoutedLine[]): Generator<Batch> {
   for (const [organization, lines] of Map.groupBy(routed, (line) => line.organization)) {
     const { service } = lines[0]!;

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts';
 import { erase } from '../erasure.ts';
 import type { Batch, Send } from './run.ts';
 
-/** Sends batches to the services that own the records; deletions that span services are carried out from here. */
+/** Sends batches to the services that own the records, and carries out deletions that span services. */
 export function sender(connection: Connection): Send {
   return async (batch) => {
     if (batch.service === 'erasure') return eraseAll(connection, batch);

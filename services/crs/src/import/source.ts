@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import { Failure } from '../failure.ts';
 
-/** Where the bytes of an import come from. */
+/** The bytes of an import. */
 export interface Source {
   chunks: AsyncIterable<Buffer>;
-  /** Undefined where it is not known beforehand. */
+  /** Undefined if unknown. */
   totalBytes: number | undefined;
 }
 
@@ -12,7 +12,7 @@ const CHUNK_BYTES = 1024 * 1024;
 
 const PROBLEMS: Record<string, string> = {
   ENOENT: 'does not exist',
-  EACCES: 'may not be read by you',
+  EACCES: "can't be read: you have no permission",
   EISDIR: 'is a directory',
 };
 

@@ -14,8 +14,8 @@ export const VALUES = [
   ...(TLS ? ['--set', 'tls.enabled=true', '--set', 'tls.existingSecret=services-tls'] : []),
 ];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
-const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18-trial';
-const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8-trial';
+const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
+const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8';
 /** What outlives an uninstallation: nobody could make it again. */
 const KEPT = ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `${NAME}-${name}`);
 

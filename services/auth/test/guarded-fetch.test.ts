@@ -188,8 +188,12 @@ describe('an inside address', () => {
 
 describe('a public address', () => {
   it('is reached by the name, in SNI and Host', async () => {
-    const { status, headers, body } = await guardedFetch(`https://${NAME}/meta.json?a=b%20c`, at(PUBLIC));
-    expect([status, headers.get('content-type'), body.toString()]).toEqual([200, 'application/json', '{"client_name":"x"}']);
+    const answered = await guardedFetch(`https://${NAME}/meta.json?a=b%20c`, at(PUBLIC));
+    expect([answered.status, answered.headers.get('content-type'), await answered.text()]).toEqual([
+      200,
+      'application/json',
+      '{"client_name":"x"}',
+    ]);
     expect([connections, reached]).toEqual([1, [`${PUBLIC} 443`]]);
     expect(seen).toMatchObject([{ url: '/meta.json?a=b%20c', name: NAME }]);
     expect(seen[0]!.headers).toEqual({
@@ -224,7 +228,7 @@ describe('a public address', () => {
       void request.on('data', (part) => (body += part)).on('end', () => response.end(request.method));
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'Accept-Encoding': 'gzip' };
     const fetched = await guardedFetch(`https://${NAME}/`, { ...at(PUBLIC), method: 'POST', headers, body: 'a=b' });
-    expect([fetched.body.toString(), body, seen[0]!.headers['accept-encoding']]).toEqual(['POST', 'a=b', 'identity']);
+    expect([await fetched.text(), body, seen[0]!.headers['accept-encoding']]).toEqual(['POST', 'a=b', 'identity']);
   });
 
   it('whose certificate nobody vouches for, or that is for another name, is refused', async () => {
@@ -285,7 +289,7 @@ describe('an answer', () => {
 
   it('of 16 KiB is read, of a byte more it is not', async () => {
     answer = (_, response) => response.end('x'.repeat(16_384));
-    expect((await guardedFetch(`https://${NAME}/`, at(PUBLIC))).body).toHaveLength(16_384);
+    expect(await (await guardedFetch(`https://${NAME}/`, at(PUBLIC))).text()).toHaveLength(16_384);
     answer = (_, response) => response.end('x'.repeat(16_385));
     expect((await refusal(`https://${NAME}/`)).reason).toContain('larger than 16384');
   });

@@ -1,4 +1,4 @@
-/** A user of the authorization server. The organization is part of it, because a user id is unique within one organization only. */
+/** Identifies a user to oidc-provider. It names the organization, because a user id is unique within one organization only. */
 export interface Account {
   organization: string;
   userId: string;

@@ -22,11 +22,11 @@ export async function findAccount(
 ): Promise<OidcAccount | undefined> {
   if (token?.grantId !== undefined) {
     const { organization, userId } = parseAccountId(accountId);
-    const [grant] = await context.db.read<LiveGrantRow>(
+    const [consent] = await context.db.read<LiveGrantRow>(
       credentialScope(organization, statementTime()),
       findLiveGrant(organization, token.grantId),
     );
-    if (grant?.userId !== userId) return undefined;
+    if (consent?.userId !== userId) return undefined;
   } else if (!(await loadUser(context, accountId))) return undefined;
   return { accountId, claims: () => ({ sub: accountId }) };
 }

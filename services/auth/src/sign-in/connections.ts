@@ -12,7 +12,6 @@ import { FormTokens } from './keys.ts';
 import { connectionsPage } from './pages/connections.ts';
 import { PAGE_HEADERS } from './pages/headers.ts';
 import { signedOutPage } from './pages/messages.ts';
-import type { Scope } from './pages/scopes.ts';
 import { forged } from './problem.ts';
 import { SESSION_SECONDS } from './provider.ts';
 import { cookiesOf, field, type Visit } from './request.ts';
@@ -87,10 +86,8 @@ export class Connections {
     const { provider, request, response } = visit;
     const session = await provider.Session.get(provider.createContext(request, response));
     if (session.accountId !== undefined) await session.destroy();
-    response
-      .set(PAGE_HEADERS)
-      .type('html')
-      .send(signedOutPage({ signIn: '/connections' }));
+    const page = signedOutPage({ signIn: '/connections' });
+    response.set(PAGE_HEADERS).type('html').send(page);
   }
 
   async #visitor({ provider, request, response }: Visit): Promise<Visitor | undefined> {
@@ -108,15 +105,8 @@ export class Connections {
     const page = connectionsPage({
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
-      connections: consents.map(({ grantId, client, scopes, createdAt, expiresAt, lastUsedAt }) => ({
-        id: grantId,
-        clientName: client,
-        scopes: scopes as Scope[],
-        createdAt,
-        expiresAt,
-        lastUsedAt: lastUsedAt ?? undefined,
-        revokeAction: '/connections/revoke',
-      })),
+      connections: consents,
+      revokeAction: '/connections/revoke',
       signOutAction: '/connections/sign-out',
       notice,
       address: this.#context.accessTokens.audience,

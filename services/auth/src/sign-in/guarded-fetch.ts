@@ -19,12 +19,6 @@ export interface GuardedFetchOptions {
   resolve?: Resolve;
 }
 
-export interface Fetched {
-  status: number;
-  headers: Headers;
-  body: Buffer;
-}
-
 /** A fetch was refused or failed. The message is safe for outsiders. `reason` is for operators; the log has it as the cause. */
 export class GuardedFetchError extends Error {
   override readonly name = 'GuardedFetchError';
@@ -51,7 +45,7 @@ const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
  * goes to an address that was checked, so that a later DNS answer has no effect.
  * @throws GuardedFetchError
  */
-export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Fetched> {
+export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const target = parseTarget(url, options.allowHosts ?? []);
@@ -118,7 +112,7 @@ async function send(
   addresses: string[],
   { method = 'GET', headers = {}, body, ca }: GuardedFetchOptions,
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<Response> {
   const checked = addresses.map((address) => ({ address, family: isIP(address) }));
   const pinned: LookupFunction = (_host, { all }, found) =>
     all ? found(null, checked) : found(null, checked[0]!.address, checked[0]!.family);
@@ -149,7 +143,7 @@ async function send(
   }
 }
 
-async function receive(response: IncomingMessage): Promise<Fetched> {
+async function receive(response: IncomingMessage): Promise<Response> {
   const { statusCode: status = 0, headersDistinct } = response;
   if (status >= 300 && status < 400) throw new GuardedFetchError(`the answer is a redirect (${status})`);
   const headers = new Headers();
@@ -163,5 +157,5 @@ async function receive(response: IncomingMessage): Promise<Fetched> {
     if (bytes > MAX_BODY_BYTES) throw new GuardedFetchError(`the answer is larger than ${MAX_BODY_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return { status, headers, body: Buffer.concat(chunks) };
+  return new Response(Buffer.concat(chunks), { status, headers });
 }

@@ -79,14 +79,11 @@ export class Interactions {
   }
 
   async #showConsent(step: Step): Promise<void> {
-    const { accountId, client, redirectUri, scopes } = await requestOf(step);
-    const user = await loadUser(this.#context, accountId);
-    if (!user) throw expired();
-    const { organization } = parseAccountId(accountId);
+    const { user, organization, client, name, redirectUri, scopes } = await this.#requestOf(step);
     const page = consentPage({
       action: `/sign-in/${step.interaction.uid}`,
       csrf: this.#forms.make(step.interaction.uid),
-      client: { name: nameOf(client), uri: client.clientUri, selfRegistered: !isPreRegistered(client.clientId) },
+      client: { name, uri: client.clientUri, selfRegistered: !isPreRegistered(client.clientId) },
       redirectHost: hostOf(redirectUri),
       localhostOnly: isLoopback(redirectUri),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
@@ -115,20 +112,16 @@ export class Interactions {
 
   /** Writes a row that operators and the user see and can revoke, and oidc-provider's own Grant. @returns the id of both */
   async #recordConsent(step: Step): Promise<string> {
-    const { accountId, client, scopes } = await requestOf(step);
-    const user = await loadUser(this.#context, accountId);
-    if (!user) throw expired();
-    const { organization, userId } = parseAccountId(accountId);
-    const name = nameOf(client);
+    const { accountId, user, organization, userId, client, name, scopes } = await this.#requestOf(step);
     const grant = new step.provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
-    grant.addResourceScope(this.#context.accessTokens.audience, [...scopes]);
+    grant.addResourceScope(this.#context.accessTokens.audience, scopes);
     await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
       const row = await insertGrant(query, organization, {
         grantId: grant.jti,
         userId,
         client: name,
-        scopes: [...scopes],
+        scopes,
         expiresInSeconds: CONSENT_SECONDS,
       });
       await keepPayload(query, payloadKey('Client', client.clientId), row.expiresAt);
@@ -137,6 +130,23 @@ export class Interactions {
     await grant.save();
     return grant.jti;
   }
+
+  /** What the client asks of the user who is signed in. @throws Problem if the client or the user is gone */
+  async #requestOf({ provider, interaction: { session, params } }: Step) {
+    const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
+    const user = session && (await loadUser(this.#context, session.accountId));
+    if (!client || !user) throw expired();
+    const asked = (stringOf(params['scope']) ?? '').split(' ');
+    return {
+      ...parseAccountId(session.accountId),
+      accountId: session.accountId,
+      user,
+      client,
+      name: nameOf(client),
+      redirectUri: stringOf(params['redirect_uri']) ?? '',
+      scopes: SCOPES.filter((scope) => asked.includes(scope)),
+    };
+  }
 }
 
 /** The authorization that this browser is in. @throws Problem if it isn't the one with this uid */
@@ -144,19 +154,6 @@ async function stepOf(visit: Visit, uid: unknown): Promise<Step> {
   const interaction = await visit.provider.interactionDetails(visit.request, visit.response);
   if (interaction.uid !== uid) throw expired();
   return { ...visit, interaction };
-}
-
-/** What a client asks of the user who is signed in. */
-async function requestOf({ provider, interaction: { session, params } }: Step) {
-  const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
-  if (!client || !session) throw expired();
-  const asked = (stringOf(params['scope']) ?? '').split(' ');
-  return {
-    accountId: session.accountId,
-    client,
-    redirectUri: stringOf(params['redirect_uri']) ?? '',
-    scopes: SCOPES.filter((scope) => asked.includes(scope)),
-  };
 }
 
 /** Signs out in this browser, so that somebody else can go on with the authorization. */

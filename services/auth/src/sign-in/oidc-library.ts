@@ -2,7 +2,7 @@
 /**
  * The values of oidc-provider. Import them from this file only.
  *
- * While it loads, oidc-provider warns of a Node.js whose `process.release` names no LTS line. The pinned build of Node.js 26 is one, and
+ * While it loads, oidc-provider warns unless `process.release` names an LTS line of Node.js. The pinned build of Node.js 26 names none, and
  * oidc-provider has no setting for the warning. This file drops that one warning.
  */
 const { warn } = console;

@@ -108,14 +108,11 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
         if (problem) throw new errors.InvalidRedirectUri(`redirect_uris ${problem}`);
       },
     },
-    fetch: async (url, init) => {
-      const headers = Object.fromEntries(new Headers(init?.headers));
-      const fetched = await guardedFetch(url instanceof Request ? url.url : String(url), {
-        headers,
+    fetch: (url, init) =>
+      guardedFetch(url instanceof Request ? url.url : String(url), {
+        headers: Object.fromEntries(new Headers(init?.headers)),
         allowHosts: context.cimdAllowHosts,
-      });
-      return new Response(new Uint8Array(fetched.body), { status: fetched.status, headers: fetched.headers });
-    },
+      }),
     renderError,
   };
   const provider = new Provider(issuer, configuration);
@@ -123,7 +120,8 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
   provider.proxy = true;
   provider.use(async (ctx, next) => {
     await next();
-    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') describeScopes(ctx.body as Record<string, unknown>);
+    // oidc-provider always lists `openid`, but this server issues no id tokens.
+    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') Object.assign(ctx.body as object, { scopes_supported: SCOPES });
   });
   // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
   const note = (
@@ -141,9 +139,4 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
     ctx.set('Retry-After', '1');
   });
   return provider;
-}
-
-/** Removes `openid`: oidc-provider always lists it, but this server issues no id tokens. */
-function describeScopes(metadata: Record<string, unknown>): void {
-  metadata['scopes_supported'] = SCOPES;
 }

@@ -14,7 +14,7 @@ export function cookiesOf({ provider, request, response }: Visit) {
   return provider.createContext(request, response).cookies;
 }
 
-/** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to the list. */
+/** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to `X-Forwarded-For`. */
 export function addressOf(request: Pick<Request, 'headers' | 'socket'>): string {
   const forwarded = request.headers['x-forwarded-for'];
   const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim();

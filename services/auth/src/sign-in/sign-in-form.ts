@@ -70,7 +70,7 @@ export class SignInForm {
     const organization = field(request, 'organization').trim().toLowerCase();
     const email = field(request, 'email').trim();
     const refuse = (status: number, error: string) => ({ kind: 'refused', organization, status, email, error }) as const;
-    const to = await this.#federation.begin(visit, { organization, uid });
+    const to = await this.#federation.begin(visit, organization, uid);
     if (to !== undefined) {
       response.set(this.#headers).type('html').send(continuePage({ to }));
       return undefined;

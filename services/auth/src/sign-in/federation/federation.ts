@@ -58,10 +58,7 @@ export class Federation {
    * @returns the provider's address for the browser; undefined if the organization has no provider
    * @throws Problem if the provider can't be reached, or this client tries too often
    */
-  async begin(
-    visit: Visit,
-    { organization, uid }: { organization: string; uid?: string | undefined },
-  ): Promise<string | undefined> {
+  async begin(visit: Visit, organization: string, uid?: string): Promise<string | undefined> {
     const found = await this.#find(organization);
     if (!found) return undefined;
     await this.#throttle(visit);
@@ -152,12 +149,8 @@ export class Federation {
   }
 
   /** Writes a refusal to the audit trail. */
-  async #audit(
-    request: Request,
-    { organization, issuer }: Pick<Begun, 'organization' | 'issuer'>,
-    reason: Reason,
-    detail?: string,
-  ): Promise<void> {
+  async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
+    const { organization, issuer } = begun;
     const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${addressOf(request)}`;
     await this.#context.db.run(
       credentialScope(organization, statementTime()),

@@ -1,7 +1,7 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { GuardedFetchError } from '../guarded-fetch.ts';
 
-/** An organization's OpenID provider refused, gave an invalid answer or gave none. */
+/** An organization's OpenID provider refused, sent an invalid answer or didn't answer. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly reason: 'provider away' | 'provider error' | 'invalid answer';

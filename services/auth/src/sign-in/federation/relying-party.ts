@@ -110,7 +110,6 @@ function fetcher(allowHosts: readonly string[]): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
       throw new GuardedFetchError('the request is neither GET nor a POST of a form');
-    const fetched = await guardedFetch(url, { method, headers, body: body?.toString(), allowHosts });
-    return new Response(new Uint8Array(fetched.body), { status: fetched.status, headers: fetched.headers });
+    return guardedFetch(url, { method, headers, body: body?.toString(), allowHosts });
   };
 }

@@ -25,25 +25,25 @@ export const consent: Consent = {
 export const connections: Connections = {
   csrf,
   user,
+  revokeAction: '/sign-in/post',
   signOutAction: '/sign-in/post',
   address: 'https://tools.example.com/mcp',
   connections: [
     {
-      id: 'g_1',
-      clientName: 'Claude',
+      grantId: 'g_1',
+      client: 'Claude',
       scopes: ['calls:read', 'projects:read', 'entities:read'],
       createdAt: new Date('2026-11-02T09:14:00Z'),
       expiresAt: new Date('2027-01-31T09:14:00Z'),
       lastUsedAt: new Date('2026-11-20T16:40:00Z'),
-      revokeAction: '/sign-in/post',
     },
     {
-      id: 'g_2',
-      clientName: 'Visual Studio Code',
+      grantId: 'g_2',
+      client: 'Visual Studio Code',
       scopes: ['projects:read'],
       createdAt: new Date('2026-11-19T12:00:00Z'),
       expiresAt: new Date('2027-02-17T12:00:00Z'),
-      revokeAction: '/sign-in/post',
+      lastUsedAt: null,
     },
   ],
 };
@@ -94,7 +94,7 @@ export const pages: Record<string, () => string> = {
       ...connections,
       user: { name: HOSTILE, email: HOSTILE, organization: HOSTILE },
       notice: HOSTILE,
-      connections: connections.connections.map((connection) => ({ ...connection, clientName: HOSTILE })),
+      connections: connections.connections.map((connection) => ({ ...connection, client: HOSTILE })),
     }),
   error: () =>
     errorPage({

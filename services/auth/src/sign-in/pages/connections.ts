@@ -3,20 +3,21 @@ import { TICK } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS, type Scope } from './scopes.ts';
 
-export interface Connection {
-  id: string;
-  clientName: string;
-  scopes: readonly Scope[];
+/** @property client its name */
+interface Connection {
+  grantId: string;
+  client: string;
+  scopes: readonly string[];
   createdAt: Date;
   expiresAt: Date;
-  lastUsedAt?: Date | undefined;
-  revokeAction: string;
+  lastUsedAt: Date | null;
 }
 
 export interface Connections {
   csrf: string;
   user: { name: string; email: string; organization: string };
   connections: readonly Connection[];
+  revokeAction: string;
   signOutAction: string;
   /** The result of the last action, such as "Claude is disconnected." */
   notice?: string | undefined;
@@ -24,7 +25,8 @@ export interface Connections {
   address: string;
 }
 
-export function connectionsPage({ csrf, user, connections, signOutAction, notice, address }: Connections): string {
+export function connectionsPage(page: Connections): string {
+  const { csrf, user, connections, revokeAction, signOutAction, notice, address } = page;
   const main = html`<div class="stack">
     <div class="stack close">
       <h1>Connected assistants</h1>
@@ -45,7 +47,7 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
       connections.length === 0
         ? noConnections(address)
         : html`<ul class="connections">
-              ${connections.map((connection) => connectionItem(connection, csrf))}
+              ${connections.map((connection) => connectionItem(connection, csrf, revokeAction))}
             </ul>
             <p class="small muted">
               Each assistant reads on your behalf and sees only data that you may see. When you disconnect an assistant, it loses
@@ -56,17 +58,15 @@ export function connectionsPage({ csrf, user, connections, signOutAction, notice
   return layout({ title: 'Connected assistants', main, width: 'wide' });
 }
 
-function connectionItem(
-  { id, clientName, scopes, createdAt, expiresAt, lastUsedAt, revokeAction }: Connection,
-  csrf: string,
-): Html {
+function connectionItem(connection: Connection, csrf: string, revokeAction: string): Html {
+  const { grantId, client, scopes, createdAt, expiresAt, lastUsedAt } = connection;
   return html`<li>
     <div>
-      <h2><bdi>${clientName}</bdi></h2>
+      <h2><bdi>${client}</bdi></h2>
       <dl class="details">
         <div class="row">
           <dt>May read</dt>
-          <dd>${scopes.map((scope) => SCOPE_WORDS[scope].title).join(', ')}</dd>
+          <dd>${scopes.map((scope) => SCOPE_WORDS[scope as Scope].title).join(', ')}</dd>
         </div>
         <div>
           <dt>Connected</dt>
@@ -84,9 +84,9 @@ function connectionItem(
     </div>
     <form method="post" action="${revokeAction}">
       ${csrfField(csrf)}
-      <input type="hidden" name="id" value="${id}" />
+      <input type="hidden" name="id" value="${grantId}" />
       <button class="danger">
-        <span>Disconnect<span class="hidden"> ${clientName}</span></span>
+        <span>Disconnect<span class="hidden"> ${client}</span></span>
       </button>
     </form>
   </li>`;

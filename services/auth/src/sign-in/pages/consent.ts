@@ -58,7 +58,7 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         ? html`<div class="note">
             ${INFORMATION}
             <p>
-              It chose its own name. Nobody has checked it. ${localhostOnly ? null : 'Check the address it sends you to instead.'}
+              It chose its own name. Nobody checked it. ${localhostOnly ? null : 'Check the address it sends you to instead.'}
             </p>
           </div>`
         : null

@@ -1,14 +1,14 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { SCOPES } from './tokens.ts';
+import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 
 /** RFC 9728: tells clients who issues tokens for `/mcp`, at the address with the path and at the one without. Any page may read it. */
 export function metadata(publicUrl: string): Router {
   const body = JSON.stringify({
     resource: `${publicUrl}/mcp`,
     authorization_servers: [publicUrl],
-    scopes_supported: SCOPES,
+    scopes_supported: OAUTH_SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: 'Call Research',
   });

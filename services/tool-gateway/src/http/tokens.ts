@@ -4,9 +4,8 @@ import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
 import { Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-
-export const SCOPES = ['calls:read', 'projects:read', 'entities:read'];
 
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
@@ -32,7 +31,7 @@ export class Tokens {
 
   /** RFC 6750: no error code where no credential was sent. */
   #unauthorized(wasSent: boolean): Refusal {
-    const challenge = this.#challenge(wasSent ? 'error="invalid_token", ' : '', SCOPES.join(' '));
+    const challenge = this.#challenge(wasSent ? 'error="invalid_token", ' : '', OAUTH_SCOPES.join(' '));
     return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });
   }
 

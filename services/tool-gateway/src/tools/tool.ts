@@ -1,7 +1,6 @@
+import type { OAuthScope } from '@crs/kit/product/scopes';
 import { z } from 'zod';
 import type { Context, ToolCall } from '../context.ts';
-
-export type Scope = 'calls:read' | 'projects:read' | 'entities:read';
 
 /** A tool, independent of any SDK: its description for models, its arguments and answer, and its code. */
 export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
@@ -9,7 +8,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   title: string;
   /** Written for a model that chooses among tools. */
   description: string;
-  scope: Scope;
+  scope: OAuthScope;
   input: Input;
   output: Output;
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;

@@ -1,0 +1,45 @@
+import { Database } from '../data/database.ts';
+import type { Migration } from '../data/migration.ts';
+import { schemaReady } from '../data/schema-gate.ts';
+import type { Closer, Surroundings } from '../process/lifecycle.ts';
+import { createVerifier, type KeySource } from '../rpc/identity.ts';
+import { DRAIN_MS, serve, type BoundService } from '../rpc/server.ts';
+
+/** An import batch is at most 16 MiB. */
+const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
+
+/** Opens the pool of a service for its callers' requests, and waits for its schema. */
+export async function openDatabase(
+  { name, migrations }: { name: string; migrations: readonly Migration[] },
+  config: { databaseUrl: string; maxConnections: number },
+  { log }: Surroundings,
+  closer: Closer,
+): Promise<Database> {
+  const db = new Database({ name, url: config.databaseUrl, maxConnections: config.maxConnections, log, pipeline: true });
+  closer.defer('database', () => db.close());
+  await schemaReady(name, db, migrations, log, closer);
+  return db;
+}
+
+/**
+ * Starts the gRPC listeners of a service: `grpc` for gateways and services, `admin` for operators.
+ * @returns their addresses, and the listeners. All listeners in the array stop at the same time, those that the caller adds included.
+ */
+export async function serveGrpc(
+  name: string,
+  config: { listen: string; adminListen: string },
+  { log, tls }: Surroundings,
+  closer: Closer,
+  keys: KeySource,
+  services: { internal: BoundService[]; admin: BoundService[] },
+) {
+  const listeners: { stop: () => Promise<void> }[] = [];
+  closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
+  const shared = { name, verify: createVerifier(keys), log, tls };
+  const internal = await serve({ ...shared, address: config.listen, services: services.internal });
+  listeners.push(internal);
+  const maxMessageBytes = MAX_ADMIN_MESSAGE_BYTES;
+  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, maxMessageBytes });
+  listeners.push(admin);
+  return { addresses: { grpc: internal.address, admin: admin.address }, listeners };
+}

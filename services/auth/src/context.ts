@@ -1,10 +1,10 @@
 import type { Database } from '@crs/kit/data/database';
-import type { Logger } from '@crs/kit/process/log';
 import type { Seal } from '@crs/kit/data/seal';
-import type { AccessTokens } from './domain/access-tokens.ts';
-import type { Signer } from './domain/signer.ts';
+import type { Logger } from '@crs/kit/process/log';
+import type { AccessTokens } from './keys/access-tokens.ts';
+import type { Signer } from './keys/signer.ts';
 
-/** What handlers work with. */
+/** The dependencies of the handlers. */
 export interface Context {
   db: Database;
   log: Logger;
@@ -12,6 +12,6 @@ export interface Context {
   accessTokens: AccessTokens;
   /** Seals the secrets of clients that an operator has registered. */
   clientSecrets: Seal;
-  /** Seals our secrets at organizations' OpenID providers. */
+  /** Seals the secrets that organizations' OpenID providers gave us. */
   providerSecrets: Seal;
 }

@@ -8,7 +8,7 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
-import { Signer } from '../src/domain/signer.ts';
+import { Signer } from '../src/keys/signer.ts';
 
 /** Two organizations of the same people and the same projects, so that whatever is mixed up between them shows. */
 export const TENANTS = ['acme', 'globex'] as const;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createVerifier, type Identity } from '@crs/kit/rpc/identity';
 import { SECRET } from '@crs/testing/setup';
 import type { TestDatabase } from '@crs/testing/postgres';
-import type { Signer } from '../src/domain/signer.ts';
+import type { Signer } from '../src/keys/signer.ts';
 import { emptyDatabase, failureOf, query, startSigner } from './_fixtures.ts';
 
 const ANN: Identity = { kind: 'user', organization: 'acme', userId: 'ann', scopes: [] };

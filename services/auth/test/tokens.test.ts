@@ -4,7 +4,7 @@ import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
-import { AccessTokens } from '../src/domain/access-tokens.ts';
+import { AccessTokens } from '../src/keys/access-tokens.ts';
 import {
   ANN,
   BOB,

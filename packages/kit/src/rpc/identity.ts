@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError, unavailable } from '../errors.ts';
@@ -42,7 +43,7 @@ const AUDIENCE = 'call-research/internal';
 export function signIdentity(
   identity: Identity,
   keyId: string,
-  privateKey: CryptoKey,
+  privateKey: CryptoKey | KeyObject,
   seconds: number,
   now = Date.now(),
 ): Promise<string> {

@@ -3,7 +3,7 @@ import { parseUuid } from '@crs/kit/text';
 import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
 import { requireText } from './settings.ts';
 
-/** What is to be deleted, and how the audit trail calls it. */
+/** What an operator deletes. The audit trail calls it by its `kind`. */
 export type Target = { kind: 'organization' } | { kind: 'project'; projectId: string } | { kind: 'user'; email: string };
 
 export function parseTarget(request: ErasureTarget | undefined): Target {

@@ -1,4 +1,5 @@
 import { notFound, type ServiceError } from '@crs/kit/errors';
+import type { Refusal } from '@crs/kit/product/import-record';
 
 export function noSuchOrganization(): ServiceError {
   return notFound('There is no organization with this id. "org list" shows those that exist.');
@@ -10,4 +11,9 @@ export function noSuchUser(): ServiceError {
 
 export function noSuchProject(): ServiceError {
   return notFound('There is no project with this id in this organization.');
+}
+
+/** The record's deletion has begun and not ended: it is not found, and its id or e-mail is not free either. */
+export function beingDeleted(field: string): Refusal {
+  return { field, reason: 'is being deleted; run its deletion again first' };
 }

@@ -1,24 +1,23 @@
-import { invalid } from '@crs/kit/errors';
 import { Seal } from '@crs/kit/data/seal';
+import { invalid } from '@crs/kit/errors';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
-import type { OrganizationChange, OrganizationRow } from '../store/organizations.ts';
-import { requireText } from './settings.ts';
+import { requireText, type OidcProviderChange } from './settings.ts';
 
 const MAX_DOMAINS = 100;
 const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-type Change = Pick<OrganizationChange, 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretSealed' | 'oidcDomains'>;
-const NO_PROVIDER: Change = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSealed: null, oidcDomains: null };
+const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSealed: null, oidcDomains: null };
 
 /**
- * @param before the organization as it is; absent: it is being created
- * @throws ServiceError naming the setting that can't be or is missing
+ * @param before the organization's stored provider; undefined where the organization is being created
+ * @returns what to store; empty where nothing changes
+ * @throws ServiceError invalid_argument that names the bad or missing setting
  */
 export function changeOidcProvider(
-  before: OrganizationRow | undefined,
+  before: { oidcIssuer: string | null; oidcClientId: string | null; oidcDomains: string[] | null } | undefined,
   settings: OidcProviderSettings | undefined,
   seal: (clientSecret: string) => Buffer,
-): Change {
+): OidcProviderChange {
   if (!settings) return {};
   if (settings.issuer === '') return NO_PROVIDER;
   const oidcIssuer = settings.issuer === undefined ? before?.oidcIssuer : parseIssuer(settings.issuer);
@@ -37,16 +36,16 @@ export function changeOidcProvider(
     const secret = requireText('oidc_client_secret', settings.clientSecret, 0, 1_000);
     return { ...change, oidcClientSecretSealed: secret === '' ? null : seal(secret) };
   }
-  // A secret is told to nobody but the provider that gave it.
+  // A secret belongs to the provider that gave it, and is sent to no other.
   return isAnother || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
 }
 
-/** Seals client secrets at providers, each bound to its organization. */
+/** Seals the secrets that providers gave us, each bound to its organization. */
 export function oidcClientSecrets(secret: string): Seal {
   return new Seal(secret, 'oidc-client-secrets');
 }
 
-/** In one spelling, as accounts of the provider are known by it. */
+/** Returns one spelling: linked accounts are stored with the issuer's. */
 function parseIssuer(text: string): string {
   const url = URL.parse(requireText('oidc_issuer', text, 1, 500));
   if (!url || url.protocol !== 'https:' || url.username || url.password || url.search || url.hash)

@@ -1,4 +1,4 @@
-/** When caller keys are made, used and dropped. Pure, so that a year of rotations is a unit test. */
+/** Decides when caller keys are made, used and dropped. The clock is a parameter, so that a unit test covers a year. */
 
 export interface KeyTimes {
   keyId: string;
@@ -6,16 +6,16 @@ export interface KeyTimes {
 }
 
 export interface RotationPlan {
-  /** Make a key that signs from then on. */
+  /** A key is to be made that signs from this time on. */
   createFrom?: Date;
-  /** No token of theirs can be alive any more. */
+  /** Ids of keys whose tokens have all expired. */
   drop: string[];
 }
 
 const SIGN_FOR_MS = 24 * 3600_000;
 /** A key is published this long before it signs, so that every replica and every verifier knows it. */
 const PUBLISH_AHEAD_MS = 600_000;
-/** Tokens live at most a minute; replicas learn of a successor within another. */
+/** Tokens live at most a minute, and replicas learn of a successor within another minute; the rest is reserve. */
 const KEEP_AFTER_MS = 600_000;
 
 export function planRotation(keys: KeyTimes[], now: Date): RotationPlan {
@@ -29,7 +29,7 @@ export function planRotation(keys: KeyTimes[], now: Date): RotationPlan {
   return successorIsDue ? { createFrom: new Date(Math.max(ends, now.getTime() + PUBLISH_AHEAD_MS)), drop } : { drop };
 }
 
-/** The newest key that may sign by now. */
+/** The newest key that may sign at this time. */
 export function currentKey<K extends KeyTimes>(keys: K[], now: Date): K | undefined {
   return keys.filter((key) => key.signFrom <= now).toSorted((a, b) => b.signFrom.getTime() - a.signFrom.getTime())[0];
 }

@@ -1,14 +1,34 @@
-import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS, isAllowedField } from '@crs/kit/product/allowed-fields';
 import { invalid } from '@crs/kit/errors';
+import { ALLOWED_FIELDS, isAllowedField } from '@crs/kit/product/allowed-fields';
 import { lengthOf, unstorable } from '@crs/kit/text';
-import type { AllowedFields, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
+import type { AllowedFields, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
-import type { OrganizationChange, OrganizationRow } from '../store/organizations.ts';
 
 export const MAX_REQUESTS = 1_000_000_000;
 export const MAX_PERIOD_SECONDS = 86_400;
 
-/** @throws ServiceError naming the setting that can't be */
+/** Settings to write, as they are stored. An undefined setting stays. */
+export interface OrganizationChange extends OidcProviderChange {
+  name?: string | undefined;
+  writeSurface?: boolean | undefined;
+  anonymizeInterviewees?: boolean | undefined;
+  /** Null: the default set. */
+  allowedFields?: string[] | null | undefined;
+  rateLimitRequests?: number | undefined;
+  rateLimitPeriodSeconds?: number | undefined;
+  toolRateLimitRequests?: number | undefined;
+  toolRateLimitPeriodSeconds?: number | undefined;
+}
+
+/** Null: the organization has no OpenID provider, or the provider knows us as a public client without a secret. */
+export interface OidcProviderChange {
+  oidcIssuer?: string | null;
+  oidcClientId?: string | null;
+  oidcClientSecretSealed?: Buffer | null;
+  oidcDomains?: string[] | null;
+}
+
+/** @throws ServiceError invalid_argument that names the first bad setting */
 export function parseSettings(settings: OrganizationSettings | undefined): OrganizationChange {
   if (!settings) return {};
   const rate = parseRate('rate_limit', settings.rateLimit);
@@ -25,6 +45,7 @@ export function parseSettings(settings: OrganizationSettings | undefined): Organ
   };
 }
 
+/** Limits are in characters. @returns the text @throws ServiceError invalid_argument */
 export function requireText(field: string, text: string, min: number, max: number): string {
   const problem = unstorable(text);
   if (problem) throw invalid(field, problem);
@@ -46,26 +67,4 @@ function parseRate(field: string, rate: RateLimit | undefined): RateLimit | unde
   if (rate.periodSeconds < 1 || rate.periodSeconds > MAX_PERIOD_SECONDS)
     throw invalid(`${field}.period_seconds`, `must be 1 to ${MAX_PERIOD_SECONDS}`);
   return rate;
-}
-
-export function toOrganization(row: OrganizationRow): Organization {
-  return {
-    organizationId: row.organization,
-    name: row.name ?? '',
-    writeSurface: row.writeSurface,
-    anonymizeInterviewees: row.anonymizeInterviewees,
-    allowedFields: { default: row.allowedFields === null, fields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS] },
-    rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
-    toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
-    createdAt: row.createdAt,
-    oidcProvider:
-      row.oidcIssuer === null
-        ? undefined
-        : {
-            issuer: row.oidcIssuer,
-            clientId: row.oidcClientId!,
-            hasClientSecret: row.oidcHasClientSecret,
-            domains: row.oidcDomains!,
-          },
-  };
 }

@@ -1,38 +1,32 @@
+import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
+import { REASONS, ServiceError } from '@crs/kit/errors';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
-import { REASONS, ServiceError } from '@crs/kit/errors';
-import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
-import { findLiveKey, lookUpKey, touchKey, type LiveKeyRow } from '../store/api-keys.ts';
+import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 
-/** Longer than a gateway may reuse it (1 s) and than any request takes. */
+/** Longer than a gateway reuses the token (1 s) and any request takes. */
 const TOKEN_SECONDS = 30;
 
 export function authenticateKey({ db, signer, log }: Context) {
   return rpc(['anyone'], async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
     if (!isApiKey(request.apiKey)) throw invalidKey();
-    const [owner] = await db.read<{ organization: string; keyId: string }>(
-      directoryScope(call),
-      lookUpKey(digestOf(request.apiKey)),
-    );
+    const [owner] = await db.read(directoryScope(call), lookUpKey(digestOf(request.apiKey)));
     if (!owner) throw invalidKey();
-    const [key] = await db.read<LiveKeyRow>(
-      credentialScope(owner.organization, call),
-      findLiveKey(owner.organization, owner.keyId),
-    );
+    const { organization } = owner;
+    const [key] = await db.read(credentialScope(organization, call), findLiveKey(organization, owner.keyId));
     if (!key) throw invalidKey();
     if (key.useIsNews) {
-      const scope = credentialScope(key.organization, workFor(5_000));
-      db.run(scope, touchKey(key.organization, key.keyId)).catch((error) =>
+      db.run(credentialScope(organization, workFor(5_000)), touchKey(organization, key.keyId)).catch((error) =>
         log.warn({ err: error }, 'use of a key could not be noted'),
       );
     }
     const callerToken = await signer.sign(
       {
         kind: 'organization',
-        organization: key.organization,
+        organization,
         keyId: key.keyId,
         allowedFields: key.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
         anonymize: key.anonymizeInterviewees,
@@ -43,7 +37,7 @@ export function authenticateKey({ db, signer, log }: Context) {
     );
     return {
       callerToken,
-      organizationId: key.organization,
+      organizationId: organization,
       rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
       writeSurface: key.writeSurface,
       readOnly: key.readOnly,
@@ -51,7 +45,7 @@ export function authenticateKey({ db, signer, log }: Context) {
   });
 }
 
-/** One answer whatever is wrong, so that a key can't be told to have existed. */
+/** The answer is the same for every cause, so that nobody learns whether a key existed. */
 function invalidKey(): ServiceError {
   return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
     reason: REASONS.invalidApiKey,

@@ -8,7 +8,7 @@ import { userGone } from './get-visible-projects.ts';
 export function getVisibilityVersion({ db }: Context) {
   return rpc(['user'], async (_request: GetVisibilityVersionRequest, call): Promise<GetVisibilityVersionResponse> => {
     const { organization, userId } = call.identity;
-    const [row] = await db.read<{ version: string }>(callerScope(call), visibilityVersion(organization, userId));
+    const [row] = await db.read(callerScope(call), visibilityVersion(organization, userId));
     if (!row) throw userGone();
     return { version: Number(row.version) };
   });

@@ -3,21 +3,18 @@ import { REASONS, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibleProjectsRequest, GetVisibleProjectsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
-import { visibleProjects, type VisibleProjectRow } from '../store/projects.ts';
+import { visibleProjects } from '../store/projects.ts';
 
 export function getVisibleProjects({ db }: Context) {
   return rpc(['user'], async (_request: GetVisibleProjectsRequest, call): Promise<GetVisibleProjectsResponse> => {
     const { organization, userId } = call.identity;
-    const [row] = await db.read<{ version: string; projects: VisibleProjectRow[] }>(
-      callerScope(call),
-      visibleProjects(organization, userId),
-    );
+    const [row] = await db.read(callerScope(call), visibleProjects(organization, userId));
     if (!row) throw userGone();
     return { version: Number(row.version), projects: row.projects };
   });
 }
 
-/** The token outlived its user. */
+/** A caller token can outlive its user by seconds. */
 export function userGone(): ServiceError {
   return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userGone });
 }

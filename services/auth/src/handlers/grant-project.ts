@@ -5,7 +5,7 @@ import { parseUuid } from '@crs/kit/text';
 import type { GrantProjectRequest, GrantProjectResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
-import { insertProject, putProjectGrant, type ProjectGrant } from '../store/projects.ts';
+import { insertProject, putProjectRoles, type ProjectRoles } from '../store/projects.ts';
 
 export function grantProject({ db }: Context) {
   return rpc(['organization'], async (request: GrantProjectRequest, call): Promise<GrantProjectResponse> => {
@@ -13,7 +13,7 @@ export function grantProject({ db }: Context) {
     if (!writeSurface || readOnly) throw new ServiceError('permission_denied', 'The key may not create projects.');
     const projectId = parseUuid(request.projectId);
     if (!projectId) throw invalid('project_id', 'must be a UUID');
-    const grant: ProjectGrant = {
+    const project: ProjectRoles = {
       projectId,
       createdBy: null,
       roles: [
@@ -23,11 +23,12 @@ export function grantProject({ db }: Context) {
     };
     const scope = callerScope(call);
     await db.transact(scope, async (query) => {
-      // A caller token outlives the organization's first step of deletion by seconds, and the project would outlive its last.
-      if (!(await organizationExists(query, scope.organization))) throw unavailable('The organization is being deleted.');
-      // A repeat of the grant changes nothing: its people may have been changed since.
-      if (await insertProject(query, scope.organization, projectId, null))
-        await putProjectGrant(query, scope.organization, grant, null);
+      // A caller token outlives the first step of the organization's deletion by seconds. The project would then outlive the last step.
+      const [known] = await query(organizationExists(scope.organization));
+      if (!known) throw unavailable('The organization is being deleted.');
+      const [inserted] = await query(insertProject(scope.organization, projectId, null));
+      // A repeated call changes nothing: the roles may have been changed since.
+      if (inserted) await putProjectRoles(query, scope.organization, project, null);
     });
     return {};
   });

@@ -42,7 +42,7 @@ import { recordAudit } from './record-audit.ts';
 import { resolveProfiles } from './resolve-profiles.ts';
 import { resolveReferences } from './resolve-references.ts';
 
-/** What gateways and services ask. */
+/** For gateways and services. */
 export function internalServices(context: Context) {
   return [
     bind(AuthServiceService, {
@@ -61,7 +61,7 @@ export function internalServices(context: Context) {
   ];
 }
 
-/** What operators do. */
+/** For operators. */
 export function adminServices(context: Context) {
   return [
     bind(AuthAdminServiceService, {

@@ -1,22 +1,22 @@
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { callerScope } from '@crs/kit/data/scope';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantOutcome, ProjectGrant, PutProjectGrantsRequest, PutProjectGrantsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
-import { putGrant, type NamedGrant } from '../domain/project-grants.ts';
+import { putRoles, type NamedRoles } from '../roles/put-roles.ts';
 
 const MAX_GRANTS = 1_000;
 
 export function putProjectGrants({ db }: Context) {
   return rpc(['operator'], async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
     if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
-    const grants = request.grants.map(parse);
+    const projects = request.grants.map(parse);
     const scope = callerScope(call);
     const outcomes = await db.transact(scope, async (query) => {
       const results: GrantOutcome[] = [];
-      for (const grant of grants) {
-        const outcome = await putGrant(query, scope.organization, grant);
+      for (const project of projects) {
+        const outcome = await putRoles(query, scope.organization, project);
         results.push(
           typeof outcome === 'boolean'
             ? { changed: outcome, refusedField: '', refusedReason: '' }
@@ -29,7 +29,7 @@ export function putProjectGrants({ db }: Context) {
   });
 }
 
-function parse(grant: ProjectGrant): NamedGrant {
+function parse(grant: ProjectGrant): NamedRoles {
   const projectId = parseUuid(grant.projectId);
   if (!projectId) throw invalid('project_id', 'must be a UUID');
   const members = grant.members.map(({ email, lead }) => ({ email, role: lead ? ('lead' as const) : ('member' as const) }));

@@ -15,7 +15,7 @@ export function resolveProfiles({ db }: Context) {
     if (request.emails.length > MAX_EMAILS) throw invalid('emails', `must be at most ${MAX_EMAILS}`);
     for (const email of request.emails) requireText('emails', email, 0, Infinity);
     const scope = callerScope(call);
-    const users = await db.transact(scope, (query) => findUsersByEmail(query, scope.organization, request.emails.map(fold)));
+    const users = await db.read(scope, findUsersByEmail(scope.organization, request.emails.map(fold)));
     const enabled = users.filter((user) => user.disabledAt === null);
     return { profiles: enabled.map(({ userId, email, name }) => ({ userId, email, name: name ?? '' })) };
   });

@@ -1,6 +1,6 @@
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { callerScope } from '@crs/kit/data/scope';
 import { fold, parseUuid } from '@crs/kit/text';
 import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -20,17 +20,17 @@ export function resolveReferences({ db }: Context) {
     const scope = callerScope(call);
     const folded = request.emails.map(fold);
     return db.transact(scope, async (query) => {
-      const [exists, users, projectIds] = await Promise.all([
-        organizationExists(query, scope.organization),
-        findUsersByEmail(query, scope.organization, folded),
-        findProjects(query, scope.organization, request.projectIds),
+      const [[known], users, projects] = await Promise.all([
+        query(organizationExists(scope.organization)),
+        query(findUsersByEmail(scope.organization, folded)),
+        query(findProjects(scope.organization, request.projectIds)),
       ]);
       const byEmail = new Map(users.map((user) => [user.emailFolded, user.userId]));
       const found = request.emails.flatMap((email, index) => {
         const userId = byEmail.get(folded[index]!);
         return userId ? [{ email, userId }] : [];
       });
-      return { users: found, projectIds, organizationExists: exists };
+      return { users: found, projectIds: projects.map((each) => each.projectId), organizationExists: known !== undefined };
     });
   });
 }

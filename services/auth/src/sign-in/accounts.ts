@@ -1,7 +1,7 @@
 import type { Account as OidcAccount } from 'oidc-provider';
 import { credentialScope } from '@crs/kit/data/scope';
 import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
-import { findLiveGrant, type LiveGrantRow } from '../store/grants.ts';
+import { findLiveConsent } from '../store/consents.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { type SignInContext, statementTime } from './context.ts';
@@ -10,7 +10,7 @@ import { type SignInContext, statementTime } from './context.ts';
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
-  const [user] = await db.read<LiveUserRow>(credentialScope(organization, statementTime()), findLiveUser(organization, userId));
+  const [user] = await db.read(credentialScope(organization, statementTime()), findLiveUser(organization, userId));
   return user;
 }
 
@@ -22,9 +22,9 @@ export async function findAccount(
 ): Promise<OidcAccount | undefined> {
   if (token?.grantId !== undefined) {
     const { organization, userId } = parseAccountId(accountId);
-    const [consent] = await context.db.read<LiveGrantRow>(
+    const [consent] = await context.db.read(
       credentialScope(organization, statementTime()),
-      findLiveGrant(organization, token.grantId),
+      findLiveConsent(organization, token.grantId),
     );
     if (consent?.userId !== userId) return undefined;
   } else if (!(await loadUser(context, accountId))) return undefined;

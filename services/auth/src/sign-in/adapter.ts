@@ -4,8 +4,8 @@ import { credentialScope, directoryScope } from '@crs/kit/data/scope';
 import { Seal } from '@crs/kit/data/seal';
 import { digestOf } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
-import { findClient, type ClientRow } from '../store/clients.ts';
-import { revokeGrant } from '../store/grants.ts';
+import { findClient } from '../store/clients.ts';
+import { revokeConsent } from '../store/consents.ts';
 import {
   consumePayload,
   destroyPayload,
@@ -64,12 +64,12 @@ class PayloadAdapter implements Adapter {
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
-    const [row] = await this.#run<PayloadRow>(findPayload(payloadKey(this.#model, id), this.#graceSeconds));
+    const [row] = await this.#run(findPayload(payloadKey(this.#model, id), this.#graceSeconds));
     return row && this.#open(row);
   }
 
   async findByUid(uid: string): Promise<AdapterPayload | undefined> {
-    const [row] = await this.#run<PayloadRow>(findPayloadByUid(this.#model, digestOf(uid)));
+    const [row] = await this.#run(findPayloadByUid(this.#model, digestOf(uid)));
     return row && this.#open(row);
   }
 
@@ -90,8 +90,8 @@ class PayloadAdapter implements Adapter {
     await this.#run(destroyPayloadsOfGrant(this.#model, grantId));
   }
 
-  #run<Row>(statement: Statement): Promise<Row[]> {
-    return this.db.run<Row>(directoryScope(statementTime()), statement);
+  #run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    return this.db.run(directoryScope(statementTime()), statement);
   }
 
   #open({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
@@ -115,7 +115,7 @@ class ClientAdapter extends PayloadAdapter {
 
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
-    const [row] = await this.db.read<ClientRow>(directoryScope(statementTime()), findClient(id));
+    const [row] = await this.db.read(directoryScope(statementTime()), findClient(id));
     return row && clientMetadata(row, this.#secrets);
   }
 }
@@ -128,7 +128,7 @@ class GrantAdapter extends PayloadAdapter {
     if (!grant) return;
     const { organization } = parseAccountId(grant.accountId!);
     await this.db.transact(credentialScope(organization, statementTime()), async (query) => {
-      const revoked = await revokeGrant(query, organization, id);
+      const revoked = await revokeConsent(query, organization, id);
       if (revoked) await query(auditEntry(organization, 'sign-in', 'connection.revoke', id));
     });
   }

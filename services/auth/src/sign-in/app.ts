@@ -8,7 +8,7 @@ import type { SignInContext } from './context.ts';
 import { CALLBACK_PATH, Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
 import { pinOrigin } from './origin.ts';
-import { answerProblems, notFound } from './problem.ts';
+import { answerProblems, pageNotFound } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { defaultScopes, limitRegistrations } from './registration.ts';
 import type { Visit } from './request.ts';
@@ -64,7 +64,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
       await answer(request, response);
     });
   }
-  app.use((_request: Request, _response: Response, next: NextFunction) => next(notFound()));
+  app.use((_request: Request, _response: Response, next: NextFunction) => next(pageNotFound()));
   app.use(answerProblems(context.log));
   return listener;
 }

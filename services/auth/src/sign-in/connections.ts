@@ -1,7 +1,7 @@
 import { credentialScope } from '@crs/kit/data/scope';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
-import { listGrantsOfUser, revokeGrant, type GrantRow } from '../store/grants.ts';
+import { listConsentsOfUser, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
@@ -67,14 +67,14 @@ export class Connections {
     if (!visitor) return visit.response.redirect(303, '/connections');
     const { organization, userId } = parseAccountId(visitor.accountId);
     const grantId = field(visit.request, 'id');
-    const consents = await this.#context.db.read<GrantRow>(
+    const consents = await this.#context.db.read(
       credentialScope(organization, statementTime()),
-      listGrantsOfUser(organization, userId),
+      listConsentsOfUser(organization, userId),
     );
     const own = consents.find((consent) => consent.grantId === grantId);
     if (own) {
       await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
-        await revokeGrant(query, organization, grantId);
+        await revokeConsent(query, organization, grantId);
         await query(auditEntry(organization, visitor.user.email, 'connection.revoke', grantId));
       });
     }
@@ -98,9 +98,9 @@ export class Connections {
 
   async #showList({ accountId, user }: Visitor, visit: Visit, notice?: string): Promise<void> {
     const { organization, userId } = parseAccountId(accountId);
-    const consents = await this.#context.db.read<GrantRow>(
+    const consents = await this.#context.db.read(
       credentialScope(organization, statementTime()),
-      listGrantsOfUser(organization, userId),
+      listConsentsOfUser(organization, userId),
     );
     const page = connectionsPage({
       csrf: this.#formToken(visit),

@@ -1,7 +1,7 @@
 import type { Database } from '@crs/kit/data/database';
 import { workFor, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
-import type { AccessTokens } from '../domain/access-tokens.ts';
+import type { AccessTokens } from '../keys/access-tokens.ts';
 
 /** Settings and connections of the authorization server. */
 export interface SignInContext {

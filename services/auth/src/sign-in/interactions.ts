@@ -1,9 +1,9 @@
 import type Provider from 'oidc-provider';
 import { credentialScope } from '@crs/kit/data/scope';
 import { randomBase62 } from '@crs/kit/product/api-key';
-import { SCOPES } from '../domain/access-tokens.ts';
+import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { auditEntry } from '../store/audit.ts';
-import { insertGrant } from '../store/grants.ts';
+import { insertConsent } from '../store/consents.ts';
 import { keepPayload } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
@@ -117,14 +117,15 @@ export class Interactions {
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, scopes);
     await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
-      const row = await insertGrant(query, organization, {
+      const statement = insertConsent(organization, {
         grantId: grant.jti,
         userId,
         client: name,
         scopes,
         expiresInSeconds: CONSENT_SECONDS,
       });
-      await keepPayload(query, payloadKey('Client', client.clientId), row.expiresAt);
+      const [consent] = await query(statement);
+      await query(keepPayload(payloadKey('Client', client.clientId), consent!.expiresAt));
       await query(auditEntry(organization, user.email, 'connection.create', `${grant.jti} ${name}`));
     });
     await grant.save();
@@ -144,7 +145,7 @@ export class Interactions {
       client,
       name: nameOf(client),
       redirectUri: stringOf(params['redirect_uri']) ?? '',
-      scopes: SCOPES.filter((scope) => asked.includes(scope)),
+      scopes: OAUTH_SCOPES.filter((scope) => asked.includes(scope)),
     };
   }
 }

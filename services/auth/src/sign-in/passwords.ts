@@ -48,13 +48,14 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     unstorable(email) === undefined &&
     password.length <= MAX_PASSWORD_LENGTH;
   const tenant = isPossible ? organization : 'nobody';
-  const [user, exists, [provider]] = await context.db.transact(credentialScope(tenant, statementTime()), (query) =>
+  const [[user], [known], [provider]] = await context.db.transact(credentialScope(tenant, statementTime()), (query) =>
     Promise.all([
-      isPossible ? findUser(query, tenant, email) : undefined,
-      organizationExists(query, tenant),
+      isPossible ? query(findUser(tenant, email)) : [],
+      query(organizationExists(tenant)),
       query(findOidcProvider(tenant)),
     ]),
   );
+  const exists = known !== undefined;
   const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
   if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));

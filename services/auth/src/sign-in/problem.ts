@@ -35,7 +35,7 @@ export function forged(): Problem {
   return new Problem(403, 'This form is no longer valid', 'Go back, reload the page and try again.');
 }
 
-export function notFound(): Problem {
+export function pageNotFound(): Problem {
   return new Problem(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
 }
 

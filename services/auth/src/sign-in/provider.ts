@@ -1,6 +1,7 @@
 import type { JWK } from 'jose';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { ALGORITHM, SCOPES } from '../domain/access-tokens.ts';
+import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { ALGORITHM } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
@@ -12,7 +13,7 @@ import { createPolicy } from './interaction-policy.ts';
 import { cookieKey } from './keys.ts';
 import { errors, Provider } from './oidc-library.ts';
 import { isAway, renderError } from './problem.ts';
-import { addressOf } from './request.ts';
+import { forwardedAddress } from './request.ts';
 import { FETCHES, secondsToWait } from './throttle.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
@@ -40,7 +41,7 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
       end_session: '/sign-in/end',
     },
     responseTypes: ['code'],
-    scopes: [...SCOPES],
+    scopes: [...OAUTH_SCOPES],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: ALGORITHM },
     clientBasedCORS: () => true,
@@ -58,14 +59,14 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        allowFetch: async ({ req }) => (await secondsToWait(context, FETCHES, addressOf(req))) === 0,
+        allowFetch: async ({ req }) => (await secondsToWait(context, FETCHES, forwardedAddress(req))) === 0,
       },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => resource,
         getResourceServerInfo: (_ctx, asked) => {
           if (asked !== resource) throw new errors.InvalidTarget();
-          return { scope: SCOPES.join(' '), accessTokenFormat: 'jwt', jwt: { sign: { alg: ALGORITHM } } };
+          return { scope: OAUTH_SCOPES.join(' '), accessTokenFormat: 'jwt', jwt: { sign: { alg: ALGORITHM } } };
         },
       },
     },
@@ -121,7 +122,8 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
   provider.use(async (ctx, next) => {
     await next();
     // oidc-provider always lists `openid`, but this server issues no id tokens.
-    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery') Object.assign(ctx.body as object, { scopes_supported: SCOPES });
+    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery')
+      Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES });
   });
   // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
   const note = (

@@ -1,13 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
-import { SCOPES } from '../domain/access-tokens.ts';
+import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { SignInContext } from './context.ts';
-import { addressOf, queryOf } from './request.ts';
+import { forwardedAddress, queryOf } from './request.ts';
 import { REGISTRATIONS, secondsToWait } from './throttle.ts';
 
 /** Limits registrations from one address, for all replicas together. The gateway's limit counts all kinds of requests. */
 export function limitRegistrations(context: SignInContext) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    const seconds = await secondsToWait(context, REGISTRATIONS, addressOf(request));
+    const seconds = await secondsToWait(context, REGISTRATIONS, forwardedAddress(request));
     if (seconds === 0) return next();
     response
       .status(429)
@@ -26,9 +26,9 @@ const OF_OPENID = ['nonce', 'max_age', 'id_token_hint', 'acr_values', 'claims', 
 export function defaultScopes(request: Request, _response: Response, next: NextFunction): void {
   const parameters = queryOf(request);
   const asked = parameters.getAll('scope').flatMap((scope) => scope.split(' '));
-  const known = SCOPES.filter((scope) => asked.includes(scope));
+  const known = OAUTH_SCOPES.filter((scope) => asked.includes(scope));
   for (const name of OF_OPENID) parameters.delete(name);
-  parameters.set('scope', (known.length > 0 ? known : SCOPES).join(' '));
+  parameters.set('scope', (known.length > 0 ? known : OAUTH_SCOPES).join(' '));
   request.url = `${request.path}?${parameters.toString()}`;
   next();
 }

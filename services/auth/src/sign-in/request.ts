@@ -15,7 +15,7 @@ export function cookiesOf({ provider, request, response }: Visit) {
 }
 
 /** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to `X-Forwarded-For`. */
-export function addressOf(request: Pick<Request, 'headers' | 'socket'>): string {
+export function forwardedAddress(request: Pick<Request, 'headers' | 'socket'>): string {
   const forwarded = request.headers['x-forwarded-for'];
   const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim();
   return clientAddress(last ?? request.socket.remoteAddress, undefined, []);

@@ -7,7 +7,7 @@ import type { FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
 import { signInPage } from './pages/sign-in.ts';
 import { checkPassword } from './passwords.ts';
-import { addressOf, cookiesOf, field, queryOf, type Visit } from './request.ts';
+import { cookiesOf, field, forwardedAddress, queryOf, type Visit } from './request.ts';
 
 const REMEMBERED_MS = 365 * 86_400_000;
 
@@ -76,7 +76,7 @@ export class SignInForm {
       return undefined;
     }
     if (field(request, 'method') === 'provider') return refuse(422, noProvider(organization));
-    const credentials = { organization, email, password: field(request, 'password'), address: addressOf(request) };
+    const credentials = { organization, email, password: field(request, 'password'), address: forwardedAddress(request) };
     const outcome = await checkPassword(this.#context, credentials);
     if (outcome.kind === 'accepted') return { ...outcome, organization };
     if (outcome.kind === 'refused') return refuse(422, 'Organization, e-mail or password is incorrect.');

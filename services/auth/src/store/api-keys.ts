@@ -1,44 +1,54 @@
-import type { Query } from '@crs/kit/data/database';
-import { ORGANIZATION_COLUMNS, type OrganizationRow } from './organizations.ts';
+import * as column from '@crs/kit/data/column';
+import type { Query, Statement } from '@crs/kit/data/database';
 
-export interface ApiKeyRow {
-  keyId: string;
-  prefix: string;
-  label: string;
-  readOnly: boolean;
-  createdAt: Date;
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-  lastUsedAt: Date | null;
-}
+const API_KEY = {
+  keyId: column.text,
+  prefix: column.text,
+  label: column.text,
+  readOnly: column.boolean,
+  createdAt: column.instant,
+  expiresAt: column.instant.orNull,
+  revokedAt: column.instant.orNull,
+  lastUsedAt: column.instant.orNull,
+};
+export type ApiKeyRow = column.RowOf<typeof API_KEY>;
 
-const COLUMNS = `key_id as "keyId", prefix, label, read_only as "readOnly", api_keys.created_at as "createdAt", expires_at as "expiresAt",
-  revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
+const COLUMNS = column.selectList(API_KEY);
 
-/** Whose key it is. Runs above tenants; it answers nothing but where to look. */
-export function lookUpKey(digest: Buffer) {
+const KEY_OWNER = { organization: column.text, keyId: column.text };
+
+/** The organization that a key belongs to. No organization owns the directory, so the statement needs none in its scope. */
+export function lookUpKey(digest: Buffer): Statement<column.RowOf<typeof KEY_OWNER>> {
   return {
     name: 'look_up_key',
+    row: KEY_OWNER,
     text: 'select organization, key_id as "keyId" from auth.key_directory where digest = $1',
     values: [digest],
   };
 }
 
-/** The key with its organization's settings, while it is good. */
-export function findLiveKey(organization: string, keyId: string) {
-  return {
-    name: 'find_live_key',
-    text: `select ${ORGANIZATION_COLUMNS.replace('created_at', 'organizations.created_at')},
-        key_id as "keyId", read_only as "readOnly", (last_used_at is null or last_used_at < now() - interval '1 minute') as "useIsNews"
-      from auth.api_keys join auth.organizations using (organization)
-      where organization = $1 and key_id = $2 and organizations.erasing_at is null and revoked_at is null and (expires_at is null or expires_at > now())`,
-    values: [organization, keyId],
-  };
+const OF_ORGANIZATION = {
+  writeSurface: column.boolean,
+  anonymizeInterviewees: column.boolean,
+  allowedFields: column.textArray.orNull,
+  rateLimitRequests: column.integer,
+  rateLimitPeriodSeconds: column.integer,
+};
+const OF_KEY = { keyId: column.text, readOnly: column.boolean };
+const LIVE_KEY = { ...OF_ORGANIZATION, ...OF_KEY, useIsNews: column.boolean };
+const FIND_LIVE_KEY = `select ${column.selectList(OF_ORGANIZATION, 'o')}, ${column.selectList(OF_KEY, 'k')},
+    (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "useIsNews"
+  from auth.api_keys k join auth.organizations o using (organization)
+  where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > now())`;
+
+/** The key with its organization's settings; no row once the key is revoked or expired, or its organization's deletion has begun. */
+export function findLiveKey(organization: string, keyId: string): Statement<column.RowOf<typeof LIVE_KEY>> {
+  return { name: 'find_live_key', row: LIVE_KEY, text: FIND_LIVE_KEY, values: [organization, keyId] };
 }
-export type LiveKeyRow = OrganizationRow & { keyId: string; readOnly: boolean; useIsNews: boolean };
 
 /** At most one write a minute, however many replicas see the key used. */
-export function touchKey(organization: string, keyId: string) {
+export function touchKey(organization: string, keyId: string): Statement {
   return {
     name: 'touch_key',
     text: `update auth.api_keys set last_used_at = now()
@@ -53,6 +63,7 @@ export interface NewApiKey {
   prefix: string;
   label: string;
   readOnly: boolean;
+  /** 0: never expires. */
   expiresInSeconds: number;
 }
 
@@ -62,8 +73,9 @@ export async function insertApiKey(query: Query, organization: string, key: NewA
     text: 'insert into auth.key_directory (digest, organization, key_id) values ($1, $2, $3)',
     values: [key.digest, organization, key.keyId],
   });
-  const [row] = await query<ApiKeyRow>({
+  const [row] = await query({
     name: 'insert_api_key',
+    row: API_KEY,
     text: `insert into auth.api_keys (organization, key_id, digest, prefix, label, read_only, expires_at)
       values ($1, $2, $3, $4, $5, $6, case when $7::bigint > 0 then now() + $7::bigint * interval '1 second' end) returning ${COLUMNS}`,
     values: [organization, key.keyId, key.digest, key.prefix, key.label, key.readOnly, key.expiresInSeconds],
@@ -72,20 +84,21 @@ export async function insertApiKey(query: Query, organization: string, key: NewA
 }
 
 /** Newest first. */
-export function listApiKeys(query: Query, organization: string): Promise<ApiKeyRow[]> {
-  return query<ApiKeyRow>({
+export function listApiKeys(organization: string): Statement<ApiKeyRow> {
+  return {
     name: 'list_api_keys',
+    row: API_KEY,
     text: `select ${COLUMNS} from auth.api_keys where organization = $1 order by api_keys.created_at desc, key_id`,
     values: [organization],
-  });
+  };
 }
 
-/** @returns undefined where there is no such key */
-export async function revokeApiKey(query: Query, organization: string, keyId: string): Promise<ApiKeyRow | undefined> {
-  const [row] = await query<ApiKeyRow>({
+/** No row where the organization has no key with this id. */
+export function revokeApiKey(organization: string, keyId: string): Statement<ApiKeyRow> {
+  return {
     name: 'revoke_api_key',
+    row: API_KEY,
     text: `update auth.api_keys set revoked_at = coalesce(revoked_at, now()) where organization = $1 and key_id = $2 returning ${COLUMNS}`,
     values: [organization, keyId],
-  });
-  return row;
+  };
 }

@@ -1,21 +1,14 @@
-import type { Query, Statement } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 
-export interface AuditRow {
-  at: Date;
-  actor: string;
-  action: string;
-  organization: string;
-  target: string;
+/** An operator's action, to be recorded in the transaction that does it. The target is an id, an e-mail or a count, never a secret. */
+export function operatorEntry(operator: OperatorIdentity, action: string, target: string): Statement {
+  return auditEntry(operator.organization ?? EVERY_ORGANIZATION, operator.name, action, target);
 }
 
-/** Notes what an operator did, in the transaction in which it is done. The target is an id, an e-mail or a count; never a secret. */
-export async function audit(query: Query, operator: OperatorIdentity, action: string, target: string): Promise<void> {
-  await query(auditEntry(operator.organization ?? EVERY_ORGANIZATION, operator.name, action, target));
-}
-
-/** What somebody did who is no operator. */
+/** An action of a user or of the sign-in itself. */
 export function auditEntry(organization: string, actor: string, action: string, target: string): Statement {
   return {
     name: 'insert_audit',
@@ -24,12 +17,15 @@ export function auditEntry(organization: string, actor: string, action: string, 
   };
 }
 
-/** Newest first: of one organization, or of everything for the scope above tenants. */
-export function listAudit(query: Query, organization: string, limit: number): Promise<AuditRow[]> {
-  return query<AuditRow>({
+const ENTRY = { at: column.instant, actor: column.text, action: column.text, organization: column.text, target: column.text };
+
+/** Newest first. {@link EVERY_ORGANIZATION} lists the entries of all organizations, which takes a scope of every organization. */
+export function listAudit(organization: string, limit: number): Statement<column.RowOf<typeof ENTRY>> {
+  return {
     name: 'list_audit',
+    row: ENTRY,
     text: `select at, actor, action, organization, target from auth.audit
       where organization = $1 or $1 = '${EVERY_ORGANIZATION}' order by audit_id desc limit $2`,
     values: [organization, limit],
-  });
+  };
 }

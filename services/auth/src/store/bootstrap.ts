@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 
 /**
- * Makes sure that a credential which was made outside is a live operator's, as the first one must be. Runs as the migration role, and
- * changes nothing where the credential or the name is known already.
+ * Stores the first operator, whose credential was made outside: nobody could create that operator by an RPC. Runs as the migration role.
+ * Changes nothing where a live operator has the name, or any operator the credential.
  */
 export async function ensureOperator(adminUrl: string, name: string, digest: Buffer): Promise<void> {
   const client = new Client({ connectionString: adminUrl });

@@ -1,44 +1,47 @@
-import type { Query, Statement } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
 
-/** Clients that an operator has registered; for all organizations. */
-export interface ClientRow {
-  clientId: string;
-  name: string;
-  redirectUris: string[];
-  secretSealed: Buffer | null;
-  createdAt: Date;
-}
+/** A client that an operator has registered, for all organizations. */
+const CLIENT = {
+  clientId: column.text,
+  name: column.text,
+  redirectUris: column.textArray,
+  secretSealed: column.bytes.orNull,
+  createdAt: column.instant,
+};
+export type ClientRow = column.RowOf<typeof CLIENT>;
 
-const COLUMNS = `client_id as "clientId", name, redirect_uris as "redirectUris", secret_sealed as "secretSealed", created_at as "createdAt"`;
+const COLUMNS = column.selectList(CLIENT);
 
-export function findClient(clientId: string): Statement {
+export function findClient(clientId: string): Statement<ClientRow> {
   return {
     name: 'find_client',
+    row: CLIENT,
     text: `select ${COLUMNS} from auth.clients where client_id = $1`,
     values: [clientId],
   };
 }
 
 /** By name. */
-export function listClients(query: Query): Promise<ClientRow[]> {
-  return query<ClientRow>({ name: 'list_clients', text: `select ${COLUMNS} from auth.clients order by name, client_id` });
+export function listClients(): Statement<ClientRow> {
+  return { name: 'list_clients', row: CLIENT, text: `select ${COLUMNS} from auth.clients order by name, client_id` };
 }
 
-export async function insertClient(query: Query, client: Omit<ClientRow, 'createdAt'>): Promise<ClientRow> {
-  const [row] = await query<ClientRow>({
+export function insertClient(client: Omit<ClientRow, 'createdAt'>): Statement<ClientRow> {
+  return {
     name: 'insert_client',
+    row: CLIENT,
     text: `insert into auth.clients (client_id, name, redirect_uris, secret_sealed) values ($1, $2, $3, $4) returning ${COLUMNS}`,
     values: [client.clientId, client.name, client.redirectUris, client.secretSealed],
-  });
-  return row!;
+  };
 }
 
-/** @returns undefined where there is no such client */
-export async function deleteClient(query: Query, clientId: string): Promise<ClientRow | undefined> {
-  const [row] = await query<ClientRow>({
+/** No row where there is no client with this id. */
+export function deleteClient(clientId: string): Statement<ClientRow> {
+  return {
     name: 'delete_client',
+    row: CLIENT,
     text: `delete from auth.clients where client_id = $1 returning ${COLUMNS}`,
     values: [clientId],
-  });
-  return row;
+  };
 }

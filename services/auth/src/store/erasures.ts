@@ -1,68 +1,71 @@
-import type { Query } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 import { moveVersions } from './projects.ts';
 
-/** First and last step of deletions that span services. Each finds its target whether or not the first step ran before. */
+/** The first and the last step of deletions that span services. Each finds its target, whether or not the first step ran before. */
 
-/** @returns whether it exists */
-export async function markOrganization(query: Query, organization: string): Promise<boolean> {
-  const rows = await query({
+/** One row where the organization exists. */
+export function markOrganization(organization: string): Statement<{ organization: string }> {
+  return {
     name: 'mark_organization',
-    text: 'update auth.organizations set erasing_at = coalesce(erasing_at, now()) where organization = $1 returning 1',
+    row: { organization: column.text },
+    text: 'update auth.organizations set erasing_at = coalesce(erasing_at, now()) where organization = $1 returning organization',
     values: [organization],
-  });
-  return rows.length > 0;
+  };
 }
 
-/** @returns whether it exists */
+/** @returns whether the project exists */
 export async function markProject(query: Query, organization: string, projectId: string): Promise<boolean> {
-  const [row] = await query<{ userIds: string[] }>({
+  const [row] = await query({
     name: 'mark_project',
+    row: { userIds: column.uuidArray },
     text: `update auth.projects p set erasing_at = coalesce(erasing_at, now()) where organization = $1 and project_id = $2
       returning array_remove(array(
         select r.user_id from auth.project_roles r where r.organization = $1 and r.project_id = $2) || p.created_by, null) as "userIds"`,
     values: [organization, projectId],
   });
   if (!row) return false;
-  await moveVersions(query, organization, [...new Set(row.userIds)]);
+  await query(moveVersions(organization, row.userIds));
   return true;
 }
 
-/** @returns their id, or undefined where nobody has that e-mail */
-export async function markUser(query: Query, organization: string, email: string): Promise<string | undefined> {
-  const [row] = await query<{ userId: string }>({
+/** The user's id, or no row where nobody has this e-mail. */
+export function markUser(organization: string, email: string): Statement<{ userId: string }> {
+  return {
     name: 'mark_user',
+    row: { userId: column.uuid },
     text: `update auth.users set erasing_at = coalesce(erasing_at, now()), disabled_at = coalesce(disabled_at, now())
       where organization = $1 and email_folded = $2 returning user_id as "userId"`,
     values: [organization, fold(email)],
-  });
-  return row?.userId;
+  };
 }
 
-/** With all that hangs on it; the audit trail stays. */
+/** Deletes the organization with its users, keys, projects and consents. Its audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
   const removed = await query({
     name: 'remove_organization',
-    text: 'delete from auth.organizations where organization = $1 and erasing_at is not null returning 1',
+    row: { organization: column.text },
+    text: 'delete from auth.organizations where organization = $1 and erasing_at is not null returning organization',
     values: [organization],
   });
   if (removed.length === 0) return;
   await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
 }
 
-export async function removeProject(query: Query, organization: string, projectId: string): Promise<void> {
-  await query({
+export function removeProject(organization: string, projectId: string): Statement {
+  return {
     name: 'remove_project',
     text: 'delete from auth.projects where organization = $1 and project_id = $2 and erasing_at is not null',
     values: [organization, projectId],
-  });
+  };
 }
 
-/** Projects that they created stay, without a creator. */
-export async function removeUser(query: Query, organization: string, email: string): Promise<void> {
-  await query({
+/** Projects that the user created stay, without a creator. */
+export function removeUser(organization: string, email: string): Statement {
+  return {
     name: 'remove_user',
     text: 'delete from auth.users where organization = $1 and email_folded = $2 and erasing_at is not null',
     values: [organization, fold(email)],
-  });
+  };
 }

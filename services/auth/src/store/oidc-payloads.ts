@@ -1,6 +1,7 @@
+import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-/** What the authorization server remembers, by model and the digest of an id. What has expired is not found. */
+/** The objects that oidc-provider stores, by model and by the digest of their id. Expired ones are not found. */
 
 export interface PayloadKey {
   model: string;
@@ -14,11 +15,8 @@ export interface NewPayload extends PayloadKey {
   expiresInSeconds: number;
 }
 
-export interface PayloadRow {
-  idDigest: Buffer;
-  payloadSealed: Buffer;
-  consumed: boolean;
-}
+const PAYLOAD = { idDigest: column.bytes, payloadSealed: column.bytes, consumed: column.boolean };
+export type PayloadRow = column.RowOf<typeof PAYLOAD>;
 
 export function upsertPayload(payload: NewPayload): Statement {
   return {
@@ -38,10 +36,11 @@ export function upsertPayload(payload: NewPayload): Statement {
   };
 }
 
-/** @param graceSeconds for how long what was consumed still counts as fresh */
-export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement {
+/** @param graceSeconds how long a consumed payload still counts as fresh */
+export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement<PayloadRow> {
   return {
     name: 'find_payload',
+    row: PAYLOAD,
     text: `select id_digest as "idDigest", payload_sealed as "payloadSealed",
         coalesce(consumed_at <= now() - $3::integer * interval '1 second', false) as consumed
       from auth.oidc_payloads where model = $1 and id_digest = $2 and expires_at > now()`,
@@ -49,9 +48,10 @@ export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: numbe
   };
 }
 
-export function findPayloadByUid(model: string, uidDigest: Buffer): Statement {
+export function findPayloadByUid(model: string, uidDigest: Buffer): Statement<PayloadRow> {
   return {
     name: 'find_payload_by_uid',
+    row: PAYLOAD,
     text: `select id_digest as "idDigest", payload_sealed as "payloadSealed", consumed_at is not null as consumed
       from auth.oidc_payloads where model = $1 and uid_digest = $2 and expires_at > now()`,
     values: [model, uidDigest],
@@ -59,17 +59,18 @@ export function findPayloadByUid(model: string, uidDigest: Buffer): Statement {
 }
 
 /**
- * Returns a row where it is the first to consume it, or comes within the grace of the first. What is consumed is kept for a week at
- * most, so that a replay shows.
+ * One row for the first who consumes the payload, and for everybody within the grace after the first. A consumed payload is kept for a
+ * week at most, so that its replay is noticed.
  */
-export function consumePayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement {
+export function consumePayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement<{ model: string }> {
   return {
     name: 'consume_payload',
+    row: { model: column.text },
     text: `update auth.oidc_payloads
       set consumed_at = coalesce(consumed_at, now()), expires_at = least(expires_at, now() + interval '7 days')
       where model = $1 and id_digest = $2
         and (consumed_at is null or ($3::integer > 0 and consumed_at > now() - $3::integer * interval '1 second'))
-      returning 1`,
+      returning model`,
     values: [model, idDigest, graceSeconds],
   };
 }
@@ -90,28 +91,30 @@ export function destroyPayloadsOfGrant(model: string, grantId: string): Statemen
   };
 }
 
-/** Keeps it at least until then. */
-export async function keepPayload(query: Query, { model, idDigest }: PayloadKey, until: Date): Promise<void> {
-  await query({
+/** Moves the payload's expiry to this time, unless it is later already. */
+export function keepPayload({ model, idDigest }: PayloadKey, until: Date): Statement {
+  return {
     name: 'keep_payload',
     text: 'update auth.oidc_payloads set expires_at = greatest(expires_at, $3) where model = $1 and id_digest = $2',
     values: [model, idDigest, until],
-  });
+  };
 }
 
-/** A part of what has expired, past rows that another replica is at. @returns how many */
+/** Deletes some of the expired payloads and throttles, except rows that another replica is deleting. @returns how many, of the larger lot */
 export async function deleteExpired(query: Query, limit: number): Promise<number> {
   const [payloads, throttles] = await Promise.all([
     query({
       name: 'delete_expired_payloads',
+      row: { model: column.text },
       text: `delete from auth.oidc_payloads where (model, id_digest) in (
-        select model, id_digest from auth.oidc_payloads where expires_at < now() limit $1 for update skip locked) returning 1`,
+        select model, id_digest from auth.oidc_payloads where expires_at < now() limit $1 for update skip locked) returning model`,
       values: [limit],
     }),
     query({
       name: 'delete_expired_throttles',
+      row: { tries: column.integer },
       text: `delete from auth.throttles where bucket in (
-        select bucket from auth.throttles where resets_at < now() limit $1 for update skip locked) returning 1`,
+        select bucket from auth.throttles where resets_at < now() limit $1 for update skip locked) returning tries`,
       values: [limit],
     }),
   ]);

@@ -1,18 +1,20 @@
+import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** An organization's own OpenID provider. */
-export interface OidcProviderRow {
-  issuer: string;
-  clientId: string;
-  clientSecretSealed: Buffer | null;
+const OIDC_PROVIDER = {
+  issuer: column.text,
+  clientId: column.text,
+  clientSecretSealed: column.bytes.orNull,
   /** In lower case. */
-  domains: string[];
-}
+  domains: column.textArray,
+};
+export type OidcProviderRow = column.RowOf<typeof OIDC_PROVIDER>;
 
-/** No row where the organization has none or is gone. */
-export function findOidcProvider(organization: string): Statement {
+/** An organization's own OpenID provider. No row where it has none, or its deletion has begun. */
+export function findOidcProvider(organization: string): Statement<OidcProviderRow> {
   return {
     name: 'find_oidc_provider',
+    row: OIDC_PROVIDER,
     text: `select oidc_issuer as issuer, oidc_client_id as "clientId", oidc_client_secret_sealed as "clientSecretSealed",
         oidc_domains as domains
       from auth.organizations where organization = $1 and oidc_issuer is not null and erasing_at is null`,

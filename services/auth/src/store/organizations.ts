@@ -1,92 +1,77 @@
-import type { Query } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
 import { built, sql } from '@crs/kit/data/sql';
+import type { OrganizationChange } from '../domain/settings.ts';
 
-export interface OrganizationRow {
-  organization: string;
-  name: string | null;
-  writeSurface: boolean;
-  anonymizeInterviewees: boolean;
+const STORED = {
+  organization: column.text,
+  name: column.text.orNull,
+  writeSurface: column.boolean,
+  anonymizeInterviewees: column.boolean,
   /** Null: the default set. */
-  allowedFields: string[] | null;
-  rateLimitRequests: number;
-  rateLimitPeriodSeconds: number;
-  toolRateLimitRequests: number;
-  toolRateLimitPeriodSeconds: number;
+  allowedFields: column.textArray.orNull,
+  rateLimitRequests: column.integer,
+  rateLimitPeriodSeconds: column.integer,
+  toolRateLimitRequests: column.integer,
+  toolRateLimitPeriodSeconds: column.integer,
   /** Null: users sign in with passwords. */
-  oidcIssuer: string | null;
-  oidcClientId: string | null;
-  oidcHasClientSecret: boolean;
-  oidcDomains: string[] | null;
-  createdAt: Date;
-}
+  oidcIssuer: column.text.orNull,
+  oidcClientId: column.text.orNull,
+  oidcDomains: column.textArray.orNull,
+  createdAt: column.instant,
+};
+const ORGANIZATION = { ...STORED, oidcHasClientSecret: column.boolean };
+export type OrganizationRow = column.RowOf<typeof ORGANIZATION>;
 
-/** Settings to write; what is undefined stays. */
-export type OrganizationChange = Partial<
-  Omit<OrganizationRow, 'organization' | 'createdAt' | 'oidcHasClientSecret'> & { oidcClientSecretSealed: Buffer | null }
->;
+const COLUMNS = `${column.selectList(STORED)}, oidc_client_secret_sealed is not null as "oidcHasClientSecret"`;
 
-export const ORGANIZATION_COLUMNS = `organization, name, write_surface as "writeSurface", anonymize_interviewees as "anonymizeInterviewees",
-  allowed_fields as "allowedFields", rate_limit_requests as "rateLimitRequests", rate_limit_period_seconds as "rateLimitPeriodSeconds",
-  tool_rate_limit_requests as "toolRateLimitRequests", tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds",
-  oidc_issuer as "oidcIssuer", oidc_client_id as "oidcClientId", oidc_client_secret_sealed is not null as "oidcHasClientSecret",
-  oidc_domains as "oidcDomains", created_at as "createdAt"`;
-
-export async function findOrganization(query: Query, organization: string): Promise<OrganizationRow | undefined> {
-  const [row] = await query<OrganizationRow>({
+/** Locks the organization until the transaction ends. */
+export function findOrganization(organization: string): Statement<OrganizationRow> {
+  return {
     name: 'find_organization',
-    text: `select ${ORGANIZATION_COLUMNS} from auth.organizations where organization = $1 and erasing_at is null for no key update`,
+    row: ORGANIZATION,
+    text: `select ${COLUMNS} from auth.organizations where organization = $1 and erasing_at is null for no key update`,
     values: [organization],
-  });
-  return row;
+  };
 }
 
-export async function organizationExists(query: Query, organization: string): Promise<boolean> {
-  const rows = await query({
+/** One row where the organization exists and its deletion has not begun. */
+export function organizationExists(organization: string): Statement<{ organization: string }> {
+  return {
     name: 'organization_exists',
-    text: 'select 1 from auth.organizations where organization = $1 and erasing_at is null',
+    row: { organization: column.text },
+    text: 'select organization from auth.organizations where organization = $1 and erasing_at is null',
     values: [organization],
-  });
-  return rows.length > 0;
+  };
 }
 
-/** By id. Needs the scope above tenants. */
-export function listOrganizations(query: Query): Promise<OrganizationRow[]> {
-  return query<OrganizationRow>({
+/** By id. Takes a scope of every organization. */
+export function listOrganizations(): Statement<OrganizationRow> {
+  return {
     name: 'list_organizations',
-    text: `select ${ORGANIZATION_COLUMNS} from auth.organizations order by organization`,
-  });
+    row: ORGANIZATION,
+    text: `select ${COLUMNS} from auth.organizations order by organization`,
+  };
 }
 
-/** @returns false where the id is taken */
-export async function insertOrganization(query: Query, organization: string, change: OrganizationChange): Promise<boolean> {
+/** No row where the id is taken. */
+export function insertOrganization(organization: string, change: OrganizationChange): Statement<{ organization: string }> {
   const insert = sql('auth.organizations')
     .insert({ organization, ...columnsOf(change) })
     .onConflict()
     .ignore()
     .returning('organization');
-  return (await query(built('insert_organization', insert))).length > 0;
+  return built('insert_organization', insert, { organization: column.text });
 }
 
-export async function updateOrganization(query: Query, organization: string, change: OrganizationChange): Promise<void> {
+/** Undefined where nothing changes. */
+export function updateOrganization(organization: string, change: OrganizationChange): Statement | undefined {
   const columns = columnsOf(change);
-  if (Object.keys(columns).length === 0) return;
-  await query(built('update_organization', sql('auth.organizations').where({ organization, erasing_at: null }).update(columns)));
+  if (Object.keys(columns).length === 0) return undefined;
+  return built('update_organization', sql('auth.organizations').where({ organization, erasing_at: null }).update(columns));
 }
 
 function columnsOf(change: OrganizationChange): Record<string, unknown> {
-  const columns = {
-    name: change.name,
-    write_surface: change.writeSurface,
-    anonymize_interviewees: change.anonymizeInterviewees,
-    allowed_fields: change.allowedFields,
-    rate_limit_requests: change.rateLimitRequests,
-    rate_limit_period_seconds: change.rateLimitPeriodSeconds,
-    tool_rate_limit_requests: change.toolRateLimitRequests,
-    tool_rate_limit_period_seconds: change.toolRateLimitPeriodSeconds,
-    oidc_issuer: change.oidcIssuer,
-    oidc_client_id: change.oidcClientId,
-    oidc_client_secret_sealed: change.oidcClientSecretSealed,
-    oidc_domains: change.oidcDomains,
-  };
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([property, value]) => [column.snakeCase(property), value]));
 }

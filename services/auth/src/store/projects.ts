@@ -1,41 +1,44 @@
+import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-/** The register of projects, who created them, and who has which role: who may see what. */
+/** The register of projects, with their creators and the roles of users in them. A user sees a project by any of these. */
 export type Role = 'lead' | 'member';
 
-export interface ProjectGrant {
+export interface ProjectRoles {
   projectId: string;
   createdBy: string | null;
   roles: { userId: string; role: Role }[];
 }
 
-/** Registers a project that nobody has a role in yet. @returns false where it is registered already */
-export async function insertProject(
-  query: Query,
+/** Registers a project without roles. No row where it is registered already. */
+export function insertProject(
   organization: string,
   projectId: string,
   createdBy: string | null,
-): Promise<boolean> {
-  const rows = await query({
+): Statement<{ projectId: string }> {
+  return {
     name: 'insert_project',
-    text: 'insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3) on conflict do nothing returning 1',
+    row: { projectId: column.uuid },
+    text: `insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3)
+      on conflict do nothing returning project_id as "projectId"`,
     values: [organization, projectId, createdBy],
-  });
-  return rows.length > 0;
+  };
 }
 
-/** As it stands, with the creator locked until the transaction ends; undefined where the project is not registered. */
-export async function findProjectGrant(query: Query, organization: string, projectId: string): Promise<ProjectGrant | undefined> {
+/** Locks the project until the transaction ends. @returns undefined where the project is not registered */
+export async function findProjectRoles(query: Query, organization: string, projectId: string): Promise<ProjectRoles | undefined> {
   const values = [organization, projectId];
-  // The roles in a statement of their own, which sees what was committed while the first waited for the lock.
+  // The second statement sees what was committed while the first waited for the lock; in one statement, it would not.
   const [[project], roles] = await Promise.all([
-    query<Pick<ProjectGrant, 'createdBy'>>({
+    query({
       name: 'lock_project',
+      row: { createdBy: column.uuid.orNull },
       text: 'select created_by as "createdBy" from auth.projects where organization = $1 and project_id = $2 for no key update',
       values,
     }),
-    query<ProjectGrant['roles'][number]>({
+    query({
       name: 'find_project_roles',
+      row: { userId: column.uuid, role: column.oneOf<Role>() },
       text: 'select user_id as "userId", role from auth.project_roles where organization = $1 and project_id = $2',
       values,
     }),
@@ -43,15 +46,14 @@ export async function findProjectGrant(query: Query, organization: string, proje
   return project && { projectId, createdBy: project.createdBy, roles };
 }
 
-/** Makes a registered project's creator and roles these, and moves the version of everybody who came in or went out. */
-export async function putProjectGrant(
+/** Replaces a registered project's creator and roles, and moves the visibility version of everybody who comes in or goes out. */
+export async function putProjectRoles(
   query: Query,
   organization: string,
-  grant: ProjectGrant,
+  { projectId, createdBy, roles }: ProjectRoles,
   createdBefore: string | null,
 ): Promise<void> {
-  const { projectId, createdBy } = grant;
-  const roles = [grant.roles.map((r) => r.userId), grant.roles.map((r) => r.role)];
+  const values = [organization, projectId, roles.map((r) => r.userId), roles.map((r) => r.role)];
   const [, removed, added] = await Promise.all([
     query({
       name: 'put_project_creator',
@@ -59,42 +61,40 @@ export async function putProjectGrant(
         where organization = $1 and project_id = $2 and created_by is distinct from $3`,
       values: [organization, projectId, createdBy],
     }),
-    // What is removed, not what was read before: a role may have come in between.
-    query<{ userId: string }>({
+    // The statement returns the removed roles: one may have come in since the roles were read.
+    query({
       name: 'remove_project_roles',
+      row: { userId: column.uuid },
       text: `delete from auth.project_roles where organization = $1 and project_id = $2
         and (user_id, role) not in (select * from unnest($3::uuid[], $4::text[])) returning user_id as "userId"`,
-      values: [organization, projectId, ...roles],
+      values,
     }),
-    query<{ userId: string }>({
+    query({
       name: 'add_project_roles',
+      row: { userId: column.uuid },
       text: `insert into auth.project_roles (organization, project_id, user_id, role)
         select $1, $2, * from unnest($3::uuid[], $4::text[]) on conflict do nothing returning user_id as "userId"`,
-      values: [organization, projectId, ...roles],
+      values,
     }),
   ]);
   const creators = createdBefore === createdBy ? [] : [createdBefore, createdBy].filter((id) => id !== null);
-  await moveVersions(query, organization, [...new Set([...creators, ...[...removed, ...added].map((role) => role.userId)])]);
+  const moved = [...creators, ...[...removed, ...added].map(({ userId }) => userId)];
+  if (moved.length > 0) await query(moveVersions(organization, moved));
 }
 
-/** @returns false where the role was there already */
-export async function addRole(
-  query: Query,
-  organization: string,
-  projectId: string,
-  userId: string,
-  role: Role,
-): Promise<boolean> {
-  const rows = await query({
+/** Changes nothing where the user has the role already. */
+export async function addRole(query: Query, organization: string, projectId: string, userId: string, role: Role): Promise<void> {
+  const added = await query({
     name: 'add_role',
-    text: `insert into auth.project_roles (organization, project_id, user_id, role) values ($1, $2, $3, $4) on conflict do nothing returning 1`,
+    row: { userId: column.uuid },
+    text: `insert into auth.project_roles (organization, project_id, user_id, role) values ($1, $2, $3, $4)
+      on conflict do nothing returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
-  if (rows.length > 0) await moveVersions(query, organization, [userId]);
-  return rows.length > 0;
+  if (added.length > 0) await query(moveVersions(organization, [userId]));
 }
 
-/** @returns false where there was no such role */
+/** @returns false where the user did not have the role */
 export async function removeRole(
   query: Query,
   organization: string,
@@ -102,47 +102,48 @@ export async function removeRole(
   userId: string,
   role: Role,
 ): Promise<boolean> {
-  const rows = await query({
+  const removed = await query({
     name: 'remove_role',
-    text: 'delete from auth.project_roles where organization = $1 and project_id = $2 and user_id = $3 and role = $4 returning 1',
+    row: { userId: column.uuid },
+    text: `delete from auth.project_roles where organization = $1 and project_id = $2 and user_id = $3 and role = $4
+      returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
-  if (rows.length > 0) await moveVersions(query, organization, [userId]);
-  return rows.length > 0;
+  if (removed.length > 0) await query(moveVersions(organization, [userId]));
+  return removed.length > 0;
 }
 
-/** In order of id, and not against the roles' foreign keys, so that two transactions don't wait for each other. */
-export async function moveVersions(query: Query, organization: string, userIds: string[]): Promise<void> {
-  if (userIds.length === 0) return;
-  await query({
+/** Locks users in the order of their ids, so that two transactions can't wait for each other, and without blocking inserts of roles. */
+export function moveVersions(organization: string, userIds: string[]): Statement {
+  return {
     name: 'move_visibility_versions',
     text: `update auth.users u set visibility_version = visibility_version + 1 from (
         select user_id from auth.users where organization = $1 and user_id = any($2) order by user_id for no key update) locked
       where u.organization = $1 and u.user_id = locked.user_id`,
     values: [organization, userIds],
-  });
+  };
 }
 
-/** Those of the projects that exist. */
-export async function findProjects(query: Query, organization: string, projectIds: string[]): Promise<string[]> {
-  const rows = await query<{ projectId: string }>({
+const FIND_PROJECTS = `select project_id as "projectId" from auth.projects
+  where organization = $1 and project_id = any($2::uuid[]) and erasing_at is null`;
+
+/** Those of the projects that are registered. */
+export function findProjects(organization: string, projectIds: string[]): Statement<{ projectId: string }> {
+  return {
     name: 'find_projects',
-    text: 'select project_id as "projectId" from auth.projects where organization = $1 and project_id = any($2::uuid[]) and erasing_at is null',
+    row: { projectId: column.uuid },
+    text: FIND_PROJECTS,
     values: [organization, projectIds],
-  });
-  return rows.map((row) => row.projectId);
+  };
 }
 
-export interface PersonRow {
-  email: string;
-  name: string | null;
-  lead: boolean;
-}
+const PERSON = { email: column.text, name: column.text.orNull, lead: column.boolean };
 
-/** Who has a role in a project, by folded e-mail. */
-export function projectPeople(organization: string, projectId: string): Statement {
+/** The users with a role in a project, by folded e-mail. */
+export function projectPeople(organization: string, projectId: string): Statement<column.RowOf<typeof PERSON>> {
   return {
     name: 'project_people',
+    row: PERSON,
     text: `select u.email, u.name, bool_or(r.role = 'lead') as lead
       from auth.project_roles r join auth.users u using (organization, user_id)
       where r.organization = $1 and r.project_id = $2 and u.erasing_at is null group by u.user_id, u.email, u.name, u.email_folded order by u.email_folded`,
@@ -150,27 +151,31 @@ export function projectPeople(organization: string, projectId: string): Statemen
   };
 }
 
-/** Whether the id belongs to a project whose deletion has begun and not ended. */
-export async function isErasing(query: Query, organization: string, projectId: string): Promise<boolean> {
-  const rows = await query({
+/** One row where the project's deletion has begun and not ended. */
+export function findErasingProject(organization: string, projectId: string): Statement<{ projectId: string }> {
+  return {
     name: 'is_project_erasing',
-    text: 'select 1 from auth.projects where organization = $1 and project_id = $2 and erasing_at is not null',
+    row: { projectId: column.uuid },
+    text: `select project_id as "projectId" from auth.projects
+      where organization = $1 and project_id = $2 and erasing_at is not null`,
     values: [organization, projectId],
-  });
-  return rows.length > 0;
+  };
 }
 
-export interface VisibleProjectRow {
+interface VisibleProject {
   projectId: string;
   created: boolean;
   lead: boolean;
   member: boolean;
 }
 
-/** The projects that a user may see and the version of that set, of one moment; undefined where the user is gone or disabled. */
-export function visibleProjects(organization: string, userId: string) {
+const VISIBLE = { version: column.bigint, projects: column.json<VisibleProject[]>() };
+
+/** The projects that a user may see and the version of that set, both of one moment. No row for a user who is gone or disabled. */
+export function visibleProjects(organization: string, userId: string): Statement<column.RowOf<typeof VISIBLE>> {
   return {
     name: 'visible_projects',
+    row: VISIBLE,
     text: `select u.visibility_version as version, coalesce((
         select json_agg(json_build_object('projectId', project_id, 'created', created, 'lead', lead, 'member', member))
         from (
@@ -187,9 +192,13 @@ export function visibleProjects(organization: string, userId: string) {
   };
 }
 
-export function visibilityVersion(organization: string, userId: string) {
+const VERSION = { version: column.bigint };
+
+/** No row for a user who is gone or disabled. */
+export function visibilityVersion(organization: string, userId: string): Statement<column.RowOf<typeof VERSION>> {
   return {
     name: 'visibility_version',
+    row: VERSION,
     text: 'select visibility_version as version from auth.users where organization = $1 and user_id = $2 and disabled_at is null',
     values: [organization, userId],
   };

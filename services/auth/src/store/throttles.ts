@@ -1,14 +1,13 @@
+import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-export interface ThrottleRow {
-  tries: number;
-  resetsInSeconds: number;
-}
+const THROTTLE = { tries: column.integer, resetsInSeconds: column.integer };
 
 /** Counts a try. A window begins with its first try. */
-export function countTry(bucket: Buffer, windowSeconds: number): Statement {
+export function countTry(bucket: Buffer, windowSeconds: number): Statement<column.RowOf<typeof THROTTLE>> {
   return {
     name: 'count_try',
+    row: THROTTLE,
     text: `insert into auth.throttles as t (bucket, tries, resets_at) values ($1, 1, now() + $2::integer * interval '1 second')
       on conflict (bucket) do update set
         tries = case when t.resets_at <= now() then 1 else t.tries + 1 end,

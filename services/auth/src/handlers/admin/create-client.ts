@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { invalid } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import type { CreateClientRequest, CreateClientResponse } from '@crs/proto/crs/auth/v1/admin';
+import { toClient } from '../../answers.ts';
 import type { Context } from '../../context.ts';
-import { toClient } from '../../domain/answers.ts';
-import { everyOrganization } from './every-organization.ts';
 import { requireText } from '../../domain/settings.ts';
+import { everyOrganization } from '../../every-organization.ts';
 import { newClientId, redirectUriProblem } from '../../sign-in/clients.ts';
-import { audit } from '../../store/audit.ts';
+import { operatorEntry } from '../../store/audit.ts';
 import { insertClient } from '../../store/clients.ts';
 
 const MAX_REDIRECT_URIS = 10;
@@ -27,9 +27,9 @@ export function createClient({ db, clientSecrets }: Context) {
     const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
     const secretSealed = request.withSecret ? clientSecrets.seal(Buffer.from(clientSecret), clientId) : null;
     return db.transact(scope, async (query) => {
-      const client = await insertClient(query, { clientId, name, redirectUris, secretSealed });
-      await audit(query, call.identity, 'client.create', clientId);
-      return { client: toClient(client), clientSecret };
+      const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
+      await query(operatorEntry(call.identity, 'client.create', clientId));
+      return { client: toClient(client!), clientSecret };
     });
   });
 }

@@ -1,11 +1,12 @@
+import { callerScope } from '@crs/kit/data/scope';
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { callerScope } from '@crs/kit/data/scope';
 import type { CreateOrganizationRequest, CreateOrganizationResponse } from '@crs/proto/crs/auth/v1/admin';
+import { toOrganization } from '../../answers.ts';
 import type { Context } from '../../context.ts';
 import { changeOidcProvider } from '../../domain/oidc-provider.ts';
-import { parseSettings, toOrganization } from '../../domain/settings.ts';
-import { audit } from '../../store/audit.ts';
+import { parseSettings } from '../../domain/settings.ts';
+import { operatorEntry } from '../../store/audit.ts';
 import { findOrganization, insertOrganization } from '../../store/organizations.ts';
 
 export function createOrganization({ db, providerSecrets }: Context) {
@@ -17,15 +18,17 @@ export function createOrganization({ db, providerSecrets }: Context) {
       providerSecrets.seal(Buffer.from(plain), scope.organization),
     );
     return db.transact(scope, async (query) => {
-      if (!(await insertOrganization(query, scope.organization, { ...change, ...provider }))) {
+      const [inserted] = await query(insertOrganization(scope.organization, { ...change, ...provider }));
+      if (!inserted) {
         throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, {
           field: 'organization',
         });
       }
-      await audit(query, call.identity, 'organization.create', scope.organization);
+      await query(operatorEntry(call.identity, 'organization.create', scope.organization));
       if (provider.oidcIssuer)
-        await audit(query, call.identity, 'organization.oidc', `${scope.organization} ${provider.oidcIssuer}`);
-      return { organization: toOrganization((await findOrganization(query, scope.organization))!) };
+        await query(operatorEntry(call.identity, 'organization.oidc', `${scope.organization} ${provider.oidcIssuer}`));
+      const [organization] = await query(findOrganization(scope.organization));
+      return { organization: toOrganization(organization!) };
     });
   });
 }

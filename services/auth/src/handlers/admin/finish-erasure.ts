@@ -1,5 +1,5 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import { rpc } from '@crs/kit/rpc/server';
 import type { FinishErasureRequest, FinishErasureResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { parseTarget } from '../../domain/erasure-target.ts';
@@ -11,8 +11,8 @@ export function finishErasure({ db }: Context) {
     const target = parseTarget(request.target);
     await db.transact(scope, async (query) => {
       if (target.kind === 'organization') await removeOrganization(query, scope.organization);
-      else if (target.kind === 'project') await removeProject(query, scope.organization, target.projectId);
-      else await removeUser(query, scope.organization, target.email);
+      else if (target.kind === 'project') await query(removeProject(scope.organization, target.projectId));
+      else await query(removeUser(scope.organization, target.email));
     });
     return {};
   });

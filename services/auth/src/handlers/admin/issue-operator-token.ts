@@ -1,17 +1,17 @@
-import { digestOf } from '@crs/kit/product/api-key';
-import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import { directoryScope } from '@crs/kit/data/scope';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
+import { digestOf } from '@crs/kit/product/api-key';
 import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { IssueOperatorTokenRequest, IssueOperatorTokenResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
-import { findOperator, type OperatorRow } from '../../store/operators.ts';
+import { findOperator } from '../../store/operators.ts';
 
 const TOKEN_SECONDS = 60;
 
 export function issueOperatorToken({ db, signer }: Context) {
   return rpc(['anyone'], async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
-    const [operator] = await db.read<OperatorRow>(directoryScope(call), findOperator(digestOf(request.credential)));
+    const [operator] = await db.read(directoryScope(call), findOperator(digestOf(request.credential)));
     if (!operator)
       throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', {
         reason: REASONS.invalidOperator,

@@ -1,8 +1,8 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListKeysRequest, ListKeysResponse } from '@crs/proto/crs/auth/v1/admin';
+import { toApiKey } from '../../answers.ts';
 import type { Context } from '../../context.ts';
-import { toApiKey } from '../../domain/answers.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { listApiKeys } from '../../store/api-keys.ts';
 import { organizationExists } from '../../store/organizations.ts';
@@ -11,8 +11,9 @@ export function listKeys({ db }: Context) {
   return rpc(['operator'], async (_request: ListKeysRequest, call): Promise<ListKeysResponse> => {
     const scope = callerScope(call);
     return db.transact(scope, async (query) => {
-      if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
-      return { apiKeys: (await listApiKeys(query, scope.organization)).map(toApiKey) };
+      const [known] = await query(organizationExists(scope.organization));
+      if (!known) throw noSuchOrganization();
+      return { apiKeys: (await query(listApiKeys(scope.organization))).map(toApiKey) };
     });
   });
 }

@@ -1,18 +1,19 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListTokensRequest, ListTokensResponse } from '@crs/proto/crs/auth/v1/admin';
+import { toToken } from '../../answers.ts';
 import type { Context } from '../../context.ts';
-import { toToken } from '../../domain/answers.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
-import { listGrants } from '../../store/grants.ts';
+import { listConsents } from '../../store/consents.ts';
 import { organizationExists } from '../../store/organizations.ts';
 
 export function listTokens({ db }: Context) {
   return rpc(['operator'], async (_request: ListTokensRequest, call): Promise<ListTokensResponse> => {
     const scope = callerScope(call);
     return db.transact(scope, async (query) => {
-      if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
-      return { tokens: (await listGrants(query, scope.organization)).map(toToken) };
+      const [known] = await query(organizationExists(scope.organization));
+      if (!known) throw noSuchOrganization();
+      return { tokens: (await query(listConsents(scope.organization))).map(toToken) };
     });
   });
 }

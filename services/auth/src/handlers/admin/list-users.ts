@@ -1,8 +1,8 @@
-import { rpc } from '@crs/kit/rpc/server';
 import { callerScope } from '@crs/kit/data/scope';
+import { rpc } from '@crs/kit/rpc/server';
 import type { ListUsersRequest, ListUsersResponse } from '@crs/proto/crs/auth/v1/admin';
+import { toUser } from '../../answers.ts';
 import type { Context } from '../../context.ts';
-import { toUser } from '../../domain/answers.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { organizationExists } from '../../store/organizations.ts';
 import { listUsers as list } from '../../store/users.ts';
@@ -11,8 +11,9 @@ export function listUsers({ db }: Context) {
   return rpc(['operator'], async (_request: ListUsersRequest, call): Promise<ListUsersResponse> => {
     const scope = callerScope(call);
     return db.transact(scope, async (query) => {
-      if (!(await organizationExists(query, scope.organization))) throw noSuchOrganization();
-      return { users: (await list(query, scope.organization)).map(toUser) };
+      const [known] = await query(organizationExists(scope.organization));
+      if (!known) throw noSuchOrganization();
+      return { users: (await query(list(scope.organization))).map(toUser) };
     });
   });
 }

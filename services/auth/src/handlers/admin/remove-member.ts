@@ -1,10 +1,10 @@
+import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
-import { callerScope } from '@crs/kit/data/scope';
 import type { RemoveMemberRequest, RemoveMemberResponse } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
-import { findMembership } from '../../domain/membership.ts';
-import { audit } from '../../store/audit.ts';
+import { findMembership } from '../../roles/membership.ts';
+import { operatorEntry } from '../../store/audit.ts';
 import { removeRole } from '../../store/projects.ts';
 
 export function removeMember({ db }: Context) {
@@ -14,7 +14,7 @@ export function removeMember({ db }: Context) {
       const { projectId, userId, role } = await findMembership(query, scope.organization, request);
       if (!(await removeRole(query, scope.organization, projectId, userId, role)))
         throw notFound(`The user is no ${role} of this project.`);
-      await audit(query, call.identity, `member.remove.${role}`, `${projectId} ${userId}`);
+      await query(operatorEntry(call.identity, `member.remove.${role}`, `${projectId} ${userId}`));
     });
     return {};
   });

@@ -9,7 +9,7 @@ import { toAccountId } from '../account-id.ts';
 import { type SignInContext, statementTime } from '../context.ts';
 import { cookieSettings } from '../cookies.ts';
 import { expired, Problem } from '../problem.ts';
-import { addressOf, cookiesOf, queryOf, type Visit } from '../request.ts';
+import { cookiesOf, forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWait } from '../throttle.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
 import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
@@ -105,7 +105,7 @@ export class Federation {
       const account = { organization, issuer, subject: identity.subject };
       const user = await this.#userOf(account, identity, found.domains);
       if (user.kind === 'refused') return await refuse(user.reason, user.who);
-      const trail = `${user.email} by ${issuer} from ${addressOf(request)}`;
+      const trail = `${user.email} by ${issuer} from ${forwardedAddress(request)}`;
       await this.#context.db.run(
         credentialScope(organization, statementTime()),
         auditEntry(organization, user.email, 'sign-in.accept', trail),
@@ -131,10 +131,7 @@ export class Federation {
 
   async #find(organization: string): Promise<OidcProviderRow | undefined> {
     if (!ORGANIZATION_ID.test(organization)) return undefined;
-    const [row] = await this.#context.db.read<OidcProviderRow>(
-      credentialScope(organization, statementTime()),
-      findOidcProvider(organization),
-    );
+    const [row] = await this.#context.db.read(credentialScope(organization, statementTime()), findOidcProvider(organization));
     return row;
   }
 
@@ -151,7 +148,7 @@ export class Federation {
   /** Writes a refusal to the audit trail. */
   async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
     const { organization, issuer } = begun;
-    const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${addressOf(request)}`;
+    const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${forwardedAddress(request)}`;
     await this.#context.db.run(
       credentialScope(organization, statementTime()),
       auditEntry(organization, 'sign-in', 'sign-in.refuse', target),
@@ -159,7 +156,7 @@ export class Federation {
   }
 
   async #throttle({ request, response }: Visit): Promise<void> {
-    const seconds = await secondsToWait(this.#context, PROVIDERS_OF_ADDRESS, addressOf(request));
+    const seconds = await secondsToWait(this.#context, PROVIDERS_OF_ADDRESS, forwardedAddress(request));
     if (seconds === 0) return;
     response.set('Retry-After', String(seconds));
     throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);

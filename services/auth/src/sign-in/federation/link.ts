@@ -17,7 +17,7 @@ export interface Account {
 
 /** The user of an account at the provider; undefined if the account has never signed in here. */
 export async function findLinked(query: Query, { organization, issuer, subject }: Account): Promise<Linked | undefined> {
-  const user = await findLinkedUser(query, organization, issuer, subject);
+  const [user] = await query(findLinkedUser(organization, issuer, subject));
   if (!user) return undefined;
   return user.disabledAt ? refused('disabled user') : { kind: 'user', userId: user.userId, email: user.email };
 }
@@ -35,10 +35,11 @@ export function linkableEmail(
 /** Links an account to the user with that e-mail. The link stays when the e-mail changes. */
 export async function linkByEmail(query: Query, account: Account, email: string): Promise<Linked> {
   const { organization, issuer, subject } = account;
-  const user = await findUser(query, organization, email);
+  const [user] = await query(findUser(organization, email));
   if (!user) return refused('unknown e-mail');
   if (user.disabledAt) return refused('disabled user');
-  if (await insertIdentity(query, organization, { issuer, subject, userId: user.userId })) {
+  const [inserted] = await query(insertIdentity(organization, { issuer, subject, userId: user.userId }));
+  if (inserted) {
     await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
     return { kind: 'user', userId: user.userId, email: user.email };
   }

@@ -1,7 +1,8 @@
 import { html, type Html } from '@crs/kit/http/html';
+import type { OAuthScope } from '@crs/kit/product/scopes';
 import { TICK } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
-import { SCOPE_WORDS, type Scope } from './scopes.ts';
+import { SCOPE_WORDS } from './scopes.ts';
 
 /** @property client its name */
 interface Connection {
@@ -66,7 +67,7 @@ function connectionItem(connection: Connection, csrf: string, revokeAction: stri
       <dl class="details">
         <div class="row">
           <dt>May read</dt>
-          <dd>${scopes.map((scope) => SCOPE_WORDS[scope as Scope].title).join(', ')}</dd>
+          <dd>${scopes.map((scope) => SCOPE_WORDS[scope as OAuthScope].title).join(', ')}</dd>
         </div>
         <div>
           <dt>Connected</dt>

@@ -1,7 +1,8 @@
 import { html } from '@crs/kit/http/html';
+import type { OAuthScope } from '@crs/kit/product/scopes';
 import { INFORMATION, TICK, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
-import { SCOPE_WORDS, type Scope } from './scopes.ts';
+import { SCOPE_WORDS } from './scopes.ts';
 
 export interface Consent {
   /** The path of the form's target. The form sends `decision`: `allow`, `deny` or `switch` (sign in as somebody else). */
@@ -14,7 +15,7 @@ export interface Consent {
   /** The redirect goes to a program on the person's own computer. */
   localhostOnly: boolean;
   user: { name: string; email: string; organization: string };
-  scopes: readonly Scope[];
+  scopes: readonly OAuthScope[];
 }
 
 export function consentPage({ action, csrf, client, redirectHost, localhostOnly, user, scopes }: Consent): string {

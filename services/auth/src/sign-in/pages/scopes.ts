@@ -1,7 +1,7 @@
-export type Scope = 'calls:read' | 'projects:read' | 'entities:read';
+import type { OAuthScope } from '@crs/kit/product/scopes';
 
 /** For people: the data that each scope lets an assistant read. */
-export const SCOPE_WORDS: Record<Scope, { title: string; detail: string }> = {
+export const SCOPE_WORDS: Record<OAuthScope, { title: string; detail: string }> = {
   'calls:read': {
     title: 'Calls',
     detail:

@@ -1,20 +1,26 @@
+import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-export interface GrantRow {
-  grantId: string;
-  email: string;
-  client: string;
-  scopes: string[];
-  createdAt: Date;
-  expiresAt: Date;
-  revokedAt: Date | null;
-  lastUsedAt: Date | null;
-}
+/**
+ * Consents of users, in the table `auth.grants`: a user allows one client to read for them. The id of a consent is called `grantId`, as in
+ * the access tokens and in oidc-provider.
+ */
 
-const COLUMNS = `g.grant_id as "grantId", u.email, g.client, g.scopes, g.created_at as "createdAt", g.expires_at as "expiresAt",
-  g.revoked_at as "revokedAt", g.last_used_at as "lastUsedAt"`;
+const OF_GRANT = {
+  grantId: column.text,
+  client: column.text,
+  scopes: column.textArray,
+  createdAt: column.instant,
+  expiresAt: column.instant,
+  revokedAt: column.instant.orNull,
+  lastUsedAt: column.instant.orNull,
+};
+const CONSENT = { ...OF_GRANT, email: column.text };
+export type ConsentRow = column.RowOf<typeof CONSENT>;
 
-export interface NewGrant {
+const COLUMNS = `${column.selectList(OF_GRANT, 'g')}, u.email`;
+
+export interface NewConsent {
   grantId: string;
   userId: string;
   client: string;
@@ -22,32 +28,34 @@ export interface NewGrant {
   expiresInSeconds: number;
 }
 
-export async function insertGrant(query: Query, organization: string, grant: NewGrant): Promise<GrantRow> {
-  const [row] = await query<GrantRow>({
+export function insertConsent(organization: string, consent: NewConsent): Statement<ConsentRow> {
+  return {
     name: 'insert_grant',
+    row: CONSENT,
     text: `with g as (
         insert into auth.grants (organization, grant_id, user_id, client, scopes, expires_at)
         values ($1, $2, $3, $4, $5, date_trunc('second', now()) + $6::bigint * interval '1 second') returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
-    values: [organization, grant.grantId, grant.userId, grant.client, grant.scopes, grant.expiresInSeconds],
-  });
-  return row!;
+    values: [organization, consent.grantId, consent.userId, consent.client, consent.scopes, consent.expiresInSeconds],
+  };
 }
 
 /** Newest first. */
-export function listGrants(query: Query, organization: string): Promise<GrantRow[]> {
-  return query<GrantRow>({
+export function listConsents(organization: string): Statement<ConsentRow> {
+  return {
     name: 'list_grants',
+    row: CONSENT,
     text: `select ${COLUMNS} from auth.grants g join auth.users u using (organization, user_id)
       where g.organization = $1 order by g.created_at desc, g.grant_id`,
     values: [organization],
-  });
+  };
 }
 
-/** Those of a user that are good, newest first. */
-export function listGrantsOfUser(organization: string, userId: string): Statement {
+/** A user's consents that are neither revoked nor expired, newest first. */
+export function listConsentsOfUser(organization: string, userId: string): Statement<ConsentRow> {
   return {
     name: 'list_grants_of_user',
+    row: CONSENT,
     text: `select ${COLUMNS} from auth.grants g join auth.users u using (organization, user_id)
       where g.organization = $1 and g.user_id = $2 and g.revoked_at is null and g.expires_at > now()
       order by g.created_at desc, g.grant_id`,
@@ -55,10 +63,11 @@ export function listGrantsOfUser(organization: string, userId: string): Statemen
   };
 }
 
-/** With what the authorization server keeps of it. @returns undefined where there is no such grant */
-export async function revokeGrant(query: Query, organization: string, grantId: string): Promise<GrantRow | undefined> {
-  const [row] = await query<GrantRow>({
+/** Also deletes what oidc-provider stores under the consent. @returns undefined where there is no such consent */
+export async function revokeConsent(query: Query, organization: string, grantId: string): Promise<ConsentRow | undefined> {
+  const [row] = await query({
     name: 'revoke_grant',
+    row: CONSENT,
     text: `with g as (
         update auth.grants set revoked_at = coalesce(revoked_at, now()) where organization = $1 and grant_id = $2 returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
@@ -68,8 +77,8 @@ export async function revokeGrant(query: Query, organization: string, grantId: s
   return row;
 }
 
-/** At most one write a minute, however many replicas see it used. */
-export function touchGrant(organization: string, grantId: string): Statement {
+/** At most one write a minute, however many replicas see the consent used. */
+export function touchConsent(organization: string, grantId: string): Statement {
   return {
     name: 'touch_grant',
     text: `update auth.grants set last_used_at = now()
@@ -78,18 +87,19 @@ export function touchGrant(organization: string, grantId: string): Statement {
   };
 }
 
-export interface LiveGrantRow {
-  userId: string;
-  scopes: string[];
-  useIsNews: boolean;
-  toolRateLimitRequests: number;
-  toolRateLimitPeriodSeconds: number;
-}
+const LIVE_CONSENT = {
+  userId: column.uuid,
+  scopes: column.textArray,
+  useIsNews: column.boolean,
+  toolRateLimitRequests: column.integer,
+  toolRateLimitPeriodSeconds: column.integer,
+};
 
-/** The grant with whose it is, while it is good: not revoked or expired, its user enabled, its organization there. */
-export function findLiveGrant(organization: string, grantId: string): Statement {
+/** No row once the consent is revoked or expired, its user disabled, or the deletion of its user or organization has begun. */
+export function findLiveConsent(organization: string, grantId: string): Statement<column.RowOf<typeof LIVE_CONSENT>> {
   return {
     name: 'find_live_grant',
+    row: LIVE_CONSENT,
     text: `select g.user_id as "userId", g.scopes, (g.last_used_at is null or g.last_used_at < now() - interval '1 minute') as "useIsNews",
         o.tool_rate_limit_requests as "toolRateLimitRequests", o.tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds"
       from auth.grants g join auth.users u using (organization, user_id) join auth.organizations o using (organization)

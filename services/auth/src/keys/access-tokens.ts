@@ -1,37 +1,31 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { decodeProtectedHeader, importJWK, importPKCS8, jwtVerify, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
 import type { Database, Query } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { REASONS, ServiceError } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
-import { insertTokenKey, listTokenKeys, lockTokenKeys, type TokenKeyRow } from '../store/token-keys.ts';
-import { Seal } from '@crs/kit/data/seal';
+import { ALGORITHM, KeyPairs, type KeyPair } from './key-pairs.ts';
 
-/** Scopes of the tools; there are no others. */
-export const SCOPES = ['calls:read', 'projects:read', 'entities:read'] as const;
-
-/** What an access token says. Whether its grant still stands is another question. */
+/** The claims of an access token. Its consent may have been revoked since. */
 export interface AccessToken {
   organization: string;
   grantId: string;
   userId: string;
-  /** What it was issued for; its grant may be for more. */
+  /** The scopes that the token was issued for; its consent may have more. */
   scopes: string[];
 }
-
-export const ALGORITHM = 'EdDSA';
 
 /** Signs and verifies access tokens (RFC 9068) for the tools, with keys that all replicas share through the database. */
 export class AccessTokens {
   readonly #db: Database;
-  readonly #seal: Seal;
+  readonly #pairs: KeyPairs;
   readonly #publicUrl: string;
-  #keys: { keyId: string; publicKey: CryptoKey; privateKey: CryptoKey; privateJwk: JWK }[] = [];
+  /** Newest first: the first one signs. */
+  #keys: KeyPair[] = [];
 
   /** @param publicUrl origin of the tool gateway: the issuer, and with `/mcp` the audience */
   constructor(db: Database, secret: string, publicUrl: string) {
     this.#db = db;
-    this.#seal = new Seal(secret, 'token-keys');
+    this.#pairs = new KeyPairs('token_key', secret);
     this.#publicUrl = publicUrl;
   }
 
@@ -53,20 +47,20 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** For the authorization server, which signs as we do: the first one signs. */
+  /** For the authorization server, which signs with the first of these keys, as {@link sign} does. */
   async privateJwks(): Promise<JWK[]> {
     if (this.#keys.length === 0) await this.#load();
-    return this.#keys.map(({ privateJwk }) => privateJwk);
+    return this.#keys.map(({ keyId, privateKey }) => {
+      return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
+    });
   }
 
-  /** A new key. Replicas sign with it once they have restarted; tokens of the keys before stay good. @returns its id */
-  async rotate(query: Query): Promise<string> {
-    const created = this.#create();
-    await insertTokenKey(query, created);
-    return created.keyId;
+  /** Makes a new key. Replicas sign with it once they have restarted; tokens of earlier keys stay good. @returns its id */
+  rotate(query: Query): Promise<string> {
+    return this.#pairs.create(query);
   }
 
-  /** @throws ServiceError unauthenticated for any token that isn't ours, isn't for the tools or has expired */
+  /** @throws ServiceError unauthenticated for a token that isn't ours, isn't for the tools or has expired */
   async verify(token: string): Promise<AccessToken> {
     try {
       const { kid } = decodeProtectedHeader(token);
@@ -86,7 +80,7 @@ export class AccessTokens {
       return { organization, grantId, userId, scopes: scope.split(' ') };
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // The database may be away; a token that can't be read is the client's.
+      // An unreadable token is the client's fault. Other errors are ours, such as a database that is away.
       if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) throw invalidToken(error);
       if (error instanceof TypeError) throw invalidToken(error);
       throw error;
@@ -94,37 +88,14 @@ export class AccessTokens {
   }
 
   async #load(): Promise<void> {
-    const scope = directoryScope(workFor(5_000));
-    const rows = await this.#db.transact(scope, async (query) => {
-      const found = await listTokenKeys(query);
+    this.#keys = await this.#db.transact(directoryScope(workFor(5_000)), async (query) => {
+      const found = await this.#pairs.list(query);
       if (found.length > 0) return found;
-      await lockTokenKeys(query);
-      const again = await listTokenKeys(query);
-      if (again.length > 0) return again;
-      const created = this.#create();
-      await insertTokenKey(query, created);
-      return [created];
+      await this.#pairs.lock(query);
+      // Another replica may have made the first key while this one waited for the lock.
+      if ((await this.#pairs.list(query)).length === 0) await this.#pairs.create(query);
+      return this.#pairs.list(query);
     });
-    this.#keys = await Promise.all(
-      rows.map(async ({ keyId, publicJwk, privateKeySealed }) => {
-        const pem = this.#seal.open(privateKeySealed).toString();
-        return {
-          keyId,
-          publicKey: (await importJWK(JSON.parse(publicJwk), ALGORITHM)) as CryptoKey,
-          privateKey: await importPKCS8(pem, ALGORITHM),
-          privateJwk: { ...createPrivateKey(pem).export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' },
-        };
-      }),
-    );
-  }
-
-  #create(): TokenKeyRow {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    return {
-      keyId: `tk_${crypto.randomUUID()}`,
-      publicJwk: JSON.stringify(publicKey.export({ format: 'jwk' })),
-      privateKeySealed: this.#seal.seal(Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }))),
-    };
   }
 }
 

@@ -2,10 +2,10 @@ import type { Query } from '@crs/kit/data/database';
 import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
+import { noSuchProject, noSuchUser } from '../domain/not-found.ts';
+import { requireText } from '../domain/settings.ts';
 import { findProjects, type Role } from '../store/projects.ts';
 import { findUser } from '../store/users.ts';
-import { noSuchProject, noSuchUser } from './not-found.ts';
-import { requireText } from './settings.ts';
 
 export interface Membership {
   projectId: string;
@@ -13,7 +13,7 @@ export interface Membership {
   role: Role;
 }
 
-/** The role that a request names. @throws ServiceError where a part of it can't be or isn't there */
+/** Reads the role that a request names. @throws ServiceError invalid_argument, or not_found for the user or the project */
 export async function findMembership(
   query: Query,
   organization: string,
@@ -28,8 +28,9 @@ export async function findMembership(
         ? 'member'
         : undefined;
   if (!role) throw invalid('role', 'must be lead or member');
-  const user = await findUser(query, organization, requireText('email', request.email, 3, 254));
+  const [user] = await query(findUser(organization, requireText('email', request.email, 3, 254)));
   if (!user) throw noSuchUser();
-  if ((await findProjects(query, organization, [projectId])).length === 0) throw noSuchProject();
+  const [project] = await query(findProjects(organization, [projectId]));
+  if (!project) throw noSuchProject();
   return { projectId, userId: user.userId, role };
 }

@@ -1,5 +1,5 @@
-import type { OAuthScope } from '@crs/kit/product/scopes';
 import { z } from 'zod';
+import type { OAuthScope } from '@crs/kit/product/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
 /** A tool, independent of any SDK: its description for models, its arguments and answer, and its code. */

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import { measure, type Result } from './load.ts';
-import { freePorts } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
 import { seedCalls } from './seed.ts';
 import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 

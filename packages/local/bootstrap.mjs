@@ -1,7 +1,7 @@
-// What `npm start`, `npm test` and `npm run crs` call, on whatever Node.js >= 20 the user has and before anything is installed:
+// `npm start`, `npm test` and `npm run crs` run this file, before anything is installed and on the user's own Node.js (20 or newer):
 //   node packages/local/bootstrap.mjs start|test|crs [arguments...]
-// It installs (not for crs), then runs the program on the Node.js that the project pins. Standard output belongs to the program;
-// all that is said here goes to standard error. The exit code is the program's.
+// It installs the dependencies (not for crs), then runs the program on the Node.js that the project pins. Standard output belongs to the program;
+// messages of this file go to standard error. The exit code is the program's.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -17,16 +17,16 @@ const STAMP = join(ROOT, 'node_modules/.crs-installed');
 const NO_NETWORK =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|META_FETCH_FAIL|dns error|error sending request/i;
 
-/** A mistake or a gap of the machine; the message is one sentence that says what to do. */
+/** An error for the user: a wrong argument, or something that the machine lacks. The message says what to do. */
 class Refusal extends Error {}
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /**
  * Runs a program to its end.
- * It gets a process group of its own, because npm and the terminal would otherwise deliver a Ctrl-C up to three times (to the group, and
- * again by npm) and the program takes a second signal as "exit at once". Here what comes within half a second is one signal.
- * @returns {Promise<number>} its exit code, 128 + n if signal n ended it
+ * The program gets a process group of its own. Otherwise npm and the terminal would deliver a Ctrl-C up to three times, and the program takes a
+ * second signal as "exit at once". Signals within half a second count as one.
+ * @returns {Promise<number>} the exit code, or 128 + n if signal n ended the program
  */
 function run(command, args, { cwd = ROOT, env = process.env, stdio = 'inherit', onOutput } = {}) {
   return new Promise((resolve, reject) => {
@@ -35,12 +35,12 @@ function run(command, args, { cwd = ROOT, env = process.env, stdio = 'inherit', 
     const forward = (signal) => {
       if (performance.now() - last < 500) return;
       last = performance.now();
-      // A closed terminal is a wish to stop, cleanly; programs know that wish as SIGTERM.
+      // A closed terminal means a clean stop, for which programs know SIGTERM.
       child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
     };
     const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
     for (const signal of signals) process.on(signal, forward);
-    // Who ends npm alone ends its shell, but not us, whom nobody could stop from the terminal any more.
+    // A signal to npm alone ends npm's shell, but not this process, which nobody could then stop from the terminal.
     const orphaned = setInterval(() => {
       if (last === -Infinity && process.env.npm_lifecycle_event && process.ppid !== PARENT) forward('SIGTERM');
     }, 500);
@@ -55,7 +55,7 @@ function run(command, args, { cwd = ROOT, env = process.env, stdio = 'inherit', 
   });
 }
 
-/** Runs a script on the project's Node.js, or on the user's where there is no binary of it for the platform. */
+/** Runs a script on the project's Node.js; where that has no binary for the platform, on the user's. */
 async function runNode(args, options) {
   try {
     return await run(OWN_NODE, args, options);
@@ -70,7 +70,7 @@ async function runNode(args, options) {
   return run(process.execPath, args, options);
 }
 
-/** All that decides what an install does: the lockfile, the settings, each package.json that the lockfile names, the platform. */
+/** A hash of everything that an install depends on: the lockfile, the settings, each package.json in the lockfile, the platform. */
 function installKey() {
   const lockfile = readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8');
   const importers = lockfile.slice(lockfile.indexOf('\nimporters:\n'), lockfile.indexOf('\npackages:\n'));
@@ -80,7 +80,7 @@ function installKey() {
   return hash.digest('hex');
 }
 
-/** Installs, unless the last install was of just this and nobody has installed anything since. */
+/** Installs the dependencies, unless the last install had the same key and nothing was installed after it. */
 async function install() {
   const key = installKey();
   const modules = join(ROOT, 'node_modules/.modules.yaml');
@@ -113,13 +113,14 @@ async function install() {
       "The dependencies can't be downloaded: check the network (or npm's registry and proxy settings) and run this again.",
     );
   }
-  if (code !== 0) throw new Refusal('The dependencies could not be installed: mend what the lines above say and run this again.');
+  if (code !== 0)
+    throw new Refusal('The dependencies could not be installed: fix the problem that the lines above name and run this again.');
   writeFileSync(STAMP, key);
 }
 
 const onPath = (program) => (process.env.PATH ?? '').split(delimiter).some((dir) => existsSync(join(dir, program)));
 
-/** Makes a real Redis server available to the tests, where that is possible without asking. */
+/** Installs a Redis server for the tests, where this runs as root on Debian or Ubuntu. */
 async function provideRedis() {
   if (onPath('redis-server')) return;
   if (process.getuid?.() === 0 && onPath('apt-get')) {
@@ -130,7 +131,7 @@ async function provideRedis() {
     };
     const apt = (...args) => run('apt-get', ['-qq', ...args], options);
     const get = () => apt('install', '-y', '--no-install-recommends', 'redis-server');
-    // Package lists may be absent or old.
+    // The first try fails where the package lists are absent or old.
     if ((await get()) === 0 || ((await apt('update')) === 0 && (await get()) === 0)) return;
   }
   say('There is no redis-server on this machine: the tests that need one will not run. Install Redis (7 or newer) to run them.');
@@ -139,7 +140,7 @@ async function provideRedis() {
 const commands = {
   async start(args) {
     await install();
-    // By the channel the program learns of the death of this process even if that is a kill -9.
+    // The channel tells the program that this process has ended, even after a kill -9.
     const follow = pathToFileURL(join(ROOT, 'packages/local/src/follow-parent.ts')).href;
     return runNode(['--import', follow, join(ROOT, 'packages/local/src/main.ts'), ...args], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -155,7 +156,7 @@ const commands = {
       say('Nothing is installed yet: run `npm start` or `npm test` first.');
       return 2;
     }
-    // An import makes much short-lived garbage: a smaller young generation holds 50 MiB less of it.
+    // An import makes much short-lived garbage. With a smaller young generation, the process holds 50 MiB less of it.
     return runNode(['--max-semi-space-size=8', join(ROOT, 'services/crs/src/main.ts'), ...args], { cwd: process.cwd() });
   },
 };

@@ -2,7 +2,8 @@
 import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { loader } from '@crs/testing/load';
-import { freePorts, PROCESS_NAMES, startProcesses } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
+import { PROCESS_NAMES, startProcesses } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import type { Credential } from './request.ts';
 import { memoryOf, type Memory } from './memory.ts';

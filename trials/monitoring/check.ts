@@ -11,7 +11,8 @@ import { readExpression } from '@crs/monitoring/expressions';
 import { DASHBOARDS, OUTPUT } from '@crs/monitoring/generate';
 import { queriesOf } from '@crs/monitoring/panels';
 import { rules, type Recording } from '@crs/monitoring/rules';
-import { freePorts, PROCESS_NAMES } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
+import { PROCESS_NAMES } from '@crs/testing/processes';
 import { SCRAPE_EVERY_S, startPrometheus, type Prometheus, type Series } from './prometheus.ts';
 import { startScene, type Scene } from './scene.ts';
 

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/product/api-key';
 import { createLogger } from '@crs/kit/process/log';
-import { freePorts } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
 import { createDatabase, startTestPostgres, type TestDatabase, type TestPostgres } from '@crs/testing/postgres';
 import { startRelay } from '@crs/testing/relay';
 import { waitForDatabase } from '../src/database.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The files of a local installation: its secrets, and what `crs` and people look up. Nobody else may read them. */
+/** The files of a local installation: its secrets, addresses and credentials. Only their owner may read them. */
 export class DataDir {
   readonly path: string;
 
@@ -12,7 +12,7 @@ export class DataDir {
 
   async open(): Promise<void> {
     await mkdir(this.path, { recursive: true });
-    // PostgreSQL runs under another account for root; it must come through, not look around.
+    // Where root runs this, PostgreSQL runs under another account. That account may pass through this directory, but not list it.
     await chmod(this.path, 0o711);
   }
 
@@ -25,11 +25,14 @@ export class DataDir {
       return JSON.parse(await readFile(this.file(name), 'utf8')) as T;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw new Error(`${this.file(name)} can't be read; restore it, or delete the directory to start afresh`, { cause: error });
+      throw new Error(
+        `${this.file(name)} can't be read; restore the file, or delete the directory to start with an empty installation`,
+        { cause: error },
+      );
     }
   }
 
-  /** Whole or not at all, whatever ends the process meanwhile. */
+  /** Writes the whole file or nothing, even if the process ends meanwhile. */
   async write(name: string, value: unknown): Promise<void> {
     const half = this.file(`.${name}.new`);
     await writeFile(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });

@@ -5,12 +5,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { randomSecret, type DataDir } from './data-dir.ts';
 
-/** What a newcomer needs to try the demo; kept in `demo.json`. */
+/** The credentials for trying the demo; kept in `demo.json`. */
 export interface Demo {
   api_key: string;
   organization: string;
   user: { email: string; password: string };
-  /** For `/mcp`, as that user. */
+  /** The user's token for `/mcp`. */
   access_token: string;
 }
 
@@ -19,7 +19,7 @@ const CRS = fileURLToPath(new URL('../../../services/crs/src/main.ts', import.me
 export const DEMO_ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
 
-/** Loads the demo organization by `crs`, as an operator would, unless that was done before. @param signal ends it in the middle */
+/** Loads the demo organization by `crs`, as an operator would, unless an earlier start did. @param signal interrupts it */
 export async function loadDemo(dataDir: DataDir, signal: AbortSignal): Promise<Demo> {
   const done = await dataDir.read<Demo>('demo.json');
   if (done) return done;
@@ -49,7 +49,7 @@ async function runCrs(dataDir: DataDir, args: string[], signal: AbortSignal, inp
     signal,
   });
   const exit = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
-  // Who is ended in the middle of it is asked for its exit below.
+  // A failure to start is reported below, where the promise is awaited.
   exit.catch(() => {});
   child.stdin.on('error', () => {});
   const output = Promise.all([text(child.stdout), text(child.stderr)]);

@@ -16,11 +16,16 @@ import { prepareDatabase, startStack } from './stack.ts';
 
 const USAGE = `npm start [-- --json] [-- --empty]
 
-Runs the whole service on this machine, with a PostgreSQL of its own, and loads a demo organization on first start.
-  --json    one line of JSON on standard output once it is ready
-  --empty   no demo organization
+Runs the whole service on this machine, with a PostgreSQL of its own, and loads a demo organization on the first start.
+  --json    prints one line of JSON on standard output when the service is ready
+  --empty   loads no demo organization
 
-CRS_DATA_DIR (.local)  CRS_API_PORT (8080)  CRS_TOOLS_PORT (8081)  DATABASE_URL, REDIS_URL (use these servers instead)
+Settings in the environment, with their defaults:
+  CRS_DATA_DIR    directory of the data (.local)
+  CRS_API_PORT    port of the REST API (8080)
+  CRS_TOOLS_PORT  port of the MCP tools (8081)
+  DATABASE_URL    a PostgreSQL server to use instead of its own
+  REDIS_URL       a Redis server that counts requests; without it they are counted in memory
 `;
 
 const settings = z.object({
@@ -53,7 +58,7 @@ function readOptions(): Options {
   return { json: values.json ?? false, empty: values.empty ?? false };
 }
 
-/** Everything `npm start` runs, as one service. */
+/** Everything that `npm start` runs, as one service. */
 function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf: (service: string) => Logger) {
   const log = loggerOf('local');
   const closer = new Closer(log);
@@ -71,7 +76,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       if (!adminDatabaseUrl) {
         say('Starting PostgreSQL ...');
         const onLost = (error: unknown) => {
-          say(`PostgreSQL ended and can't be started again, so this stops: ${describe(error)}`);
+          say(`PostgreSQL ended and can't be started again, so the service stops: ${describe(error)}`);
           process.exitCode = 1;
           process.kill(process.pid, 'SIGTERM');
         };
@@ -141,14 +146,14 @@ Create an organization and a key:
   }
   say(`  API key    ${demo.api_key}   (organization ${demo.organization})
   Demo user  ${demo.user.email}, password ${demo.user.password}
-  Token      in ${demoFile}, for assistants that take one
+  Token      in ${demoFile}, for assistants that accept an access token
 
 Try it:
   curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
   npm run -s crs -- org list`);
 }
 
-/** The log of this run in a file, so that the terminal stays readable; the run before is kept beside it. */
+/** Writes the log to a file, so that the terminal stays readable. The log of the previous run is kept beside it. */
 async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
   const file = dataDir.file('call-research.log');
   await rename(file, `${file}.1`).catch(() => {});
@@ -156,7 +161,7 @@ async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Prom
   return (service) => createLogger(service, { level, destination });
 }
 
-/** What went wrong, and what to do about it. */
+/** A message that says what went wrong and what to do. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

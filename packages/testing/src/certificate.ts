@@ -1,28 +1,28 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
-/** PEM: what a TLS server or client shows, and what whoever trusts it needs. */
+/** A private key and its certificate, in PEM. */
 export interface Certificate {
   key: string;
   cert: string;
 }
 
-/** Who issues certificates. */
+/** A certificate authority. */
 export interface Authority {
   cert: string;
   /** A certificate for these names, DNS or IPv4, for servers and clients. */
   issue(...names: string[]): Certificate;
 }
 
-/** A certificate for these names that vouches for itself, valid from 2020 to 2049. Node.js can read certificates, but can't make them. */
+/** A self-signed certificate for these names, valid from 2020 to 2049. It is made by hand, because Node.js can only read certificates. */
 export function selfSigned(...names: string[]): Certificate {
   const { publicKey, privateKey } = newKey();
   return pair(privateKey, certificate({ subject: names[0]!, issuer: names[0]!, publicKey, signer: privateKey, names }));
 }
 
 /**
- * An authority that vouches for itself; two of the same name are two authorities, and differ by their keys alone.
- * @param validForDays of what it issues; until 2049 by default
+ * An authority with a self-signed certificate. Two authorities of the same name differ by their keys.
+ * @param validForDays how long the issued certificates are valid; until 2049 by default
  */
 export function createAuthority(name: string, validForDays?: number): Authority {
   const own = newKey();
@@ -43,7 +43,7 @@ interface Content {
   issuer: string;
   publicKey: KeyObject;
   signer: KeyObject;
-  /** Absent: an authority's. */
+  /** DNS names or IPv4 addresses; absent for an authority. */
   names?: string[];
   validForDays?: number | undefined;
 }
@@ -100,7 +100,7 @@ function sequence(...parts: Buffer[]): Buffer {
   return der(0x30, Buffer.concat(parts));
 }
 
-/** As certificates write instants. */
+/** The end of the validity, in the form of UTCTime. */
 function end(days: number | undefined): string {
   if (days === undefined) return '491231235959Z';
   return new Date(Date.now() + days * 86_400_000).toISOString().replace(/^20|[-:T]|\.\d+/g, '');

@@ -3,13 +3,13 @@ import { erase as eraseByCrs } from '@crs/crs/erasure';
 
 export type EraseTarget = Parameters<typeof eraseByCrs>[2];
 
-/** The steps of a deletion that spans services, in order. */
+/** The steps of a deletion in all services, in order. */
 export const ERASURE_STEPS = ['begin', 'entities', 'calls', 'projects', 'finish'] as const;
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
 /**
- * Deletes what spans services, as `crs` does. @param before told before each step; what it throws interrupts the deletion
- * @returns false where there is no such thing
+ * Deletes an organization, a project or a user from all services, as `crs` does. `before` is called before each step; an error of it interrupts
+ * the deletion. @returns false where the target doesn't exist
  */
 export function erase(
   connection: Connection,

@@ -5,11 +5,11 @@ import { openSession, type Session } from './sql.ts';
 export interface Hold {
   table: string;
   at: 'statement' | 'commit';
-  /** Whose connection waits then, by its application name. */
+  /** The application name of the connection that waits. */
   by: string;
 }
 
-/** Makes commits stop that wrote to the table, where a test holds them. */
+/** Lets tests hold the commit of each transaction that wrote to one of the tables. */
 export async function letCommitsBeHeld(database: Session, tables: string[]): Promise<void> {
   await database.query(`create function public.hold() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(hashtextextended(tg_argv[0], 0)); return null; end $$`);
@@ -20,8 +20,8 @@ export async function letCommitsBeHeld(database: Session, tables: string[]): Pro
 }
 
 /**
- * Runs `work` while what `begin` starts is known to be held. What it starts is wrapped, or it would be waited for.
- * @param reads hold those who only read, too
+ * Starts something by `begin` and runs `work` while that is held. `begin` returns its promise inside an object, because a bare promise would be
+ * awaited here. @param reads whether statements that only read are held, too
  */
 export async function whileHeld<T extends object>(
   databaseUrl: string,
@@ -46,7 +46,7 @@ export async function whileHeld<T extends object>(
     await work();
     return begun;
   } finally {
-    // Ends the transaction, too.
+    // Closing the session ends its transaction.
     await locks.close();
     await looks.close();
   }

@@ -6,19 +6,19 @@ import { startProcesses, type Processes } from './processes.ts';
 import { startRedis } from './redis.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
-/** One of each process, asking one another. */
+/** One process of each service. They call each other, and no process of the other lane. */
 export interface Lane extends Processes {
-  /** What `crs` works with, by the admin listeners of this lane. */
+  /** The operator's connection to the admin listeners of this lane. */
   operator: Connection;
   tryLoad: TryLoad;
 }
 
-/** The system as processes, two of each, on one database and one Redis: what one lane is told, the other must know. */
+/** Starts two lanes on one database and one Redis, to test that one lane knows what the other was told. */
 export async function startLanes(): Promise<{ lanes: [Lane, Lane]; close: () => Promise<void> }> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const redis = await startRedis();
   const start = async (): Promise<Lane> => {
-    // Those whose credential is gone ask more than a stranger may.
+    // Tests send more requests with a revoked credential than the default limit of an address allows.
     const environment = { CRS_ADDRESS_RATE_LIMIT: '1000000/60' };
     const processes = await startProcesses({ databaseUrl: database.url, secret: SECRET, redisUrl: redis?.url, environment });
     const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });

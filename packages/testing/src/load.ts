@@ -2,7 +2,7 @@ import type { Connection } from '@crs/crs/connection';
 import { run } from '@crs/crs/import';
 import { sender } from '@crs/crs/send';
 
-/** Imports records, or lines as they are, in the way of `crs import`. @returns the counts, and the refused as `line: field: reason` */
+/** Imports records as `crs import` does; a string or a buffer is a line as it is. Refused lines are returned as `line: field: reason`. */
 export type TryLoad = (
   lines: (object | string | Buffer)[],
 ) => Promise<{ accepted: number; unchanged: number; refused: string[] }>;

@@ -1,11 +1,11 @@
-/** One tool call as an assistant makes it, with the answer taken apart. */
+/** The answer to a tool call, taken apart. */
 export interface ToolAnswer {
   status: number;
   headers: Headers;
-  /** The structured content, where the tool answered. */
+  /** The structured content; undefined where the tool refused. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
   value: any;
-  /** `{code, message, request_id}`, where the tool refused. */
+  /** `{code, message, request_id}` where the tool refused; else undefined. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
   error: any;
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely

@@ -1,5 +1,5 @@
-// Preloaded into processes of which there are several of a kind: names under `crs.test` lead to all of them that are ready, as a headless
-// Service's name does in Kubernetes. CRS_TEST_NAMES is a file of {"name": ["address"]}, read at each look-up.
+// Preloaded into the processes of a system with replicas. Names under `crs.test` resolve to the addresses of all ready replicas, as the name of a
+// headless Service does in Kubernetes. The file of CRS_TEST_NAMES holds {"name": ["address"]} and is read at each look-up.
 import dns from 'node:dns';
 import { readFile } from 'node:fs/promises';
 

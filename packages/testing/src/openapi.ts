@@ -1,4 +1,4 @@
-/** OpenAPI documents, and whether what is answered is as they say. */
+/** Checks answers and examples against an OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -47,15 +47,15 @@ export interface Document {
   };
 }
 
-/** What breaks a document or a schema, in words; empty where nothing does. */
+/** How a value breaks a document or a schema, in words; empty where it doesn't. */
 export type Problems = string[];
 
-/** The document as a judge of examples and answers. */
+/** Checks of one document. */
 export interface Judge {
   deref(response: ResponseObject): ResponseObject;
-  /** Against a schema, in which references are to the document. */
+  /** Checks a value against a schema, whose references point into the document. */
   problemsOf(schema: Schema, value: unknown): Problems;
-  /** Whether the answer is one that the document names for the operation, with its headers and its body. */
+  /** Checks an answer's status, headers and body against the operation of the document. */
   problemsOfAnswer(method: string, template: string, answer: Answer): Problems;
 }
 
@@ -77,7 +77,7 @@ export function judge(document: Document): Judge {
   function validator(schema: Schema): ValidateFunction {
     const known = validators.get(schema);
     if (known) return known;
-    // References are to the document, which is a schema of its own here.
+    // The document is a schema of its own in Ajv, so references must name it.
     const made = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as Schema);
     validators.set(schema, made);
     return made;

@@ -1,16 +1,18 @@
-/** Holds what tests exchange with a gateway against its OpenAPI document, by Prism (`.ci/openapi`). */
+/** Compares the requests and answers of tests with the gateway's OpenAPI document. Prism (`.ci/openapi`) does the comparison. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo, type Server } from 'node:net';
-import { createServer as createHttpServer } from 'node:http';
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from './ports.ts';
 import { restClient, type Rest, type RestRequest, type RestResponse } from './rest.ts';
 
 const CLI = fileURLToPath(new URL('../../../.ci/openapi/node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url));
-/** Says which exchange is replayed. */
+/** The header that tells the stub which exchange is replayed. */
 const EXCHANGE = 'x-crs-exchange';
 /** Prism sets these itself. */
 const NOT_REPLAYED = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
@@ -23,14 +25,14 @@ interface Exchange {
 
 export interface Witness {
   rest: Rest;
-  /** Ends it. @throws where an exchange broke the document */
+  /** Replays the exchanges through Prism. @throws Error that lists the exchanges that break the document */
   stop(): Promise<void>;
 }
 
 /**
- * A client whose exchanges Prism looks at afterwards: it proxies each request again, to a stub that answers what the gateway had
- * answered. So tests meet the gateway itself, at its own pace. An exchange breaks the document where its answer is not as documented,
- * or where a request was served that the document excludes.
+ * A client of the gateway that records each exchange. At the end, Prism gets each request again and passes it to a stub, which repeats the
+ * gateway's answer. So the tests talk to the gateway itself, at its own pace. An exchange breaks the document where its answer isn't as documented, or
+ * where the gateway served a request that the document excludes.
  */
 export async function witness(origin: string): Promise<Witness> {
   const ask = restClient(origin);
@@ -41,20 +43,22 @@ export async function witness(origin: string): Promise<Witness> {
   const isDocumented = matcher((json as { paths: Record<string, object> }).paths);
 
   const exchanges = new Map<string, Exchange>();
-  const stub = createHttpServer((request, response) => {
+  const stub = createServer((request, response) => {
     const { answer } = exchanges.get(String(request.headers[EXCHANGE]))!;
     const headers = [...answer.headers].filter(([name]) => !NOT_REPLAYED.has(name));
     response.writeHead(answer.status, Object.fromEntries(headers)).end(answer.text);
   });
-  const stubPort = await listen(stub);
-  const prism = await startPrism(document, `http://127.0.0.1:${stubPort}/v1`);
+  stub.listen(0, '127.0.0.1');
+  await once(stub, 'listening');
+  const { port } = stub.address() as AddressInfo;
+  const prism = await startPrism(document, `http://127.0.0.1:${port}/v1`);
 
   async function replay(id: string): Promise<void> {
     const { path, request, answer } = exchanges.get(id)!;
     const { method = 'GET', body, key, headers } = request;
     const response = await fetch(`${prism.origin}${path.slice('/v1'.length)}`, {
       method,
-      // It knows the scheme in one spelling only.
+      // Prism knows the name of the scheme, Bearer, in one spelling only.
       headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...oneSpelling(headers), [EXCHANGE]: id },
       ...(body !== undefined && { body }),
     });
@@ -80,7 +84,7 @@ export async function witness(origin: string): Promise<Witness> {
     },
     stop: async () => {
       try {
-        // Only now, lest it slow the tests down.
+        // Prism would slow the tests down, so it runs after them.
         for (const id of exchanges.keys()) await replay(id);
       } finally {
         prism.child.kill();
@@ -92,14 +96,14 @@ export async function witness(origin: string): Promise<Witness> {
   };
 }
 
-/** What Prism 5.16 can't be given: it ends, hangs or fails by itself. */
+/** Why Prism 5.16 can't replay a request; undefined where it can. */
 function whyNot(path: string, { body, headers }: RestRequest): string | undefined {
   if (!isDecodable(path)) return 'Prism ends on a path that can’t be decoded';
   if (body !== undefined && !isJson(body)) return 'Prism hangs on a body that is no JSON';
   return /charset=(?!utf-8)/i.test(headers?.['content-type'] ?? '') ? 'Prism hangs on another charset' : undefined;
 }
 
-/** HEAD isn't in the document; Prism would parse its empty body as JSON. */
+/** Tells whether the document has the path and the method. It has no HEAD, whose empty body Prism would parse as JSON. */
 function matcher(paths: Record<string, object>): (path: string, method: string) => boolean {
   const patterns = Object.entries(paths).map(([template, methods]) => ({
     pattern: new RegExp(`^/v1${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
@@ -122,9 +126,9 @@ interface Violation {
   message: string;
 }
 
-/** That a refused request is not as documented is as it should be. */
+/** The violations that count. A refused request may break the document; an answer may not. */
 function violations(header: string | null, status: number): Violation[] {
-  // Where they are many it gives no list.
+  // Where there are too many violations, Prism gives a sentence instead of a list.
   const all = header?.startsWith('Too many') ? [{ location: ['response'], message: header }] : parseList(header);
   return all.filter(({ location }) => location[0] === 'response' || status < 400);
 }
@@ -133,16 +137,14 @@ function parseList(header: string | null): Violation[] {
   return JSON.parse(header ?? '[]') as Violation[];
 }
 
-/** A line for each exchange, to be counted. */
+/** Appends a line of JSON for each exchange to the file of CRS_TEST_PRISM_REPORT, if that is set. */
 function report(exchange: object): void {
   const file = process.env['CRS_TEST_PRISM_REPORT'];
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(exchange)}\n`);
 }
 
 async function startPrism(document: string, upstream: string): Promise<{ child: ChildProcess; origin: string }> {
-  const probe = createServer();
-  const port = await listen(probe);
-  await new Promise((resolve) => probe.close(resolve));
+  const [port] = await freePorts(1);
   const child = spawn(process.execPath, [CLI, 'proxy', document, upstream, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -151,11 +153,6 @@ async function startPrism(document: string, upstream: string): Promise<{ child: 
     child.stdout.on('data', (chunk: Buffer) => chunk.includes('Prism is listening') && resolve());
   });
   return { child, origin: `http://127.0.0.1:${port}` };
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }
 
 function isDecodable(path: string): boolean {

@@ -6,13 +6,13 @@ import { startProcesses, type Processes } from './processes.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 import { openSession, type Session } from './sql.ts';
 
-/** The system as processes, to be killed, on a database of its own. */
+/** The system as processes that tests can kill, on a database of its own. */
 export interface ProcessWorld {
   processes: Processes;
   databaseUrl: string;
-  /** As superuser, past every wall. */
+  /** As superuser, whom row-level security doesn't bind. */
   database: Session;
-  /** What `crs` works with. */
+  /** The operator's connection to the admin listeners. */
   operator: Connection;
   tryLoad: TryLoad;
   close(): Promise<void>;

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { derivePassword, roleOf } from '@crs/kit/data/migration';
+import { freePorts } from './ports.ts';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 const NAMES = new URL('./names.ts', import.meta.url).href;
@@ -16,26 +16,26 @@ export const PROCESS_NAMES = ['rate-limit', 'auth', 'calls', 'projects', 'entiti
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 /**
- * As a service is started in production. It has about one core, with which the threads of a parallel garbage collector would take
- * turns, and a young generation in which the batches of an import come and go: otherwise half of an import is collecting garbage.
+ * The flags of production. A service has about one core, on which the threads of a parallel garbage collector would only take turns. The large young
+ * generation holds the batches of an import; with a small one, half of an import's time goes into collecting garbage.
  */
 const NODE_FLAGS = ['--single-threaded-gc', '--min-semi-space-size=32', '--max-semi-space-size=32'];
 
-/** The same wherever the gateway listens, so that two systems on one database take each other's tokens. */
+/** Wherever the gateway listens, the issuer is the same, so that two systems on one database accept each other's tokens. */
 const ISSUER = 'http://127.0.0.1:8081';
 
 export interface ProcessesConfig {
   /** A database with every schema, as superuser. */
   databaseUrl: string;
-  /** That the passwords of the services' roles are derived from. */
+  /** The passwords of the services' roles are derived from it. */
   secret: string;
   /** Absent: the rate-limit process counts in its memory. */
   redisUrl?: string | undefined;
-  /** How many of a kind, if not one; on addresses of their own (127.0.0.1, 127.0.0.2, ...), which Linux has without further ado. */
+  /** Processes of each service; one by default. Replicas listen on 127.0.0.1, 127.0.0.2 and so on, which Linux has without configuration. */
   replicas?: Partial<Record<ProcessName, number>>;
-  /** The way to a service or to the database that the others take, such as a relay's; where it really is by default. */
+  /** Makes the address under which other processes reach a service or the database, such as a relay's; by default the real address. */
   via?: (target: ProcessName | 'postgres', address: string) => Promise<string>;
-  /** For every process, besides what it needs. */
+  /** Added to the environment of every process. */
   environment?: Record<string, string>;
   /** Folder for the processes' logs, `<service>.log`; absent: they are not kept. */
   logs?: string | undefined;
@@ -43,7 +43,7 @@ export interface ProcessesConfig {
   execArgv?: (service: ProcessName) => string[];
 }
 
-/** The system as it runs in production: one process a service, or several. Replicas count from 1, which is the default. */
+/** The system as it runs in production: one or several processes for each service. Replicas are numbered from 1; the default replica is 1. */
 export interface Processes {
   /** Origin of the REST API. */
   api: string;
@@ -53,22 +53,22 @@ export interface Processes {
   tools: string;
   /** `host:port` of the tools, by replica. */
   toolAddresses: string[];
-  /** Admin listeners of the first replicas, as `crs` wants them. */
+  /** `host:port` of the first replicas' admin listeners. */
   admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
-  /** Process ids of what runs, by name (`calls`), from the second replica on with its number (`calls/2`). */
+  /** Ids of the running processes by name (`calls`); from the second replica on, the name has the number (`calls/2`). */
   pids: Map<string, number>;
   /** `host:port` of health and metrics. */
   ops(service: ProcessName, replica?: number): string;
-  /** Starts a process again, on the same ports, unless it runs; resolves when it is ready. */
+  /** Starts a process on its ports, unless it runs. Resolves when it is ready. */
   start(service: ProcessName, replica?: number): Promise<void>;
-  /** Ends a process at once, as a crash would. */
+  /** Ends a process by SIGKILL, as a crash would. */
   kill(service: ProcessName, replica?: number): Promise<void>;
-  /** Takes a process out of its name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
+  /** Removes a process from its service's name, as an orchestrator does, and ends it by SIGTERM. @returns its exit code */
   terminate(service: ProcessName, replica?: number): Promise<number | null>;
-  /** Stops a process where it is, as a machine that hangs would; it still takes connections. */
+  /** Halts a process by SIGSTOP, like a machine that hangs. The system still accepts connections for it. */
   pause(service: ProcessName, replica?: number): void;
   resume(service: ProcessName, replica?: number): void;
-  /** Stops all, each as it is stopped in production. */
+  /** Ends all processes by SIGTERM. */
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   const authHttp = { CRS_AUTH_HTTP_ADDRESS: await addressOf('auth', 11) };
   const secret = { CRS_SECRET: config.secret };
   const at = (index: number, replica: number) => `${hostOf(replica)}:${ports[index]}`;
-  // Long enough for who asks all the time to learn of it.
+  // Long enough for the clients of the tests, which ask all the time, to see that the gateway isn't ready any more.
   const lameDuck = { CRS_LAME_DUCK_MS: '300' };
   const settings: Record<ProcessName, (replica: number) => Record<string, string>> = {
     'rate-limit': (replica) => ({
@@ -141,14 +141,14 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   function listeners(first: number, replica: number): Record<string, string> {
     return { CRS_LISTEN: at(first, replica), CRS_ADMIN_LISTEN: at(first + 1, replica) };
   }
-  /** One port apart for each service, which listens there on the addresses of its replicas. */
+  /** The port of health and metrics of each service; all replicas use it, each on its own address. */
   const opsOf = new Map((await freePorts(PROCESS_NAMES.length)).map((port, index) => [PROCESS_NAMES[index]!, port]));
   const ops = (service: ProcessName, replica = 1) => `${hostOf(replica)}:${opsOf.get(service)}`;
 
   const names = new Names();
   const running = new Map<string, ChildProcess>();
   const pids = new Map<string, number>();
-  // Whoever forgets to stop them, or can't, leaves none behind.
+  // No process stays behind where a test doesn't stop it.
   const killAll = () => running.forEach((child) => child.kill('SIGKILL'));
   process.once('exit', killAll);
 
@@ -229,7 +229,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   };
 }
 
-/** What the names of replicas lead to, for {@link NAMES}. */
+/** Writes the file that {@link NAMES} reads: the addresses of the ready replicas, by name. */
 class Names {
   readonly #directory = mkdtempSync(join(tmpdir(), 'crs-names-'));
   readonly #addresses = new Map<string, Set<string>>();
@@ -252,29 +252,10 @@ class Names {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** At once for who reads: renamed into place. */
+  /** Renames the file into place, so that no reader sees half of it. */
   #write(): void {
     const names = Object.fromEntries([...this.#addresses].map(([name, addresses]) => [name, [...addresses]]));
     writeFileSync(`${this.file}.new`, JSON.stringify(names));
     renameSync(`${this.file}.new`, this.file);
   }
-}
-
-/** Below the ports that systems hand out by themselves, or an outgoing connection could sit on the port of a process that is away. */
-const FIRST_PORT = 10_240;
-const LAST_PORT = 32_767;
-
-/** Ports of 127.0.0.1 that nobody listens on at this moment. */
-export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (free) ports.add(port);
-  }
-  return [...ports];
 }

@@ -2,34 +2,34 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePorts } from './ports.ts';
 
 export interface RedisServer {
   /** `redis://127.0.0.1:port`. */
   url: string;
   port: number;
   pid: number;
-  /** Ends it at once, as a crash would. Stopping twice is one stop. */
+  /** Ends the server by SIGKILL, as a crash would. May be called twice. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a real Redis that keeps nothing on disk.
- * @param port to start one again where another one was; a free one by default
- * @param more settings of its own
- * @returns undefined, and says so, where the machine has no `redis-server` on its PATH; the tests that need it are then to be skipped
- * @throws Error with Redis' own words if it doesn't come up
+ * @param port to start a server again at its address; a free port by default
+ * @param more further settings, by name
+ * @returns undefined where there is no `redis-server` on the PATH; then a line on standard output says so, and tests that need Redis are skipped
+ * @throws Error with the output of Redis where it doesn't start
  */
 export async function startRedis(port?: number, more: Record<string, string> = {}): Promise<RedisServer | undefined> {
   const executable = findOnPath('redis-server');
   if (!executable) {
-    process.stdout.write('NOT RUN: tests that need Redis, as there is no redis-server on the PATH\n');
+    process.stdout.write('NOT RUN: tests that need Redis, because there is no redis-server on the PATH\n');
     return undefined;
   }
-  const listen = port ?? (await freePort());
+  const listen = port ?? (await freePorts(1))[0]!;
   const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
   const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory, ...more };
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
@@ -47,7 +47,7 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   for await (const line of createInterface(child.stdout)) {
     said.push(line);
     if (!line.includes('Ready to accept connections')) continue;
-    // Its later words are of no interest, but a full pipe would block it.
+    // Nobody reads the later output, but a full pipe would block Redis.
     child.stdout.resume();
     return { url: `redis://127.0.0.1:${listen}`, port: listen, pid: child.pid!, stop };
   }
@@ -65,13 +65,4 @@ function findOnPath(name: string): string | undefined {
       return false;
     }
   });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
 }

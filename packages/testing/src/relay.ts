@@ -1,15 +1,17 @@
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a service that can be closed, as if the service had died, and blocked, as if it hung. */
+/** A proxy in front of a service that can act as if the service were dead or hung, or answered late. */
 export interface Relay {
   address: string;
+  /** Ends all connections and refuses new ones, like a dead service. */
   close(): Promise<void>;
-  /** At the address where it was. */
+  /** Listens again at the same address. */
   open(): Promise<void>;
+  /** Passes nothing on from the open connections, like a service that hangs. */
   block(): void;
-  /** What the service says arrives that much later (milliseconds); 0 ends it, and what was held back arrives at once. */
+  /** Delivers the service's bytes so many milliseconds later. With 0 the held bytes are delivered at once. */
   delay(ms: number): void;
-  /** Where connections lead from now on: for a service that came back at another address. */
+  /** Leads new connections to another `host:port`: for a service that came back at another address. */
   retarget(target: string): void;
 }
 
@@ -62,7 +64,7 @@ export async function startRelay(target: string): Promise<Relay> {
   };
 }
 
-/** Writes to a socket later, in order. */
+/** Delays what is written to a socket and keeps its order. */
 class Late {
   readonly #socket: Socket;
   #held: (Buffer | undefined)[] = [];
@@ -73,7 +75,7 @@ class Late {
     socket.once('close', () => this.#timers.forEach(clearTimeout));
   }
 
-  /** @param chunk undefined: the end */
+  /** @param chunk undefined for the end of the stream */
   write(chunk: Buffer | undefined, delayMs: number): void {
     this.#held.push(chunk);
     if (delayMs === 0 && this.#timers.size === 0) this.flush();

@@ -4,7 +4,7 @@ export interface RestResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, where it is JSON. */
+  /** The parsed body; undefined where it isn't JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
   json: any;
 }
@@ -18,7 +18,7 @@ export interface RestRequest {
 
 export type Rest = (path: string, request?: RestRequest) => Promise<RestResponse>;
 
-/** A client of a gateway that asserts of every answer what is promised of every answer: request id, limit headers, error envelope. */
+/** A client of a gateway. It asserts that each answer has the promised request id, limit headers and error envelope. */
 export function restClient(origin: string, defaults: RestRequest = {}): Rest {
   return async (path, request = {}) => {
     const { key, method = 'GET', headers, body } = { ...defaults, ...request };
@@ -37,7 +37,7 @@ export function restClient(origin: string, defaults: RestRequest = {}): Rest {
   };
 }
 
-/** What every answer of the REST API carries. */
+/** Asserts the promises for every answer of the REST API. */
 export function expectPromises({ status, headers, json }: RestResponse, method = 'GET'): void {
   expect(headers.get('x-request-id'), 'X-Request-Id').toMatch(/^[0-9a-f]{32}$/);
   expect(headers.get('x-ratelimit-limit'), 'X-RateLimit-Limit').toMatch(/^[1-9]\d*$/);

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { interceptStatements } from './sql.ts';
+import { interceptStatements } from './intercept-statements.ts';
 
-/** What a service sends, with the organization taken out of every predicate, so that row-level security alone keeps tenants apart. */
+/** The statements of a service without their predicates on the organization, so that row-level security alone keeps tenants apart. */
 export interface Unwalled {
   /** The statements on tables of the schema that were sent, and whether a predicate was taken out of them. */
   sent: Map<string, boolean>;
   stop(): void;
 }
 
-/** From now on, for all services in this process. */
+/** Takes the predicates out of the statements of all services in this process, until `stop`. */
 export function withoutPredicates(schema: string): Unwalled {
   const sent = new Map<string, boolean>();
-  // But for the one that says how far the schema is, which no tenant's rows are in.
+  // The table of migrations is left out: it holds no rows of tenants.
   const table = new RegExp(`\\b${schema}\\.(?!migrations\\b)\\w`);
   const stop = interceptStatements((statement) => {
     const { name = 'unnamed', text } = statement;
@@ -26,7 +26,7 @@ export function withoutPredicates(schema: string): Unwalled {
 /** Names of all statements that a service's `store/` declares. */
 export function declaredStatements(store: URL): string[] {
   const sources = readdirSync(store).map((file) => readFileSync(new URL(file, store), 'utf8'));
-  // Some choose among names: `name: after ? 'list_after' : 'list',`
+  // A statement may choose among names: `name: after ? 'list_after' : 'list',`
   const choices = sources.flatMap((source) => source.match(/\bname: [^,\n]*'\w+'/g) ?? []);
   return choices.flatMap((choice) => [...choice.matchAll(/'(\w+)'/g)].map(([, name]) => name!));
 }

@@ -2,7 +2,7 @@ import { client } from '@crs/kit/rpc/client';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { World } from './world.ts';
 
-/** What the tool gateway makes of a user's access token: who calls, for the next half minute. */
+/** A caller token of a user, valid for 30 seconds, as the tool gateway gets it for an access token. */
 export async function userToken(world: World, organization: string, email: string): Promise<{ token: string }> {
   const request = { email, scopes: [], expiresInSeconds: 0 };
   const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator(organization));

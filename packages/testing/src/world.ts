@@ -1,4 +1,3 @@
-import { createConnection } from 'node:net';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
@@ -10,25 +9,24 @@ import { witness } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 
-/** Public origin of the tools in every world. */
+/** Public origin of the tool gateway in every world. */
 export const TOOLS_URL = 'http://tools.example';
 
 /** The whole system, in this process, on a database of its own. */
 export interface World {
   stack: Stack;
-  /** The database, as superuser: to look at rows, past every wall. */
+  /** The database, as superuser, whom row-level security doesn't bind. */
   databaseUrl: string;
-  /** What `crs` works with. */
+  /** The operator's connection to the admin listeners. */
   operator: Connection;
   rest: Rest;
   /** Lines of the log so far. */
   log: string[];
-  /** Imports records as `crs import` does. @throws where a line is refused, unless they are asked for */
+  /** Imports records as `crs import` does. @throws Error where a line is refused */
   load(records: object[]): Promise<void>;
-  /** The refused lines as `line: field: reason`, or the counts. */
   tryLoad: TryLoad;
   createKey(organization: string, options?: { readOnly?: boolean; expiresInSeconds?: number }): Promise<string>;
-  /** Runs SQL as superuser, past every wall. */
+  /** Runs SQL as superuser, whom row-level security doesn't bind. */
   // oxlint-disable-next-line typescript/no-explicit-any -- rows are looked into freely
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
   close(): Promise<void>;
@@ -37,7 +35,7 @@ export interface World {
 export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<World> {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const admin = new pg.Pool({ connectionString: database.url, max: 2 });
-  // Dropping the database may be quicker than a connection's farewell, whether the pool or nobody listens to it by then.
+  // The database may be dropped before a connection has said goodbye. Without listeners, the connection's error would end the process.
   admin.on('error', () => {});
   admin.on('connect', (connection) => void connection.on('error', () => {}));
   const log: string[] = [];
@@ -50,7 +48,7 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       apiListen: '127.0.0.1:0',
       toolsListen: '127.0.0.1:0',
       toolsUrl: TOOLS_URL,
-      // Suites ask more than a stranger may.
+      // Tests send more requests than the default limit of an address allows.
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       ...overrides,
     },
@@ -98,15 +96,4 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
       await prism?.stop();
     },
   };
-}
-
-/** Sends bytes as they are and reads the answer to its end: for requests that no client would send. */
-export async function sendRaw(address: string, bytes: string | Buffer): Promise<string> {
-  const [host = '', port = ''] = address.split(':');
-  const socket = createConnection(Number(port), host);
-  socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')));
-  socket.write(bytes);
-  const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

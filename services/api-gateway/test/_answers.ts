@@ -1,5 +1,5 @@
 import { expectPromises, type RestResponse } from '@crs/testing/rest';
-import { sendRaw } from '@crs/testing/world';
+import { sendRaw } from '@crs/testing/send-raw';
 
 /** Headers that differ from answer to answer. */
 const VARYING = new Set(['date', 'x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);

@@ -2,8 +2,9 @@ import { createServer, type Server } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
+import { sendRaw } from '@crs/testing/send-raw';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { sendRaw, startWorld, type World } from '@crs/testing/world';
+import { startWorld, type World } from '@crs/testing/world';
 
 interface Span {
   traceId: string;

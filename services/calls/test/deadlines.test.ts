@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@crs/kit/errors';
 import type { CallOptions } from '@crs/kit/rpc/client';
-import { interceptStatements, openSession, type Session } from '@crs/testing/sql';
+import { interceptStatements } from '@crs/testing/intercept-statements';
+import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerToken, callsClient } from './_clients.ts';

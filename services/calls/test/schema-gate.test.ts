@@ -8,7 +8,7 @@ import { client } from '@crs/kit/rpc/client';
 import { migrate } from '@crs/kit/data/migrate';
 import { derivePassword, type Migration } from '@crs/kit/data/migration';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
-import { freePorts } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { migrations } from '../migrations/index.ts';

@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '@crs/kit/process/log';
-import { freePorts } from '@crs/testing/processes';
+import { freePorts } from '@crs/testing/ports';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
 

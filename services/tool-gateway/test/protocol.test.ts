@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sendRaw, startWorld, type World } from '@crs/testing/world';
+import { sendRaw } from '@crs/testing/send-raw';
+import { startWorld, type World } from '@crs/testing/world';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
 let world: World;

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
-import { sendRaw, type World } from '@crs/testing/world';
+import { sendRaw } from '@crs/testing/send-raw';
+import type { World } from '@crs/testing/world';
 import type { ToolGatewayConfig } from '../src/config.ts';
 import { ask as askAt, startGateway, type Ask } from './_requests.ts';
 

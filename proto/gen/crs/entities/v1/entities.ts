@@ -27,11 +27,11 @@ export const protobufFileName = "crs/entities/v1/entities.proto";
 export interface ListUserEntitiesRequest {
   /** A UUID in lower case. */
   projectId: string;
-  /** Exact; absent: all types. */
+  /** Compared exactly. Absent means all types. */
   type?:
     | string
     | undefined;
-  /** Absent: from the beginning. */
+  /** Absent means the first page. */
   after:
     | EntityPosition
     | undefined;
@@ -47,11 +47,11 @@ export interface EntityPosition {
 
 export interface ListUserEntitiesResponse {
   entities: Entity[];
-  /** Where the next page begins; absent on the last. */
+  /** The `after` of the next page; absent on the last page. */
   next: EntityPosition | undefined;
 }
 
-/** A company, product or the like. Absent means null. */
+/** A company, product or the like. An absent field is null. */
 export interface Entity {
   entityId: string;
   name?: string | undefined;
@@ -608,12 +608,12 @@ export const Entity: MessageFns<Entity> = {
   },
 };
 
-/** Reads entities as a user sees them. */
+/** Reads the entities that a user may see. */
 export type EntitiesServiceService = typeof EntitiesServiceService;
 export const EntitiesServiceService = {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Not found: a project that the user doesn't see.
-   * Admits users.
+   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * may see no project with this id. Admits users.
    */
   listUserEntities: {
     path: "/crs.entities.v1.EntitiesService/ListUserEntities" as const,
@@ -630,16 +630,16 @@ export const EntitiesServiceService = {
 
 export interface EntitiesServiceServer extends UntypedServiceImplementation {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Not found: a project that the user doesn't see.
-   * Admits users.
+   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * may see no project with this id. Admits users.
    */
   listUserEntities: handleUnaryCall<ListUserEntitiesRequest, ListUserEntitiesResponse>;
 }
 
 export interface EntitiesServiceClient extends Client {
   /**
-   * A page of the entities of one project, newest first, then by descending id. Not found: a project that the user doesn't see.
-   * Admits users.
+   * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
+   * may see no project with this id. Admits users.
    */
   listUserEntities(
     request: ListUserEntitiesRequest,

@@ -29,10 +29,10 @@ export interface EraseRequest {
     /** The whole organization. */
     { $case: "organization"; value: boolean }
     | //
-    /** A project: rows of it go. */
+    /** Erases the rows of a project. */
     { $case: "projectId"; value: string }
     | //
-    /** A user: what is theirs alone goes, what they made stays without them. */
+    /** Erases the rows that belong to a user alone. Calls and projects stay, and no longer name the user. */
     { $case: "userId"; value: string }
     | undefined;
 }
@@ -218,10 +218,10 @@ export const EraseResponse: MessageFns<EraseResponse> = {
   },
 };
 
-/** A service's part of a deletion, on its admin listener. The organization is the operator token's. */
+/** A service's part of a deletion, on its admin listener. The operator token names the organization. */
 export type ErasureServiceService = typeof ErasureServiceService;
 export const ErasureServiceService = {
-  /** Erases, in one transaction, all that this service holds of the target. Nothing to erase is fine. Admits operators. */
+  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
   erase: {
     path: "/crs.erasures.v1.ErasureService/Erase" as const,
     requestStream: false as const,
@@ -234,12 +234,12 @@ export const ErasureServiceService = {
 } as const;
 
 export interface ErasureServiceServer extends UntypedServiceImplementation {
-  /** Erases, in one transaction, all that this service holds of the target. Nothing to erase is fine. Admits operators. */
+  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
   erase: handleUnaryCall<EraseRequest, EraseResponse>;
 }
 
 export interface ErasureServiceClient extends Client {
-  /** Erases, in one transaction, all that this service holds of the target. Nothing to erase is fine. Admits operators. */
+  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
   erase(
     request: EraseRequest,
     callback: (error: ServiceError | null, response: EraseResponse) => void,

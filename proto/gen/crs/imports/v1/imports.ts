@@ -29,29 +29,29 @@ export interface ImportRecordsRequest {
 
 /** One line of the file. */
 export interface ImportLine {
-  /** Counted from 1, blank lines included. */
+  /** Counted from 1; blank lines count, too. */
   number: number;
   /** The line as UTF-8 JSON: an object whose `type` this service stores. */
   json: Buffer;
-  /** The record's id as the sender read it: where to look whether this very line is stored already. Nothing else is taken from it. */
+  /** The record's id as the sender read it. It serves only to find out whether this very line is stored already. */
   id: string;
 }
 
 export interface ImportRecordsResponse {
   /** Lines that changed something. */
   accepted: number;
-  /** Lines that were stored already. */
+  /** Lines that changed nothing, because their records were stored already. */
   unchanged: number;
   /** The refused lines, in order. */
   errors: ImportError[];
 }
 
-/** Why a line was refused. Never holds a value of the line. */
+/** Why a line was refused. It never holds a value of the line. */
 export interface ImportError {
   line: number;
-  /** Dotted path of the field; empty where the line as a whole is meant. */
+  /** Dotted path of the field; empty where the error concerns the line as a whole. */
   field: string;
-  /** Reads on from the field: `must be ...`. */
+  /** Continues a sentence that begins with the field: `must be ...`. */
   reason: string;
 }
 
@@ -427,13 +427,13 @@ export const ImportError: MessageFns<ImportError> = {
   },
 };
 
-/** Takes batches of import lines, in file order. */
+/** Stores batches of import lines, in the order of the file. */
 export type ImportServiceService = typeof ImportServiceService;
 export const ImportServiceService = {
   /**
-   * Stores the good lines of a batch in one transaction and names the bad ones. The organization is the operator token's, and
+   * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Invalid argument: more than 1,000 lines or 16 MiB. Aborted: a race with another import; send again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
    */
   importRecords: {
     path: "/crs.imports.v1.ImportService/ImportRecords" as const,
@@ -449,18 +449,18 @@ export const ImportServiceService = {
 
 export interface ImportServiceServer extends UntypedServiceImplementation {
   /**
-   * Stores the good lines of a batch in one transaction and names the bad ones. The organization is the operator token's, and
+   * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Invalid argument: more than 1,000 lines or 16 MiB. Aborted: a race with another import; send again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
    */
   importRecords: handleUnaryCall<ImportRecordsRequest, ImportRecordsResponse>;
 }
 
 export interface ImportServiceClient extends Client {
   /**
-   * Stores the good lines of a batch in one transaction and names the bad ones. The organization is the operator token's, and
+   * Stores the valid lines of a batch in one transaction and reports the others. The operator token names the organization, and
    * a line that names another one is refused. Sending a batch again changes nothing. Admits operators.
-   * Invalid argument: more than 1,000 lines or 16 MiB. Aborted: a race with another import; send again.
+   * Error `invalid_argument`: more than 1,000 lines or 16 MiB. Error `aborted`: another import got in between; send the batch again.
    */
   importRecords(
     request: ImportRecordsRequest,

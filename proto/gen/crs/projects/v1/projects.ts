@@ -31,22 +31,22 @@ export interface ListBillingOfficesResponse {
   billingOffices: BillingOffice[];
 }
 
-/** An office that projects are billed by. */
+/** An office that bills projects. */
 export interface BillingOffice {
   name: string;
-  /** At most one is. */
+  /** At most one office of an organization is the default. */
   isDefault: boolean;
 }
 
 export interface CreateProjectRequest {
-  /** Identifies the request; the same again answers the same project. */
+  /** Identifies the request. A request with the same key gets the same project. */
   idempotencyKey: string;
   /** Trimmed; 1..200 characters. */
   name: string;
   leadEmail: string;
-  /** At most 100; repeats and the lead are dropped. */
+  /** At most 100. Repeated addresses and the lead's are dropped. */
   memberEmails: string[];
-  /** Absent: the default office, or none. */
+  /** Absent means the default office, or none where there is no default. */
   billingOfficeName?:
     | string
     | undefined;
@@ -58,7 +58,7 @@ export interface CreateProjectResponse {
   project:
     | Project
     | undefined;
-  /** This request was answered before; nothing was created now. */
+  /** True where this request was answered before, so that nothing was created. */
   replayed: boolean;
 }
 
@@ -80,11 +80,11 @@ export interface Project {
   createdAt:
     | Date
     | undefined;
-  /** The first lead by e-mail. */
+  /** The lead whose e-mail comes first. */
   lead:
     | Person
     | undefined;
-  /** Everybody else, by e-mail; further leads among them. */
+  /** Everybody else, further leads too, in the order of their e-mails. */
   members: Person[];
   billingOfficeName?: string | undefined;
 }
@@ -99,7 +99,7 @@ export interface ListUserProjectsRequest {
   /** Only projects that the user created or leads. */
   mine: boolean;
   includeArchived: boolean;
-  /** Absent: from the beginning. */
+  /** Absent means the first page. */
   after:
     | ProjectPosition
     | undefined;
@@ -115,7 +115,7 @@ export interface ProjectPosition {
 
 export interface ListUserProjectsResponse {
   projects: UserProject[];
-  /** Where the next page begins; absent on the last. */
+  /** The `after` of the next page; absent on the last page. */
   next: ProjectPosition | undefined;
 }
 
@@ -129,7 +129,7 @@ export interface UserProject {
   createdAt:
     | Date
     | undefined;
-  /** `lead` or `member`; absent: created it, but was never added. */
+  /** `lead` or `member`. Absent where the user only created the project. */
   role?: string | undefined;
 }
 
@@ -1525,7 +1525,7 @@ export const UserProject: MessageFns<UserProject> = {
   },
 };
 
-/** Projects of an organization. What admits organizations needs their write surface. */
+/** Projects of an organization. RPCs that admit organizations need the organization's write surface. */
 export type ProjectsServiceService = typeof ProjectsServiceService;
 export const ProjectsServiceService = {
   /** The billing offices: the default first, then by name in code point order. Admits organizations. */
@@ -1542,8 +1542,9 @@ export const ProjectsServiceService = {
   },
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Invalid argument: a field, among them e-mails of nobody and an office that isn't there. Failed precondition
-   * `IDEMPOTENCY_KEY_REUSED`: the key came with another body. Aborted `IDEMPOTENCY_KEY_IN_FLIGHT`: its twin is being worked on.
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
+   * request with the key is being worked on. Admits organizations.
    */
   createProject: {
     path: "/crs.projects.v1.ProjectsService/CreateProject" as const,
@@ -1555,7 +1556,7 @@ export const ProjectsServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
   getProject: {
     path: "/crs.projects.v1.ProjectsService/GetProject" as const,
     requestStream: false as const,
@@ -1584,11 +1585,12 @@ export interface ProjectsServiceServer extends UntypedServiceImplementation {
   listBillingOffices: handleUnaryCall<ListBillingOfficesRequest, ListBillingOfficesResponse>;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Invalid argument: a field, among them e-mails of nobody and an office that isn't there. Failed precondition
-   * `IDEMPOTENCY_KEY_REUSED`: the key came with another body. Aborted `IDEMPOTENCY_KEY_IN_FLIGHT`: its twin is being worked on.
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
+   * request with the key is being worked on. Admits organizations.
    */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
   /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
   listUserProjects: handleUnaryCall<ListUserProjectsRequest, ListUserProjectsResponse>;
@@ -1613,8 +1615,9 @@ export interface ProjectsServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
-   * Invalid argument: a field, among them e-mails of nobody and an office that isn't there. Failed precondition
-   * `IDEMPOTENCY_KEY_REUSED`: the key came with another body. Aborted `IDEMPOTENCY_KEY_IN_FLIGHT`: its twin is being worked on.
+   * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
+   * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
+   * request with the key is being worked on. Admits organizations.
    */
   createProject(
     request: CreateProjectRequest,
@@ -1631,7 +1634,7 @@ export interface ProjectsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. Not found: any id that this organization has no project for. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,

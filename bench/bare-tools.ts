@@ -1,4 +1,5 @@
-// The peer of `bench/tools.ts`: a server of the same SDK that answers every call of a tool from memory. argv: tools/list, the result.
+// `bench/tools.ts` starts this to compare with: a server of the same SDK that answers from memory. Its two arguments are JSON: the list of tools, and
+// the result of every call. It prints its port.
 import { createServer } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

@@ -1,8 +1,8 @@
-// What an import costs, against a bare COPY of the same rows into the same tables and indexes, with row-level security off.
+// Measures an import against a bare COPY of the same rows into the same tables and indexes, with row-level security off.
 //
 //   node bench/import.ts [--records 1000000] [--rounds 3]
 //
-// Prints seconds, the largest resident memory of `crs` and of every service, and the ratios that are promised.
+// It starts the system itself and runs on Linux. It prints seconds, the largest resident memory of `crs` and of the services, and the promised ratios.
 import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
+import { median } from './statistics.ts';
 import { cpuSeconds, OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -29,7 +30,7 @@ const TABLES = ['calls', 'transcripts', 'notes', 'call_days'];
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const user = (n: number) => `user${n}@bench.example`;
 
-/** Interviews with everything that is short, every tenth with a transcript; about 1.1 KB a line. */
+/** The lines of the file. Calls have all short fields, and every tenth has a transcript; a line has about 1.1 KB. */
 function* lines(): Generator<string> {
   yield JSON.stringify({ type: 'organization', id: 'bench', name: 'Bench' });
   for (let n = 0; n < USERS; n++)
@@ -81,18 +82,18 @@ function* lines(): Generator<string> {
   }
 }
 
-/** Resident memory in MiB: the largest so far, and now. */
+/** Resident memory in MiB: the largest so far and the present one. */
 async function memory(pid: number): Promise<{ peak: number; now: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kibibytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
   return { peak: kibibytes('VmHWM') / 1024, now: kibibytes('VmRSS') / 1024 };
 }
 
-/** Of each fifth of the import, the median. */
+/** The median of each fifth of the import. */
 function byFifths(samples: number[]): string {
   const fifth = Math.ceil(samples.length / 5);
   const medians = [0, 1, 2, 3, 4].map((n) => median(samples.slice(n * fifth, (n + 1) * fifth)));
-  return medians.map((each) => (each ?? 0).toFixed(0)).join(', ');
+  return medians.map((each) => each.toFixed(0)).join(', ');
 }
 
 async function importFile(
@@ -104,7 +105,7 @@ async function importFile(
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
     address,
   ]);
-  // As `npm run crs` starts it.
+  // `npm run crs` starts crs with this option, too.
   const child = spawn(process.execPath, ['--max-semi-space-size=8', CRS, 'import', file, '--json'], {
     env: { PATH: process.env['PATH'], ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -124,8 +125,8 @@ async function importFile(
 }
 
 /**
- * Seconds. Each table is filled on a connection of its own, and the planner knows `calls` by then: a plan for the foreign key's check
- * that was made while the table was empty walks all of it, over and over.
+ * Copies all tables. @returns seconds. Each table is filled on a new connection, after the tables before it were analyzed. Otherwise the check of the
+ * foreign key would use a plan that was made while `calls` was empty, and scan all of `calls` for each row.
  */
 async function copyBare(client: pg.Client, dumps: Map<string, string>): Promise<number> {
   await client.query(`truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}`);
@@ -152,7 +153,6 @@ async function columns(client: pg.Client, table: string): Promise<string> {
   return rows[0].list;
 }
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 const directory = await mkdtemp(join(tmpdir(), 'crs-import-'));
 const file = join(directory, 'records.ndjson');
 await pipeline(

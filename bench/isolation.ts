@@ -1,11 +1,11 @@
-// What one organization's crowd does to the others: the time of the others' requests with it and without it, in turns.
+// Measures how much a flood of requests from one organization slows the others down: their times with and without the flood, in turns.
 //
 //   node bench/isolation.ts [--rounds 5] [--seconds 60] [--heavy]
 //
-// Four organizations list and read calls at 9.5 requests a second each, near their limit of 600 per 60 s. In every other part of a round
-// a fifth offers 500 a second, 50 times that limit: each time a window's worth is served, at once, and the rest is refused. With
-// --heavy it is within its limit, and keeps all its slots busy with pages of 200 and transcripts of a megabyte. Prints p50 and p99 of
-// each part, and the ratio of p99 over all parts with and without it (promised: below 1.10, without --heavy).
+// It starts the system itself. Four organizations list and read calls at 9.5 requests a second each, near their limit of 600 per 60 s. In every other
+// part of a round, a fifth organization sends 500 a second, 50 times that limit: each window's 600 requests are served at once, and the rest is refused.
+// With --heavy the fifth has no limit in effect, and keeps all its slots busy with pages of 200 calls and transcripts of a megabyte. Prints p50 and p99 of each
+// part, and the ratio of p99 with the flood to p99 without it (promised: below 1.10, without --heavy).
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { connect } from '@crs/crs/connection';
 import { loader } from '@crs/testing/load';
 import type { Offer, Offered } from './offer.ts';
 import { seedCalls } from './seed.ts';
+import { quantile } from './statistics.ts';
 import { cpuSeconds, OPERATOR_CREDENTIAL, startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -40,7 +41,6 @@ async function offer(load: Offer): Promise<Offered> {
   return JSON.parse(stdout) as Offered;
 }
 
-const quantile = (times: number[], part: number) => times.toSorted((a, b) => a - b)[Math.floor(times.length * part)] ?? NaN;
 const shown = (times: number[]) =>
   [0.5, 0.9, 0.99].map((part) => `p${part * 100} ${quantile(times, part).toFixed(1).padStart(6)} ms`).join('  ');
 const counts = ({ statuses }: Offered) =>

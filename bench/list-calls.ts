@@ -1,9 +1,9 @@
-// What a list page costs, against a floor: a plain Express + pg process with a page query and count(*).
+// Measures a page of the list of calls against a floor: a plain Express + pg process with a page query and count(*).
 //
 //   node bench/list-calls.ts --floor FLOOR.mjs [--rows 1000000] [--requests 3000] [--otlp]
 //
-// FLOOR.mjs knows `seed` and `serve`, and answers GET /calls?organization=... from a table of its own in the same database. Prints CPU
-// milliseconds a request of every process involved, and the ratios that are promised.
+// It starts the system itself. FLOOR.mjs is a program with the commands `seed` and `serve`, which answers GET /calls?organization=... from a table of its own
+// in the same database. With --otlp the services also export traces. Prints the CPU milliseconds of each process for a request, and the promised ratios.
 import { execFile, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -11,9 +11,10 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
-import { measure, type Result } from './load.ts';
 import { freePorts } from '@crs/testing/ports';
+import { measure, type Result } from './load.ts';
 import { seedCalls } from './seed.ts';
+import { median } from './statistics.ts';
 import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -24,7 +25,11 @@ const { values: options } = parseArgs({
     otlp: { type: 'boolean', default: false },
   },
 });
-if (!options.floor) throw new Error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--otlp]');
+if (!options.floor) {
+  console.error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--otlp]');
+  process.exit(2);
+}
+const FLOOR = options.floor;
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROWS = Number(options.rows);
 const REQUESTS = Number(options.requests);
@@ -40,10 +45,10 @@ async function startFloor(
   const shared = ['--modules', HERE, '--database', system.databaseUrl];
   for (const [organization, rows] of organizations) {
     const sizes = ['--organization', organization, '--rows', String(rows), '--days', String(DAYS), '--from', NOW.toISOString()];
-    await promisify(execFile)(process.execPath, [options.floor!, 'seed', ...shared, ...sizes]);
+    await promisify(execFile)(process.execPath, [FLOOR, 'seed', ...shared, ...sizes]);
   }
   const [port] = await freePorts(1);
-  const child = spawn(process.execPath, [options.floor!, 'serve', ...shared, '--port', String(port)], {
+  const child = spawn(process.execPath, [FLOOR, 'serve', ...shared, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
@@ -141,8 +146,4 @@ try {
 } finally {
   await system.stop();
   sink.close();
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { median, quantile } from './statistics.ts';
 import { cpuSeconds } from './system.ts';
 
 export interface Result {
@@ -7,12 +8,13 @@ export interface Result {
   /** Milliseconds. */
   p50: number;
   p99: number;
-  /** CPU milliseconds a request, by process. */
+  /** CPU milliseconds for a request, by process. */
   cpu: Map<string, number>;
+  /** The sum of `cpu`. */
   total: number;
 }
 
-/** Sends `requests` requests, POST where there is a body, `concurrency` at a time over kept connections, and accounts the CPU that these processes used for them. */
+/** Sends `requests` requests over kept connections, `concurrency` at a time, as POST where there is a body. Measures the CPU time of these processes, too. */
 export async function measure(
   url: string,
   headers: Record<string, string>,
@@ -36,13 +38,12 @@ export async function measure(
   const seconds = (performance.now() - begun) / 1000;
   const after = await cpuSeconds(pids);
   agent.destroy();
-  times.sort((a, b) => a - b);
   const cpu = new Map([...after].map(([name, used]) => [name, ((used - before.get(name)!) * 1000) / requests]));
   return {
     requests,
     perSecond: requests / seconds,
-    p50: times[Math.floor(times.length * 0.5)]!,
-    p99: times[Math.floor(times.length * 0.99)]!,
+    p50: median(times),
+    p99: quantile(times, 0.99),
     cpu,
     total: [...cpu.values()].reduce((sum, value) => sum + value, 0),
   };

@@ -1,25 +1,25 @@
-// A load generator in a process of its own: `node bench/offer.ts '<JSON of Offer>'` prints the JSON of an `Offered`.
+// A load generator in a process of its own. Its argument is an `Offer` as JSON, and it prints an `Offered` as JSON.
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Offer {
-  /** Where, and with which keys: they take turns. */
+  /** Each request takes the next key; after a round of all keys comes the next URL. */
   urls: string[];
   keys: string[];
   seconds: number;
-  /** Requests a second, sent when they are due whatever has become of the ones before. Absent: as many as `concurrency` lets through. */
+  /** Requests a second, sent when they are due even if earlier ones have no answer. Absent means one after the other on each connection. */
   perSecond?: number;
-  /** Connections. */
+  /** Number of connections. */
   concurrency: number;
-  /** Of the process: what is measured must not wait for what disturbs it. */
+  /** Priority of the process: the measured load gets more than the disturbing one. */
   nice: number;
 }
 
 export interface Offered {
-  /** How many of which status; 0: none. */
+  /** Number of answers by status; 0 counts requests without an answer. */
   statuses: Record<string, number>;
-  /** Milliseconds from when a request was due to the end of its answer, of those that were served. */
+  /** For each request with status 200, the milliseconds from its due time to the end of its answer. */
   times: number[];
 }
 
@@ -27,7 +27,7 @@ const offer = JSON.parse(process.argv[2]!) as Offer;
 try {
   setPriority(offer.nice);
 } catch {
-  // Only root may have more than its share.
+  // Only root may raise the priority.
 }
 const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
 const { times, statuses }: Offered = { times: [], statuses: {} };
@@ -62,7 +62,7 @@ if (offer.perSecond === undefined) {
   await Promise.all(lanes);
 } else {
   const started = performance.now();
-  // Not in step with anything of the system.
+  // The intervals vary, so that requests don't fall into step with timers of the system.
   for (let due = started; due < end; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
     if (due > performance.now()) await sleep(due - performance.now());
     const one = send(Math.max(due, performance.now() - 2)).finally(() => underWay.delete(one));

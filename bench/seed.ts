@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** What to seed: calls, spread evenly over the days before an instant. */
+/** Calls to write, spread evenly over the days before an instant. */
 export interface Seed {
   organization: string;
   rows: number;
@@ -8,7 +8,7 @@ export interface Seed {
   days: number;
 }
 
-/** Seeded past the import, which has a benchmark of its own. */
+/** Writes calls by SQL, because the import has a benchmark of its own. */
 export async function seedCalls(databaseUrl: string, { organization, rows, before, days }: Seed): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

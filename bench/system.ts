@@ -13,7 +13,7 @@ export const OPERATOR_CREDENTIAL = 'cro_the-operator-of-the-benchmark';
 /** The system as it runs in production: one process a service, PostgreSQL, Redis. */
 export interface System extends Pick<Processes, 'api' | 'tools' | 'admin'> {
   databaseUrl: string;
-  /** Process ids by what they are, for CPU accounts. */
+  /** Process ids by name: the services, `postgres` and `redis`. */
   pids: Map<string, number>;
   stop(): Promise<void>;
 }
@@ -24,7 +24,8 @@ export async function startSystem(environment: Record<string, string> = {}): Pro
   const log = createLogger('bench', { level: 'warn' });
   const postgres = await startPostgres({ dataDir, locale: 'C', fsync: false, log });
   const redis = await startRedis();
-  if (!redis) process.stderr.write('no redis-server on this machine: counters are kept in the rate-limit process\n');
+  if (!redis)
+    process.stderr.write('there is no redis-server on the PATH: the rate-limit process keeps the counters in its memory\n');
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
   const processes = await startProcesses({
     databaseUrl: postgres.url,
@@ -55,7 +56,7 @@ function execArgv(service: string): string[] {
 
 const TICKS_PER_SECOND = 100;
 
-/** CPU seconds that each process has used so far, its children (PostgreSQL's backends) included. Linux only. */
+/** CPU seconds of each process so far, including its children, such as PostgreSQL's backends. Works on Linux only. */
 export async function cpuSeconds(pids: Map<string, number>): Promise<Map<string, number>> {
   const parents = new Map<number, number[]>();
   for (const entry of await readdir('/proc')) {
@@ -75,7 +76,7 @@ export async function cpuSeconds(pids: Map<string, number>): Promise<Map<string,
   return used;
 }
 
-/** Own time of a process and of its children that have ended. */
+/** The parent of a process, and its CPU seconds including ended children; undefined where the process has ended. */
 async function readStat(pid: number): Promise<{ parent: number; cpu: number } | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');

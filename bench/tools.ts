@@ -1,6 +1,8 @@
-// Throughput of `tools/call`, against a bare server of the same SDK that returns the same bytes from memory.
+// Measures the throughput of `tools/call` against a bare server of the same SDK that returns the same bytes from memory.
 //
 //   node bench/tools.ts [--requests 3000] [--rounds 3]
+//
+// It starts the system itself. Prints both throughputs in each round, and the promised ratio.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +11,7 @@ import { connect } from '@crs/crs/connection';
 import { loader } from '@crs/testing/load';
 import { postMcp } from '@crs/testing/mcp';
 import { measure, type Result } from './load.ts';
+import { median } from './statistics.ts';
 import { OPERATOR_CREDENTIAL, startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -68,8 +71,7 @@ try {
       ratios.push(ours.perSecond / theirs.perSecond);
     }
     bare.stop();
-    const median = ratios.toSorted((a, b) => a - b)[ROUNDS >> 1]!;
-    console.log(`${name}: throughput to the bare server's ${median.toFixed(2)} (at least 0.5)\n`);
+    console.log(`${name}: throughput to the bare server's ${median(ratios).toFixed(2)} (at least 0.5)\n`);
   }
 } finally {
   operator.close();

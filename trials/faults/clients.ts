@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Processes } from '@crs/testing/processes';
 import type { Answer, Prepared, Question, Verdict } from './questions.ts';
 
 /** Prints a line for the person who runs the trial. */
@@ -16,9 +17,7 @@ export interface Outcome extends Verdict {
 }
 
 export interface LoadOptions {
-  /** `host:port` of each gateway's replicas. */
-  api: string[];
-  tools: string[];
+  processes: Pick<Processes, 'apis' | 'toolAddresses'>;
   questions: Question[];
   /** Number of clients. Each asks one question after the other, over connections of its own. */
   clients: number;
@@ -29,6 +28,10 @@ export interface LoadOptions {
 
 /** Starts clients that ask until they are stopped. */
 export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
+  const replicasOf = {
+    api: options.processes.apis.map((origin) => origin.replace('http://', '')),
+    tools: options.processes.toolAddresses,
+  };
   let stopped = false;
   const client = async (number: number) => {
     const agents = new Map<string, Agent>();
@@ -39,7 +42,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
     };
     for (let turn = number; !stopped; turn++) {
       const question = options.questions[turn % options.questions.length]!;
-      const replicas = options[question.gateway];
+      const replicas = replicasOf[question.gateway];
       // At random, so that each replica gets each question.
       const first = Math.floor(Math.random() * replicas.length);
       const order = [...replicas.slice(first), ...replicas.slice(0, first)];

@@ -47,8 +47,7 @@ async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const begun = Date.now();
   const load = startLoad({
-    api: processes.apis.map((origin) => origin.replace('http://', '')),
-    tools: processes.toolAddresses,
+    processes,
     questions,
     clients: 4,
     pauseMs: 30,

@@ -18,8 +18,7 @@ export async function rolling(system: FaultySystem, { passes, clients, services 
   const { processes, questions } = system;
   const failed: string[] = [];
   const load = startLoad({
-    api: processes.apis.map((origin) => origin.replace('http://', '')),
-    tools: processes.toolAddresses,
+    processes,
     questions,
     clients,
     pauseMs: 20,

@@ -84,8 +84,7 @@ export async function breakInTurn(
 ): Promise<Result[]> {
   let outcomes: Outcome[] = [];
   const load = startLoad({
-    api: system.processes.apis.map((origin) => origin.replace('http://', '')),
-    tools: system.processes.toolAddresses,
+    processes: system.processes,
     questions: system.questions,
     clients,
     pauseMs: 30,

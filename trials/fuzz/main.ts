@@ -1,16 +1,21 @@
-// Asks the system generated requests, over every route and tool, and holds each answer against the contract. Ctrl-C ends it early, with
-// its report.
-//
-//   node trials/fuzz/main.ts [--requests 100000] [--seed N] [--concurrency 24]
-import { parseArgs } from 'node:util';
 import { prepareDatabase } from '@crs/local/stack';
 import { createDatabase, startTestPostgres } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { readArguments } from '../arguments.ts';
 import { fuzz } from './run.ts';
 import { startFuzzSystem } from './system.ts';
 import { table } from './table.ts';
 
-const { values: options } = parseArgs({
+const USAGE = `usage: node trials/fuzz/main.ts [--requests 100000] [--seed N] [--concurrency 24]
+
+Sends generated requests to every REST route and every tool of a system that it starts itself, and checks each answer against the contract: the
+OpenAPI document, the tools' schemas, visibility and limits. The same seed generates the same requests. Ctrl-C ends the run early.
+
+Prints a table of the answers by route, the memory of the processes, and the smallest request for each kind of violation. Exits with 1 where an
+answer breaks the contract.
+`;
+
+const { values: options } = readArguments(USAGE, {
   options: {
     requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(Date.now() & 0x7fffffff) },

@@ -1,26 +1,26 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 
-/** An answer of the system to one charged request. Times are epoch milliseconds. */
+/** The answer to a request that counts against a limit. Times are epoch milliseconds. */
 export interface Answer {
   sent: number;
   done: number;
-  /** What came: admitted, refused by the limit, or what must not come, in words. */
+  /** Admitted, refused by the limit, or an answer that must not come, in words. */
   outcome: 'admitted' | 'refused' | { fault: string };
-  /** From the headers, where the interface has them. */
+  /** The limit headers, which only REST has. */
   limit?: number;
   remaining?: number;
   /** UTC epoch seconds. */
   reset?: number;
 }
 
-/** Sends one request that is charged, over kept connections. Never throws. */
+/** Sends one request that counts against the limit, over kept connections. Never throws. */
 export interface Client {
   (origin: string): Promise<Answer>;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
 
-/** A REST request with an organization's key, which finds nothing. */
+/** A client that lists the billing offices of an organization, which has none. */
 export function restClient(key: string): Client {
   return async (origin) => {
     const sent = Date.now();
@@ -46,7 +46,7 @@ export function restClient(key: string): Client {
 
 const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_projects', arguments: {} } });
 
-/** A call of a tool with a user's token. It has no headers; what it says in a refusal is after how many seconds to come back. */
+/** A client that calls a tool with a user's token. The tools have no limit headers; only a refusal says after how many seconds to come back. */
 export function toolClient(token: string): Client {
   return async (origin) => {
     const sent = Date.now();
@@ -88,7 +88,7 @@ function exchange(
   });
 }
 
-/** Offers requests evenly, whether or not they are answered, in turns to each origin. */
+/** Sends requests at a steady rate, whether or not earlier ones are answered, to each origin in turn. */
 export function offer(client: Client, origins: string[], perSecond: number): { stop(): Promise<Answer[]> } {
   const pending: Promise<Answer>[] = [];
   const begun = performance.now();

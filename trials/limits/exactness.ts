@@ -11,12 +11,12 @@ export interface Exactness {
   limit: number;
   refused: number;
   refusedBelow: number;
-  /** Answers of a gateway that counted by itself, where nothing was away. */
+  /** Answers by a gateway that counted by itself, although nothing was broken. */
   parts: number;
   faults: string[];
 }
 
-/** Offers ten times the limit, evenly over all gateways, for so many windows. */
+/** Sends ten times the limit, evenly over all gateways, for so many windows. */
 export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', rule: Rule, windows: number): Promise<Exactness> {
   const { processes } = system;
   const rest = what === 'rest';
@@ -24,11 +24,11 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   const origins = rest ? processes.apis : processes.toolAddresses.map((address) => `http://${address}`);
   await warm(system, origins, what);
   const load = offer(client, origins, (10 * rule.requests) / rule.periodSeconds);
-  // A window opens with the first request after the one before has closed, so a little later each time.
+  // A window opens with the first request after the previous one has closed, so each opens a little later.
   await sleep(windows * (rule.periodSeconds * 1_000 + 50));
   const answers = await load.stop();
   const seen = windowsOf(answers, rule.periodSeconds * 1_000);
-  // The last one may have been cut off.
+  // The end of the load may have cut the last window off.
   const whole = seen.slice(0, -1);
   const admitted = whole.map((window) => window.admitted);
   return {
@@ -43,21 +43,21 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
   };
 }
 
-/** Lets each process load its code and open its connections. */
+/** Sends some requests, so that each process loads its code and opens its connections. */
 export async function warm(system: LimitsSystem, origins: string[], what: 'rest' | 'tools'): Promise<void> {
   const rule = { requests: 1_000_000, periodSeconds: 60 };
   const client = what === 'rest' ? restClient(await system.createOrganization(rule)) : toolClient(await system.createUser(rule));
   for (const origin of origins) await Promise.all(Array.from({ length: 20 }, () => client(origin)));
 }
 
-/** Of a client that was refused and sleeps until the reset that it was told. */
+/** Clients that were refused, and come back at the reset that the refusal named. */
 export interface AtReset {
   clients: number;
   admitted: number;
   faults: string[];
 }
 
-/** So many clients, each of its own organization, come back at the reset. */
+/** Many clients, each of an organization of its own, come back at their resets. */
 export async function manyAtReset(system: LimitsSystem, clients: number, rule: Rule): Promise<AtReset> {
   const { apis } = system.processes;
   const all: Client[] = [];
@@ -78,7 +78,7 @@ export async function manyAtReset(system: LimitsSystem, clients: number, rule: R
   return summary(await Promise.all(back));
 }
 
-/** @returns the first answer that admits nothing */
+/** Sends requests until one isn't admitted. @returns its answer */
 async function useUp(client: Client, origin: string): Promise<Answer> {
   for (;;) {
     const answer = await client(origin);
@@ -86,7 +86,7 @@ async function useUp(client: Client, origin: string): Promise<Answer> {
   }
 }
 
-/** As many clients of one organization as its limit is come back at the reset. */
+/** Clients of one organization, as many as its limit, come back at the reset. */
 export async function oneAtReset(system: LimitsSystem, rule: Rule): Promise<AtReset> {
   const { apis } = system.processes;
   const client = restClient(await system.createOrganization(rule));

@@ -10,26 +10,26 @@ export type Victim = (typeof VICTIMS)[number];
 
 export interface Outage {
   victim: Victim;
-  /** How long after a window opened it began, and how long it lasted. */
+  /** The outage began so many milliseconds after a window opened, and lasted `lastedMs`. */
   afterMs: number;
   lastedMs: number;
   limit: number;
   answers: number;
-  /** Anything but an answer with its limit headers. */
+  /** Answers without limit headers, and other answers that must not come. */
   faults: string[];
   slowestMs: number;
-  /** In any period, from a window before the outage to the end. */
+  /** The most admitted requests in any period, from a window before the outage to the end. */
   mostAdmitted: number;
-  /** From the return to the last answer that stated a gateway's part of the limit, of those within two seconds. */
+  /** Milliseconds from the return to the last answer that stated a gateway's part of the limit, within two seconds. */
   partMs: number;
-  /** Answers of that kind after two seconds. */
+  /** Answers that stated a gateway's part of the limit after two seconds. */
   partsAfter: number;
-  /** What was admitted in each window that opened later than two seconds after the return. */
+  /** The admitted requests of each window that opened later than two seconds after the return. */
   after: number[];
   refusedBelowAfter: number;
 }
 
-/** Takes the victim away in the midst of a load of ten times the limit, gives it back, and sees what clients saw. */
+/** Breaks the victim under a load of ten times the limit and repairs it. @returns the measurements of the clients */
 export async function outage(
   system: LimitsSystem,
   victim: Victim,
@@ -42,14 +42,14 @@ export async function outage(
   await warm(system, apis, 'rest');
   const load = offer(client, apis, (10 * rule.requests) / rule.periodSeconds);
   await sleep(periodMs);
-  // Nobody else charges this organization, so a refusal says when the next window opens.
+  // No other requests count against this organization, so a refusal tells when the next window opens.
   let reset: number | undefined;
   while (reset === undefined) {
     const seen = await client(apis[0]!);
     if (seen.outcome === 'refused') ({ reset } = seen);
   }
   await sleep(Math.max(0, reset * 1_000 - 1_000 - Date.now()));
-  // Within that second; look for it closely.
+  // The window opens within the next second.
   while ((await client(apis[0]!)).outcome !== 'admitted') await sleep(5);
   await sleep(afterMs);
   await take(system, victim);
@@ -68,7 +68,7 @@ export async function outage(
     answers: answers.length,
     faults: faultsOf(answers),
     slowestMs: Math.max(...answers.map(({ sent, done }) => done - sent)),
-    // Answers of the end of a window and of the beginning of the next one come closer together than they were counted.
+    // Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
     mostAdmitted: mostAdmitted(answers, periodMs * 0.9),
     partMs: Math.max(0, ...parts.map(({ sent }) => sent - back).filter((ms) => ms <= 2_000)),
     partsAfter: parts.filter(({ sent }) => sent > back + 2_000).length,

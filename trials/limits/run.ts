@@ -1,18 +1,23 @@
-// How exact limits are, printed as a table:
-//
-//   node trials/limits/run.ts exactness [--gateways 1,3,10] [--limiters 1] [--windows 20] [--clients 1000]
-//   node trials/limits/run.ts faults [--gateways 3] [--rounds 3]
-//
-// Starts real processes, PostgreSQL and Redis; ends with 1 where a promise is broken.
-import { parseArgs } from 'node:util';
 import { prepareDatabase } from '@crs/local/stack';
 import { startTestPostgres } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { readArguments, refuseArguments } from '../arguments.ts';
 import { exactness, manyAtReset, oneAtReset } from './exactness.ts';
 import { outage, VICTIMS } from './faults.ts';
 import { startLimitsSystem, type LimitsSystem } from './system.ts';
 
-const { values: options, positionals } = parseArgs({
+const USAGE = `usage: node trials/limits/run.ts exactness [--gateways 1,3,10] [--limiters 1] [--windows 20] [--clients 1000]
+       node trials/limits/run.ts faults [--gateways 3] [--limiters 1] [--rounds 3] [--victim 'Redis killed']
+
+Measures how exactly rate limits are kept. It starts real processes, PostgreSQL and Redis (redis-server must be on the PATH).
+  exactness  offers ten times the limit and counts the admitted requests of each window; --gateways are numbers of replicas to try, --limiters
+             the number of rate-limit processes, --clients the number of clients that come back at a reset
+  faults     offers the same load while Redis or rate-limit is killed or paused; --victim chooses one of these
+
+Prints a line for each measurement, which says whether the promise holds. Exits with 1 where one is broken.
+`;
+
+const { values: options, positionals } = readArguments(USAGE, {
   allowPositionals: true,
   options: {
     gateways: { type: 'string' },
@@ -43,7 +48,7 @@ async function printExactness(system: LimitsSystem, name: string): Promise<void>
     const counts = `admitted ${admittedMin} to ${admittedMax} of ${limit}, refused ${refused}, below the limit ${refusedBelow}, counted alone ${parts}`;
     print(holds, `${name}, ${what.padEnd(5)} ${String(windows).padStart(2)} windows: ${counts}; ${tally(faults)}`);
   }
-  // Long enough for all of them to use up their limits before the first one's window ends.
+  // The window is long enough for all clients to use up their limits before the first window ends.
   const many = await manyAtReset(system, Number(options.clients), { requests: 2, periodSeconds: 20 });
   const one = await oneAtReset(system, { requests: 100, periodSeconds: 3 });
   for (const [whose, { clients, admitted, faults }] of [
@@ -56,7 +61,7 @@ async function printExactness(system: LimitsSystem, name: string): Promise<void>
 
 async function printOutages(system: LimitsSystem, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    // In the midst of what is admitted, and after; the shortest end in the window in which they began.
+    // Outages begin while a window still admits requests, or later. The shortest one ends in the window in which it began.
     const [afterMs, lastedMs] = [
       [60, 3_000],
       [120, 700],
@@ -76,7 +81,8 @@ async function printOutages(system: LimitsSystem, rounds: number): Promise<void>
 }
 
 const [what] = positionals;
-if (what !== 'exactness' && what !== 'faults') throw new Error('usage: node trials/limits/run.ts exactness|faults');
+if ((what !== 'exactness' && what !== 'faults') || positionals.length > 1)
+  refuseArguments(USAGE, 'Name one measurement: exactness or faults.');
 const postgres = await startTestPostgres();
 try {
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });

@@ -4,13 +4,13 @@ import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testi
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
-/** The system as processes, with a real Redis that can be killed and paused, and organizations whose limits are short. */
+/** The system as processes, with a real Redis that can be killed and paused. Each organization gets a limit of its own. */
 export interface LimitsSystem {
   processes: Processes;
   redis: { kill(): Promise<void>; start(): Promise<void>; pause(): void; resume(): void };
   /** @returns the key of a new organization */
   createOrganization(rule: Rule): Promise<string>;
-  /** @returns the token of a new user, alone in a new organization */
+  /** @returns the token of a new user in a new organization */
   createUser(rule: Rule): Promise<string>;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface LimitsSystem {
 /** @param config.databaseUrl a database with every schema, as superuser */
 export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseUrl' | 'replicas'>): Promise<LimitsSystem> {
   let redis: RedisServer | undefined = await startRedis();
-  if (!redis) throw new Error('there is no redis-server on the PATH');
+  if (!redis) throw new Error('There is no redis-server on the PATH: install Redis and run this again.');
   const { port, url } = redis;
   const processes = await startProcesses({ ...config, secret: SECRET, redisUrl: url });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });

@@ -1,11 +1,11 @@
 import type { Answer } from './client.ts';
 
-/** What was admitted in one window, as a client sees it. */
+/** One window, as the clients see it. */
 export interface SeenWindow {
-  /** When its first request was admitted. */
+  /** When its first request was admitted, in epoch milliseconds. */
   opened: number;
   admitted: number;
-  /** Refused although a later request of the same window was admitted. */
+  /** Requests that were refused although a later request of the same window was admitted. */
   refusedBelow: number;
 }
 
@@ -15,7 +15,7 @@ export const faultsOf = (answers: Answer[]): string[] =>
 const admittedOf = (answers: Answer[]) =>
   answers.filter(({ outcome }) => outcome === 'admitted').toSorted((a, b) => a.done - b.done);
 
-/** The windows of a load far above the limit, which uses a window up at its beginning: told apart by the quiet after that, not by headers. */
+/** The windows of a load far above the limit. It uses each window up at its beginning; the time without admissions after that separates the windows. */
 export function windowsOf(answers: Answer[], periodMs: number): SeenWindow[] {
   const windows: Answer[][] = [];
   for (const answer of admittedOf(answers)) {
@@ -35,7 +35,7 @@ export function windowsOf(answers: Answer[], periodMs: number): SeenWindow[] {
   });
 }
 
-/** The most that was admitted of what was sent in any stretch of this length: while something hangs, answers come late. */
+/** The most admitted requests that were sent within any stretch of this length. Times of sending count, because answers come late while a part hangs. */
 export function mostAdmitted(answers: Answer[], stretchMs: number): number {
   const times = admittedOf(answers)
     .map(({ sent }) => sent)

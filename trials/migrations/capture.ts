@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { prepareDatabase } from '@crs/local/stack';
 import { startTestPostgres } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { interceptStatements } from '@crs/testing/sql';
+import { interceptStatements } from '@crs/testing/intercept-statements';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name the folder to write to.');

@@ -80,8 +80,7 @@ export async function startScene(): Promise<Scene> {
     },
     traffic: (clients) =>
       startLoad({
-        api: [processes.api.replace('http://', '')],
-        tools: [processes.tools],
+        processes: { apis: [processes.api], toolAddresses: [processes.tools] },
         questions: system.questions,
         clients,
         pauseMs: 100,

@@ -1,9 +1,9 @@
-/** Recorded meetings of the QMSum set as import records, and what REST must answer for them. */
+/** Maps the recorded meetings of the QMSum data set to import records and to the answers that REST must give. */
 
 /** Positions of turns, first and last inclusive, as decimal strings. */
 export type Span = [first: string, last: string];
 
-/** A line of `meetings.jsonl`, as far as it is used. */
+/** The used fields of a line of `meetings.jsonl`. */
 export interface Meeting {
   topic_list?: { topic: string; relevant_text_span: Span[] }[];
   general_query_list?: { query: string; answer: string }[];
@@ -25,7 +25,7 @@ export interface TranscriptEntry {
   segments: TranscriptSegment[];
 }
 
-/** An import line of type `call`; what is absent here is null. */
+/** An import line of type `call`, without the fields that are null. */
 export interface CallRecord {
   type: 'call';
   organization: string;
@@ -55,11 +55,11 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /** The one user of an organization of meetings. */
-export function qmsumUser(organization: string): string {
+function qmsumUser(organization: string): string {
   return `researcher@${organization}.example`;
 }
 
-/** All import records, in an order in which each refers to earlier ones only. */
+/** All import records. A record refers only to earlier ones. */
 export async function* importRecords(
   meetings: AsyncIterable<Meeting> | Iterable<Meeting>,
   organization: string,
@@ -83,8 +83,8 @@ export async function* importRecords(
 }
 
 /**
- * The call of a meeting. Words are taken over as they are: tokens like `{vocalsound}`, empty turns and spaces at the ends included.
- * @param index position in the file, from 0; the call's id and instants follow from it
+ * The call of a meeting. Text is kept as it is, including tokens like `{vocalsound}`, empty turns, and spaces at both ends.
+ * @param index position in the file, from 0; it determines the call's id and times
  */
 export function mapMeeting(meeting: Meeting, index: number, organization: string): CallRecord {
   const { topic_list: topics = [], general_query_list: general = [], specific_query_list: specific = [] } = meeting;
@@ -119,7 +119,7 @@ export function mapMeeting(meeting: Meeting, index: number, organization: string
   };
 }
 
-/** The verbatim transcript as the REST call detail must show it. */
+/** The verbatim transcript that the REST call detail must show. */
 export function expectedTranscript(meeting: Meeting): TranscriptEntry {
   const segments = segmentsOf(meeting);
   return {
@@ -134,14 +134,14 @@ function segmentsOf({ meeting_transcripts: turns }: Meeting): TranscriptSegment[
   return turns.map(({ speaker, content }) => ({ speaker, start_seconds: null, text: content }));
 }
 
-/** A single answer stands alone; several need their questions as headings. */
+/** A single answer is the summary. Several answers get their questions as headings. */
 function summaryOf(queries: { query: string; answer: string }[]): string | null {
   if (queries.length === 0) return null;
   if (queries.length === 1) return queries[0]!.answer;
   return queries.map(({ query, answer }) => `## ${query}\n\n${answer}`).join('\n\n');
 }
 
-/** The topic that shares most turns with the spans, the first of equals; null where none shares any. */
+/** The topic that shares most turns with the spans, or the first of several such topics; null where no topic shares a turn. */
 function closestTopic(topics: NonNullable<Meeting['topic_list']>, spans: Span[]): string | null {
   const turns = turnsOf(spans);
   let closest: string | null = null;
@@ -156,7 +156,7 @@ function closestTopic(topics: NonNullable<Meeting['topic_list']>, spans: Span[])
   return closest;
 }
 
-/** Spans of one topic or query may overlap each other, so they are counted as turns. */
+/** The turns of the spans, each once, since spans may overlap. */
 function turnsOf(spans: Span[]): Set<number> {
   const turns = new Set<number>();
   for (const [first, last] of spans) for (let turn = Number(first); turn <= Number(last); turn++) turns.add(turn);

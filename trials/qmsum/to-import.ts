@@ -1,26 +1,20 @@
-/** `node qmsum-to-import.ts MEETINGS.jsonl [--organization ID]`: writes the meetings to standard output as lines for `crs import`. */
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
-import { importRecords, type Meeting } from './qmsum.ts';
+import { readArguments, refuseArguments } from '../arguments.ts';
+import { importRecords } from './qmsum.ts';
+import { readMeetings } from './read-meetings.ts';
 
-const { positionals, values } = parseArgs({
+const USAGE = `usage: node trials/qmsum/to-import.ts MEETINGS.jsonl [--organization ID]
+
+Prints the meetings of a QMSum file as lines for \`crs import\`, in the organization \`qmsum\` or the named one.
+`;
+
+const { positionals, values } = readArguments(USAGE, {
   allowPositionals: true,
   options: { organization: { type: 'string', default: 'qmsum' } },
 });
 const [file] = positionals;
-if (!file || positionals.length > 1) {
-  console.error('usage: qmsum-to-import.ts MEETINGS.jsonl [--organization ID]');
-  process.exit(2);
-}
+if (!file || positionals.length > 1) refuseArguments(USAGE, 'Name one file of meetings.');
 
 for await (const record of importRecords(readMeetings(file), values.organization)) {
   if (!process.stdout.write(`${JSON.stringify(record)}\n`)) await once(process.stdout, 'drain');
-}
-
-async function* readMeetings(path: string): AsyncGenerator<Meeting> {
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    if (line.trim()) yield JSON.parse(line) as Meeting;
-  }
 }

@@ -1,21 +1,20 @@
-// Reads imported QMSum meetings back over REST and compares them with their source, whole.
-//
-//   node trials/qmsum/verify.ts MEETINGS.jsonl --rest http://127.0.0.1:8080/v1 --key crk_... [--organization qmsum]
 import { isDeepStrictEqual } from 'node:util';
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
-import { expectedTranscript, mapMeeting, type Meeting } from './qmsum.ts';
+import { readArguments, refuseArguments } from '../arguments.ts';
+import { expectedTranscript, mapMeeting } from './qmsum.ts';
+import { readMeetings } from './read-meetings.ts';
 
-const { positionals, values } = parseArgs({
+const USAGE = `usage: node trials/qmsum/verify.ts MEETINGS.jsonl --rest http://127.0.0.1:8080/v1 --key crk_... [--organization qmsum]
+
+Reads imported QMSum meetings back over REST, with a key of their organization, and compares them with their source. Prints the
+meetings that differ and the counts. Exits with 1 where one differs.
+`;
+
+const { positionals, values } = readArguments(USAGE, {
   allowPositionals: true,
   options: { rest: { type: 'string' }, key: { type: 'string' }, organization: { type: 'string', default: 'qmsum' } },
 });
 const [file] = positionals;
-if (!file || !values.rest || !values.key) {
-  process.stderr.write('usage: qmsum-verify MEETINGS.jsonl --rest URL --key KEY [--organization ID]\n');
-  process.exit(2);
-}
+if (!file || !values.rest || !values.key) refuseArguments(USAGE, 'Name the file of meetings, --rest and --key.');
 
 interface Detail {
   summary: string | null;
@@ -34,9 +33,7 @@ async function read(callId: string): Promise<Detail> {
 let index = 0;
 let turns = 0;
 let different = 0;
-for await (const line of createInterface({ input: createReadStream(file) })) {
-  if (line.trim() === '') continue;
-  const meeting = JSON.parse(line) as Meeting;
+for await (const meeting of readMeetings(file)) {
   const record = mapMeeting(meeting, index++, values.organization);
   const detail = await read(record.id);
   const expected = expectedTranscript(meeting);

@@ -1,0 +1,6 @@
+/** The value below which this part (0 to 1) of the values lies; NaN of no values. */
+export function quantile(values: number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? NaN;
+}
+
+export const median = (values: number[]) => quantile(values, 0.5);

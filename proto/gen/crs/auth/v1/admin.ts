@@ -25,7 +25,7 @@ export const protobufPackage = "crs.auth.v1";
 
 export const protobufFileName = "crs/auth/v1/admin.proto";
 
-/** What a user is in a project. */
+/** A role of a user in a project. */
 export const ProjectRole = {
   PROJECT_ROLE_UNSPECIFIED: "PROJECT_ROLE_UNSPECIFIED",
   PROJECT_ROLE_LEAD: "PROJECT_ROLE_LEAD",
@@ -90,7 +90,7 @@ export function projectRoleToNumber(object: ProjectRole): number {
 
 export interface IssueOperatorTokenRequest {
   credential: string;
-  /** Empty: a token for no organization, for what stands above tenants. */
+  /** Empty: a token that names no organization, for the RPCs that need one. */
   organizationId: string;
 }
 
@@ -111,47 +111,47 @@ export interface Organization {
   createdAt:
     | Date
     | undefined;
-  /** Absent: its users sign in with passwords. */
+  /** Absent: the organization's users sign in with passwords. */
   oidcProvider: OidcProvider | undefined;
 }
 
-/** The organization's own OpenID provider, which signs its users in; passwords are then off. */
+/** The organization's own OpenID provider, which signs its users in. Their passwords are off. */
 export interface OidcProvider {
   issuer: string;
   clientId: string;
-  /** Whether a client secret is stored; it is never shown. */
+  /** Whether a client secret is stored. No RPC shows the secret. */
   hasClientSecret: boolean;
   /** Domains, in lower case, whose verified e-mail addresses link a user at the first sign-in. */
   domains: string[];
 }
 
-/** What to change of the organization's OpenID provider; what is absent stays. */
+/** Changes of the organization's OpenID provider. Absent settings stay. */
 export interface OidcProviderSettings {
   /**
-   * Empty: no provider any more; all of it is forgotten. Another issuer is another provider: it needs a client id, and the secret of the
-   * provider before is forgotten.
+   * Empty: removes the provider with all its settings. Another issuer is another provider: it needs a client id, and the earlier
+   * provider's secret is deleted.
    */
   issuer?: string | undefined;
   clientId?:
     | string
     | undefined;
-  /** Empty: none, as of a public client. */
+  /** Empty: no secret, for a public client. */
   clientSecret?:
     | string
     | undefined;
-  /** At least one while there is an issuer. None here: they stay. */
+  /** A provider has at least one domain. An empty list changes nothing. */
   domains: string[];
 }
 
 /** Which gated fields the organization sees. */
 export interface AllowedFields {
-  /** The default set; `fields` is then what that set is today. */
+  /** The default set. In answers, `fields` then holds the current members of that set. */
   default: boolean;
-  /** Dotted paths of the call detail; empty and not default: none. */
+  /** Dotted paths in the call detail. Empty, without `default`: no gated field. */
   fields: string[];
 }
 
-/** Settings to change; an absent one stays. */
+/** Settings to change. Absent settings stay. */
 export interface OrganizationSettings {
   name?: string | undefined;
   writeSurface?: boolean | undefined;
@@ -201,7 +201,7 @@ export interface CreateUserRequest {
   email: string;
   /** 1..200 characters. */
   name: string;
-  /** Empty: none. Else 8..200 characters. */
+  /** Empty: no password. Else 8..200 characters. */
   password: string;
 }
 
@@ -285,9 +285,9 @@ export interface RevokeKeyResponse {
 /** An access token, without the token. */
 export interface Token {
   tokenId: string;
-  /** The user's. */
+  /** The user's e-mail. */
   email: string;
-  /** Who holds it, for people. */
+  /** The name of the client that holds the token. */
   client: string;
   scopes: string[];
   createdAt: Date | undefined;
@@ -297,7 +297,7 @@ export interface Token {
 
 export interface CreateTokenRequest {
   email: string;
-  /** Of `calls:read`, `projects:read`, `entities:read`; none means all. */
+  /** Some of `calls:read`, `projects:read`, `entities:read`. Empty: all of them. */
   scopes: string[];
   /** 0: 30 days. */
   expiresInSeconds: number;
@@ -338,15 +338,15 @@ export interface RegisteredClient {
   clientId: string;
   name: string;
   redirectUris: string[];
-  /** Whether it authenticates with a secret; else it is a public client. */
+  /** Whether the client authenticates with a secret. If not, it is a public client. */
   hasSecret: boolean;
   createdAt: Date | undefined;
 }
 
 export interface CreateClientRequest {
-  /** For people, 1 to 100 characters. */
+  /** Shown to people, 1 to 100 characters. */
   name: string;
-  /** 1 to 10, each https, loopback or of an app's own scheme. The port of a loopback address is free. */
+  /** 1 to 10 URIs, each https, loopback or of an app's own scheme. A loopback URI matches any port. */
   redirectUris: string[];
   withSecret: boolean;
 }
@@ -355,7 +355,7 @@ export interface CreateClientResponse {
   client:
     | RegisteredClient
     | undefined;
-  /** Shown this once; empty for a public client. */
+  /** Only this answer shows the secret. Empty for a public client. */
   clientSecret: string;
 }
 
@@ -374,11 +374,11 @@ export interface RemoveClientResponse {
   client: RegisteredClient | undefined;
 }
 
-/** What is to be deleted. */
+/** The target of a deletion. */
 export interface ErasureTarget {
   target:
     | //
-    /** The token's organization. */
+    /** The organization that the token names. */
     { $case: "organization"; value: boolean }
     | { $case: "projectId"; value: string }
     | { $case: "email"; value: string }
@@ -390,9 +390,9 @@ export interface BeginErasureRequest {
 }
 
 export interface BeginErasureResponse {
-  /** False: there is no such thing, and nothing to go on with. */
+  /** False: the target doesn't exist, and there is nothing to delete. */
   found: boolean;
-  /** Of a user: by which the other services know them. */
+  /** The user's id, by which the other services know the user. Empty for other targets. */
   userId: string;
 }
 
@@ -403,7 +403,7 @@ export interface FinishErasureRequest {
 export interface FinishErasureResponse {
 }
 
-/** Somebody who may use the admin listener. */
+/** A person or program that may use the admin listener. */
 export interface Operator {
   name: string;
   createdAt: Date | undefined;
@@ -411,7 +411,7 @@ export interface Operator {
 }
 
 export interface CreateOperatorRequest {
-  /** 1..100 characters, unique among the live ones. */
+  /** 1..100 characters. No other live operator has this name. */
   name: string;
 }
 
@@ -435,18 +435,18 @@ export interface RevokeOperatorResponse {
   operator: Operator | undefined;
 }
 
-/** Something that an operator did, or a sign-in. */
+/** An operator's action, or a sign-in. */
 export interface AuditEntry {
   at:
     | Date
     | undefined;
-  /** The operator's name, or the user. */
+  /** The operator's name, or the user's e-mail. */
   actor: string;
   /** For example `key.create`. */
   action: string;
-  /** Empty where it stands above tenants. */
+  /** Empty: the action belongs to no organization. */
   organizationId: string;
-  /** What it was done to; never a secret. */
+  /** The object of the action, such as an id or an e-mail; never a secret. */
   target: string;
 }
 
@@ -5911,8 +5911,8 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
 export type AuthAdminServiceService = typeof AuthAdminServiceService;
 export const AuthAdminServiceService = {
   /**
-   * Turns an operator credential into a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: unknown or revoked credential.
+   * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
+   * Unauthenticated: the credential is unknown or revoked.
    */
   issueOperatorToken: {
     path: "/crs.auth.v1.AuthAdminService/IssueOperatorToken" as const,
@@ -5925,7 +5925,7 @@ export const AuthAdminServiceService = {
       Buffer.from(IssueOperatorTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): IssueOperatorTokenResponse => IssueOperatorTokenResponse.decode(value),
   },
-  /** Creates the token's organization. Already exists: the id is taken. */
+  /** Creates the organization that the token names. Already exists: the id is taken. */
   createOrganization: {
     path: "/crs.auth.v1.AuthAdminService/CreateOrganization" as const,
     requestStream: false as const,
@@ -5937,7 +5937,7 @@ export const AuthAdminServiceService = {
       Buffer.from(CreateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateOrganizationResponse => CreateOrganizationResponse.decode(value),
   },
-  /** Changes what is named of the token's organization; what is absent stays. */
+  /** Changes the given settings of the organization that the token names. Absent settings stay. */
   updateOrganization: {
     path: "/crs.auth.v1.AuthAdminService/UpdateOrganization" as const,
     requestStream: false as const,
@@ -5949,7 +5949,7 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
-  /** All organizations, by id. The token must be for none. */
+  /** Lists all organizations by id. The token must name no organization. */
   listOrganizations: {
     path: "/crs.auth.v1.AuthAdminService/ListOrganizations" as const,
     requestStream: false as const,
@@ -5971,7 +5971,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: CreateUserResponse): Buffer => Buffer.from(CreateUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateUserResponse => CreateUserResponse.decode(value),
   },
-  /** Users of the organization, by e-mail. */
+  /** Lists the users of the organization by e-mail. */
   listUsers: {
     path: "/crs.auth.v1.AuthAdminService/ListUsers" as const,
     requestStream: false as const,
@@ -5994,7 +5994,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): SetUserDisabledResponse => SetUserDisabledResponse.decode(value),
   },
   /**
-   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
    * that e-mail.
    */
   unlinkUser: {
@@ -6006,7 +6006,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: UnlinkUserResponse): Buffer => Buffer.from(UnlinkUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UnlinkUserResponse => UnlinkUserResponse.decode(value),
   },
-  /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
+  /** Gives a user a role in a project. A repeated call changes nothing. Not found: the user or the project doesn't exist. */
   addMember: {
     path: "/crs.auth.v1.AuthAdminService/AddMember" as const,
     requestStream: false as const,
@@ -6016,7 +6016,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: AddMemberResponse): Buffer => Buffer.from(AddMemberResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AddMemberResponse => AddMemberResponse.decode(value),
   },
-  /** Takes a role away; a role that is not there is not found. */
+  /** Takes a role away. Not found: the user doesn't have the role. */
   removeMember: {
     path: "/crs.auth.v1.AuthAdminService/RemoveMember" as const,
     requestStream: false as const,
@@ -6027,7 +6027,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveMemberResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveMemberResponse => RemoveMemberResponse.decode(value),
   },
-  /** Creates an API key. The answer is the only time that it is shown. */
+  /** Creates an API key. Only this answer shows the key itself. */
   createKey: {
     path: "/crs.auth.v1.AuthAdminService/CreateKey" as const,
     requestStream: false as const,
@@ -6037,7 +6037,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
-  /** Keys of the organization, newest first, revoked ones included. */
+  /** Lists the keys of the organization, newest first, revoked keys included. */
   listKeys: {
     path: "/crs.auth.v1.AuthAdminService/ListKeys" as const,
     requestStream: false as const,
@@ -6047,7 +6047,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: ListKeysResponse): Buffer => Buffer.from(ListKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Revokes a key for good; again changes nothing. Not found: no such key in this organization. */
+  /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey: {
     path: "/crs.auth.v1.AuthAdminService/RevokeKey" as const,
     requestStream: false as const,
@@ -6058,7 +6058,7 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Issues an access token for the tools, for scripts and tests; shown once. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: {
@@ -6070,7 +6070,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: CreateTokenResponse): Buffer => Buffer.from(CreateTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateTokenResponse => CreateTokenResponse.decode(value),
   },
-  /** Tokens of the organization, newest first, revoked ones included. */
+  /** Lists the tokens of the organization, newest first, revoked tokens included. */
   listTokens: {
     path: "/crs.auth.v1.AuthAdminService/ListTokens" as const,
     requestStream: false as const,
@@ -6080,7 +6080,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: ListTokensResponse): Buffer => Buffer.from(ListTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListTokensResponse => ListTokensResponse.decode(value),
   },
-  /** Revokes a token for good; again changes nothing. Not found: no such token in this organization. */
+  /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: {
     path: "/crs.auth.v1.AuthAdminService/RevokeToken" as const,
     requestStream: false as const,
@@ -6091,8 +6091,8 @@ export const AuthAdminServiceService = {
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
   /**
-   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
-   * token must be for no organization.
+   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
+   * token must name no organization.
    */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
@@ -6105,7 +6105,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RotateTokenKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RotateTokenKeyResponse => RotateTokenKeyResponse.decode(value),
   },
-  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient: {
     path: "/crs.auth.v1.AuthAdminService/CreateClient" as const,
     requestStream: false as const,
@@ -6116,7 +6116,7 @@ export const AuthAdminServiceService = {
       Buffer.from(CreateClientResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateClientResponse => CreateClientResponse.decode(value),
   },
-  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  /** Lists the clients that operators registered, by name. The token must name no organization. */
   listClients: {
     path: "/crs.auth.v1.AuthAdminService/ListClients" as const,
     requestStream: false as const,
@@ -6126,7 +6126,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: ListClientsResponse): Buffer => Buffer.from(ListClientsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListClientsResponse => ListClientsResponse.decode(value),
   },
-  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient: {
     path: "/crs.auth.v1.AuthAdminService/RemoveClient" as const,
     requestStream: false as const,
@@ -6137,7 +6137,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RemoveClientResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RemoveClientResponse => RemoveClientResponse.decode(value),
   },
-  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
   beginErasure: {
     path: "/crs.auth.v1.AuthAdminService/BeginErasure" as const,
     requestStream: false as const,
@@ -6148,7 +6148,7 @@ export const AuthAdminServiceService = {
       Buffer.from(BeginErasureResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): BeginErasureResponse => BeginErasureResponse.decode(value),
   },
-  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: {
     path: "/crs.auth.v1.AuthAdminService/FinishErasure" as const,
     requestStream: false as const,
@@ -6159,7 +6159,7 @@ export const AuthAdminServiceService = {
       Buffer.from(FinishErasureResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FinishErasureResponse => FinishErasureResponse.decode(value),
   },
-  /** Creates an operator credential, shown once. The token must be for no organization. */
+  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
   createOperator: {
     path: "/crs.auth.v1.AuthAdminService/CreateOperator" as const,
     requestStream: false as const,
@@ -6171,7 +6171,7 @@ export const AuthAdminServiceService = {
       Buffer.from(CreateOperatorResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateOperatorResponse => CreateOperatorResponse.decode(value),
   },
-  /** Operators by name. The token must be for no organization. */
+  /** Lists operators by name, revoked operators included. The token must name no organization. */
   listOperators: {
     path: "/crs.auth.v1.AuthAdminService/ListOperators" as const,
     requestStream: false as const,
@@ -6182,7 +6182,7 @@ export const AuthAdminServiceService = {
       Buffer.from(ListOperatorsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListOperatorsResponse => ListOperatorsResponse.decode(value),
   },
-  /** Revokes an operator by name. The token must be for no organization. Failed precondition: it is the last one. */
+  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
   revokeOperator: {
     path: "/crs.auth.v1.AuthAdminService/RevokeOperator" as const,
     requestStream: false as const,
@@ -6194,7 +6194,7 @@ export const AuthAdminServiceService = {
       Buffer.from(RevokeOperatorResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeOperatorResponse => RevokeOperatorResponse.decode(value),
   },
-  /** The audit trail, newest first: of the token's organization, or of everything where it is for none. */
+  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
   listAudit: {
     path: "/crs.auth.v1.AuthAdminService/ListAudit" as const,
     requestStream: false as const,
@@ -6208,75 +6208,75 @@ export const AuthAdminServiceService = {
 
 export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /**
-   * Turns an operator credential into a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: unknown or revoked credential.
+   * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
+   * Unauthenticated: the credential is unknown or revoked.
    */
   issueOperatorToken: handleUnaryCall<IssueOperatorTokenRequest, IssueOperatorTokenResponse>;
-  /** Creates the token's organization. Already exists: the id is taken. */
+  /** Creates the organization that the token names. Already exists: the id is taken. */
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
-  /** Changes what is named of the token's organization; what is absent stays. */
+  /** Changes the given settings of the organization that the token names. Absent settings stay. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
-  /** All organizations, by id. The token must be for none. */
+  /** Lists all organizations by id. The token must name no organization. */
   listOrganizations: handleUnaryCall<ListOrganizationsRequest, ListOrganizationsResponse>;
   /** Creates a user. Already exists: the e-mail is taken in this organization. */
   createUser: handleUnaryCall<CreateUserRequest, CreateUserResponse>;
-  /** Users of the organization, by e-mail. */
+  /** Lists the users of the organization by e-mail. */
   listUsers: handleUnaryCall<ListUsersRequest, ListUsersResponse>;
   /** Enables or disables a user. Not found: nobody has that e-mail. */
   setUserDisabled: handleUnaryCall<SetUserDisabledRequest, SetUserDisabledResponse>;
   /**
-   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
    * that e-mail.
    */
   unlinkUser: handleUnaryCall<UnlinkUserRequest, UnlinkUserResponse>;
-  /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
+  /** Gives a user a role in a project. A repeated call changes nothing. Not found: the user or the project doesn't exist. */
   addMember: handleUnaryCall<AddMemberRequest, AddMemberResponse>;
-  /** Takes a role away; a role that is not there is not found. */
+  /** Takes a role away. Not found: the user doesn't have the role. */
   removeMember: handleUnaryCall<RemoveMemberRequest, RemoveMemberResponse>;
-  /** Creates an API key. The answer is the only time that it is shown. */
+  /** Creates an API key. Only this answer shows the key itself. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
-  /** Keys of the organization, newest first, revoked ones included. */
+  /** Lists the keys of the organization, newest first, revoked keys included. */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
-  /** Revokes a key for good; again changes nothing. Not found: no such key in this organization. */
+  /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
   /**
-   * Issues an access token for the tools, for scripts and tests; shown once. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken: handleUnaryCall<CreateTokenRequest, CreateTokenResponse>;
-  /** Tokens of the organization, newest first, revoked ones included. */
+  /** Lists the tokens of the organization, newest first, revoked tokens included. */
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
-  /** Revokes a token for good; again changes nothing. Not found: no such token in this organization. */
+  /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
   /**
-   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
-   * token must be for no organization.
+   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
+   * token must name no organization.
    */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
-  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient: handleUnaryCall<CreateClientRequest, CreateClientResponse>;
-  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  /** Lists the clients that operators registered, by name. The token must name no organization. */
   listClients: handleUnaryCall<ListClientsRequest, ListClientsResponse>;
-  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient: handleUnaryCall<RemoveClientRequest, RemoveClientResponse>;
-  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
-  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
-  /** Creates an operator credential, shown once. The token must be for no organization. */
+  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
   createOperator: handleUnaryCall<CreateOperatorRequest, CreateOperatorResponse>;
-  /** Operators by name. The token must be for no organization. */
+  /** Lists operators by name, revoked operators included. The token must name no organization. */
   listOperators: handleUnaryCall<ListOperatorsRequest, ListOperatorsResponse>;
-  /** Revokes an operator by name. The token must be for no organization. Failed precondition: it is the last one. */
+  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
   revokeOperator: handleUnaryCall<RevokeOperatorRequest, RevokeOperatorResponse>;
-  /** The audit trail, newest first: of the token's organization, or of everything where it is for none. */
+  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
   listAudit: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
 }
 
 export interface AuthAdminServiceClient extends Client {
   /**
-   * Turns an operator credential into a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: unknown or revoked credential.
+   * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
+   * Unauthenticated: the credential is unknown or revoked.
    */
   issueOperatorToken(
     request: IssueOperatorTokenRequest,
@@ -6293,7 +6293,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: IssueOperatorTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Creates the token's organization. Already exists: the id is taken. */
+  /** Creates the organization that the token names. Already exists: the id is taken. */
   createOrganization(
     request: CreateOrganizationRequest,
     callback: (error: ServiceError | null, response: CreateOrganizationResponse) => void,
@@ -6309,7 +6309,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateOrganizationResponse) => void,
   ): ClientUnaryCall;
-  /** Changes what is named of the token's organization; what is absent stays. */
+  /** Changes the given settings of the organization that the token names. Absent settings stay. */
   updateOrganization(
     request: UpdateOrganizationRequest,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
@@ -6325,7 +6325,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
   ): ClientUnaryCall;
-  /** All organizations, by id. The token must be for none. */
+  /** Lists all organizations by id. The token must name no organization. */
   listOrganizations(
     request: ListOrganizationsRequest,
     callback: (error: ServiceError | null, response: ListOrganizationsResponse) => void,
@@ -6357,7 +6357,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateUserResponse) => void,
   ): ClientUnaryCall;
-  /** Users of the organization, by e-mail. */
+  /** Lists the users of the organization by e-mail. */
   listUsers(
     request: ListUsersRequest,
     callback: (error: ServiceError | null, response: ListUsersResponse) => void,
@@ -6390,7 +6390,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: SetUserDisabledResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Forgets by which accounts of OpenID providers a user has signed in; the next sign-in links by e-mail again. Not found: nobody has
+   * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
    * that e-mail.
    */
   unlinkUser(
@@ -6408,7 +6408,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UnlinkUserResponse) => void,
   ): ClientUnaryCall;
-  /** Gives a user a role in a project; again changes nothing. Not found: the user or the project. */
+  /** Gives a user a role in a project. A repeated call changes nothing. Not found: the user or the project doesn't exist. */
   addMember(
     request: AddMemberRequest,
     callback: (error: ServiceError | null, response: AddMemberResponse) => void,
@@ -6424,7 +6424,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AddMemberResponse) => void,
   ): ClientUnaryCall;
-  /** Takes a role away; a role that is not there is not found. */
+  /** Takes a role away. Not found: the user doesn't have the role. */
   removeMember(
     request: RemoveMemberRequest,
     callback: (error: ServiceError | null, response: RemoveMemberResponse) => void,
@@ -6440,7 +6440,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveMemberResponse) => void,
   ): ClientUnaryCall;
-  /** Creates an API key. The answer is the only time that it is shown. */
+  /** Creates an API key. Only this answer shows the key itself. */
   createKey(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -6456,7 +6456,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Keys of the organization, newest first, revoked ones included. */
+  /** Lists the keys of the organization, newest first, revoked keys included. */
   listKeys(
     request: ListKeysRequest,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
@@ -6472,7 +6472,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a key for good; again changes nothing. Not found: no such key in this organization. */
+  /** Revokes a key for good. A repeated call changes nothing. Not found: the organization has no key with this id. */
   revokeKey(
     request: RevokeKeyRequest,
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
@@ -6489,7 +6489,7 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Issues an access token for the tools, for scripts and tests; shown once. Not found: nobody has that e-mail.
+   * Issues an access token for the tools, for scripts and tests. Only this answer shows the token. Not found: nobody has that e-mail.
    * Failed precondition: the user is disabled.
    */
   createToken(
@@ -6507,7 +6507,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Tokens of the organization, newest first, revoked ones included. */
+  /** Lists the tokens of the organization, newest first, revoked tokens included. */
   listTokens(
     request: ListTokensRequest,
     callback: (error: ServiceError | null, response: ListTokensResponse) => void,
@@ -6523,7 +6523,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListTokensResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a token for good; again changes nothing. Not found: no such token in this organization. */
+  /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken(
     request: RevokeTokenRequest,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
@@ -6540,8 +6540,8 @@ export interface AuthAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Makes a new key that access tokens are signed with. Replicas sign with it once they have restarted; earlier tokens stay good. The
-   * token must be for no organization.
+   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
+   * token must name no organization.
    */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
@@ -6558,7 +6558,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Registers a client, such as an assistant that can't register itself, for all organizations. The token must be for no organization. */
+  /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient(
     request: CreateClientRequest,
     callback: (error: ServiceError | null, response: CreateClientResponse) => void,
@@ -6574,7 +6574,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateClientResponse) => void,
   ): ClientUnaryCall;
-  /** Registered clients by name; not those that registered themselves. The token must be for no organization. */
+  /** Lists the clients that operators registered, by name. The token must name no organization. */
   listClients(
     request: ListClientsRequest,
     callback: (error: ServiceError | null, response: ListClientsResponse) => void,
@@ -6590,7 +6590,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListClientsResponse) => void,
   ): ClientUnaryCall;
-  /** Removes a client: it can't renew what it was granted. Not found: no such client. The token must be for no organization. */
+  /** Removes a client, which then can't renew its tokens. Not found: no client has this id. The token must name no organization. */
   removeClient(
     request: RemoveClientRequest,
     callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
@@ -6606,7 +6606,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RemoveClientResponse) => void,
   ): ClientUnaryCall;
-  /** First step of a deletion: from now on the target is neither shown nor resolved. Repeating it is fine. */
+  /** First step of a deletion: from this call on, the target is neither shown nor resolved. The call may be repeated. */
   beginErasure(
     request: BeginErasureRequest,
     callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
@@ -6622,7 +6622,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: BeginErasureResponse) => void,
   ): ClientUnaryCall;
-  /** Last step, when every other service has erased its part: the target and all that hangs on it go. */
+  /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure(
     request: FinishErasureRequest,
     callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
@@ -6638,7 +6638,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
   ): ClientUnaryCall;
-  /** Creates an operator credential, shown once. The token must be for no organization. */
+  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
   createOperator(
     request: CreateOperatorRequest,
     callback: (error: ServiceError | null, response: CreateOperatorResponse) => void,
@@ -6654,7 +6654,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateOperatorResponse) => void,
   ): ClientUnaryCall;
-  /** Operators by name. The token must be for no organization. */
+  /** Lists operators by name, revoked operators included. The token must name no organization. */
   listOperators(
     request: ListOperatorsRequest,
     callback: (error: ServiceError | null, response: ListOperatorsResponse) => void,
@@ -6670,7 +6670,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListOperatorsResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes an operator by name. The token must be for no organization. Failed precondition: it is the last one. */
+  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
   revokeOperator(
     request: RevokeOperatorRequest,
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
@@ -6686,7 +6686,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
   ): ClientUnaryCall;
-  /** The audit trail, newest first: of the token's organization, or of everything where it is for none. */
+  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
   listAudit(
     request: ListAuditRequest,
     callback: (error: ServiceError | null, response: ListAuditResponse) => void,

@@ -38,9 +38,9 @@ export interface AuthenticateKeyRequest {
 }
 
 export interface AuthenticateKeyResponse {
-  /** Signed; lives 30 seconds. It carries the organization, the key and what they may do. */
+  /** Signed; lives 30 seconds. It carries the organization, the key and their rights. */
   callerToken: string;
-  /** For the gateway's own use: whose limit is charged. */
+  /** The gateway charges this organization's limit. */
   organizationId: string;
   rateLimit:
     | RateLimit
@@ -61,9 +61,9 @@ export interface AuthenticateTokenResponse {
   callerToken: string;
   organizationId: string;
   userId: string;
-  /** Of `calls:read`, `projects:read`, `entities:read`. */
+  /** Some of `calls:read`, `projects:read`, `entities:read`. */
   scopes: string[];
-  /** Of this user's tool calls. */
+  /** Limits this user's tool calls. */
   rateLimit: RateLimit | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface ListCallerKeysRequest {
 }
 
 export interface ListCallerKeysResponse {
-  /** Newest first; the one to sign with next is published ahead of its use. */
+  /** Newest first. The next key to sign with is listed before its use. */
   keys: CallerKey[];
 }
 
@@ -108,7 +108,7 @@ export interface GetVisibilityVersionResponse {
 }
 
 export interface ResolveProfilesRequest {
-  /** At most 101, any case. Unknown, disabled and foreign ones are left out of the answer. */
+  /** At most 101, in any case. The answer leaves out e-mails of unknown users, disabled users and users of other organizations. */
   emails: string[];
 }
 
@@ -119,7 +119,7 @@ export interface ResolveProfilesResponse {
 /** An enabled user of the organization. */
 export interface Profile {
   userId: string;
-  /** As recorded. */
+  /** As stored. */
   email: string;
   name: string;
 }
@@ -131,7 +131,7 @@ export interface ResolveReferencesRequest {
 }
 
 export interface ResolveReferencesResponse {
-  /** Those that exist; e-mails as they were asked. */
+  /** The users that exist, with e-mails as the request spells them. */
   users: UserReference[];
   projectIds: string[];
   /** Whether the operator's organization exists. */
@@ -167,7 +167,7 @@ export interface ProjectPerson {
   name?:
     | string
     | undefined;
-  /** Lead, whatever else they are. */
+  /** Whether the user is a lead; a lead may also be a member. */
   lead: boolean;
 }
 
@@ -176,15 +176,15 @@ export interface PutProjectGrantsRequest {
   grants: ProjectGrant[];
 }
 
-/** Who created a project and who has which role in it. */
+/** The creator of a project, and the roles in it. */
 export interface ProjectGrant {
   projectId: string;
-  /** E-mail of a user; absent: nobody known. */
+  /** E-mail of a user. Absent: the creator isn't known. */
   createdBy?: string | undefined;
   members: ProjectGrant_Member[];
 }
 
-/** A role by e-mail. */
+/** A user, by e-mail, and the role. */
 export interface ProjectGrant_Member {
   email: string;
   lead: boolean;
@@ -194,36 +194,36 @@ export interface PutProjectGrantsResponse {
   outcomes: GrantOutcome[];
 }
 
-/** What became of a grant. */
+/** Whether the creator and the roles of a project were stored. */
 export interface GrantOutcome {
   changed: boolean;
-  /** Path of the import record's field that can't be resolved; empty: stored. */
+  /** Path of the import record's field whose e-mail belongs to nobody. Empty: stored. */
   refusedField: string;
-  /** Reads on from the field. */
+  /** Continues a sentence that begins with the field: `must be ...`. */
   refusedReason: string;
 }
 
 export interface RecordAuditRequest {
   /** For example `calls.import`. */
   action: string;
-  /** What it is done to; never a secret. */
+  /** The object of the action; never a secret. */
   target: string;
 }
 
 export interface RecordAuditResponse {
 }
 
-/** What an API key is, without the key. */
+/** An API key, without the key itself. */
 export interface ApiKey {
   keyId: string;
-  /** The first characters, enough to recognize it. */
+  /** The first characters, enough to recognize the key. */
   prefix: string;
   label: string;
   readOnly: boolean;
   createdAt:
     | Date
     | undefined;
-  /** Absent: never. */
+  /** Absent: the key never expires. */
   expiresAt: Date | undefined;
   revokedAt:
     | Date
@@ -3098,12 +3098,12 @@ export const ApiKey: MessageFns<ApiKey> = {
   },
 };
 
-/** Turns credentials into caller tokens and answers questions of visibility. */
+/** Exchanges credentials for caller tokens, and tells which projects a user may see. */
 export type AuthServiceService = typeof AuthServiceService;
 export const AuthServiceService = {
   /**
-   * Turns an organization's API key into a caller token. Needs no identity: the key is the credential.
-   * Unauthenticated: unknown, expired or revoked key, or an organization that is gone.
+   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey: {
     path: "/crs.auth.v1.AuthService/AuthenticateKey" as const,
@@ -3117,8 +3117,8 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): AuthenticateKeyResponse => AuthenticateKeyResponse.decode(value),
   },
   /**
-   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
-   * Unauthenticated: any token that is not good for the tools now.
+   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken: {
     path: "/crs.auth.v1.AuthService/AuthenticateToken" as const,
@@ -3131,7 +3131,7 @@ export const AuthServiceService = {
       Buffer.from(AuthenticateTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AuthenticateTokenResponse => AuthenticateTokenResponse.decode(value),
   },
-  /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
+  /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: {
     path: "/crs.auth.v1.AuthService/ListCallerKeys" as const,
     requestStream: false as const,
@@ -3143,7 +3143,7 @@ export const AuthServiceService = {
       Buffer.from(ListCallerKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListCallerKeysResponse => ListCallerKeysResponse.decode(value),
   },
-  /** The projects that the calling user may see now, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects: {
     path: "/crs.auth.v1.AuthService/GetVisibleProjects" as const,
     requestStream: false as const,
@@ -3155,7 +3155,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibleProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibleProjectsResponse => GetVisibleProjectsResponse.decode(value),
   },
-  /** The version of the calling user's visible set; it moves whenever a project enters or leaves the set. Admits users. */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion: {
     path: "/crs.auth.v1.AuthService/GetVisibilityVersion" as const,
     requestStream: false as const,
@@ -3167,7 +3167,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** The profiles of enabled users of the caller's organization, by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles: {
     path: "/crs.auth.v1.AuthService/ResolveProfiles" as const,
     requestStream: false as const,
@@ -3179,7 +3179,10 @@ export const AuthServiceService = {
       Buffer.from(ResolveProfilesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResolveProfilesResponse => ResolveProfilesResponse.decode(value),
   },
-  /** Which users (disabled ones too) and projects of the operator's organization exist: the references of an import batch. Admits operators. */
+  /**
+   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Admits operators.
+   */
   resolveReferences: {
     path: "/crs.auth.v1.AuthService/ResolveReferences" as const,
     requestStream: false as const,
@@ -3192,8 +3195,8 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): ResolveReferencesResponse => ResolveReferencesResponse.decode(value),
   },
   /**
-   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
-   * Admits organizations with the write surface.
+   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * nothing. Admits organizations with the write surface.
    */
   grantProject: {
     path: "/crs.auth.v1.AuthService/GrantProject" as const,
@@ -3205,7 +3208,7 @@ export const AuthServiceService = {
       Buffer.from(GrantProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GrantProjectResponse => GrantProjectResponse.decode(value),
   },
-  /** Who has which role in a project, by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople: {
     path: "/crs.auth.v1.AuthService/ListProjectPeople" as const,
     requestStream: false as const,
@@ -3217,7 +3220,10 @@ export const AuthServiceService = {
       Buffer.from(ListProjectPeopleResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListProjectPeopleResponse => ListProjectPeopleResponse.decode(value),
   },
-  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  /**
+   * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
+   * request. Admits operators.
+   */
   putProjectGrants: {
     path: "/crs.auth.v1.AuthService/PutProjectGrants" as const,
     requestStream: false as const,
@@ -3229,7 +3235,7 @@ export const AuthServiceService = {
       Buffer.from(PutProjectGrantsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PutProjectGrantsResponse => PutProjectGrantsResponse.decode(value),
   },
-  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: {
     path: "/crs.auth.v1.AuthService/RecordAudit" as const,
     requestStream: false as const,
@@ -3243,42 +3249,48 @@ export const AuthServiceService = {
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
   /**
-   * Turns an organization's API key into a caller token. Needs no identity: the key is the credential.
-   * Unauthenticated: unknown, expired or revoked key, or an organization that is gone.
+   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey: handleUnaryCall<AuthenticateKeyRequest, AuthenticateKeyResponse>;
   /**
-   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
-   * Unauthenticated: any token that is not good for the tools now.
+   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
-  /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
+  /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
-  /** The projects that the calling user may see now, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects: handleUnaryCall<GetVisibleProjectsRequest, GetVisibleProjectsResponse>;
-  /** The version of the calling user's visible set; it moves whenever a project enters or leaves the set. Admits users. */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** The profiles of enabled users of the caller's organization, by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
-  /** Which users (disabled ones too) and projects of the operator's organization exist: the references of an import batch. Admits operators. */
+  /**
+   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Admits operators.
+   */
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
   /**
-   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
-   * Admits organizations with the write surface.
+   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * nothing. Admits organizations with the write surface.
    */
   grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
-  /** Who has which role in a project, by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople: handleUnaryCall<ListProjectPeopleRequest, ListProjectPeopleResponse>;
-  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  /**
+   * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
+   * request. Admits operators.
+   */
   putProjectGrants: handleUnaryCall<PutProjectGrantsRequest, PutProjectGrantsResponse>;
-  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
 }
 
 export interface AuthServiceClient extends Client {
   /**
-   * Turns an organization's API key into a caller token. Needs no identity: the key is the credential.
-   * Unauthenticated: unknown, expired or revoked key, or an organization that is gone.
+   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey(
     request: AuthenticateKeyRequest,
@@ -3296,8 +3308,8 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: AuthenticateKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Turns a user's access token into a caller token, while its grant stands. Needs no identity: the token is the credential.
-   * Unauthenticated: any token that is not good for the tools now.
+   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken(
     request: AuthenticateTokenRequest,
@@ -3314,7 +3326,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AuthenticateTokenResponse) => void,
   ): ClientUnaryCall;
-  /** The public keys that caller and operator tokens are signed with. Needs no identity: they are public. */
+  /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys(
     request: ListCallerKeysRequest,
     callback: (error: ServiceError | null, response: ListCallerKeysResponse) => void,
@@ -3330,7 +3342,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListCallerKeysResponse) => void,
   ): ClientUnaryCall;
-  /** The projects that the calling user may see now, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects(
     request: GetVisibleProjectsRequest,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
@@ -3346,7 +3358,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
   ): ClientUnaryCall;
-  /** The version of the calling user's visible set; it moves whenever a project enters or leaves the set. Admits users. */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion(
     request: GetVisibilityVersionRequest,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
@@ -3362,7 +3374,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** The profiles of enabled users of the caller's organization, by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles(
     request: ResolveProfilesRequest,
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
@@ -3378,7 +3390,10 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
   ): ClientUnaryCall;
-  /** Which users (disabled ones too) and projects of the operator's organization exist: the references of an import batch. Admits operators. */
+  /**
+   * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
+   * Admits operators.
+   */
   resolveReferences(
     request: ResolveReferencesRequest,
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
@@ -3395,8 +3410,8 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives a new project its people: first the grant, then the project, so that none can be lost. The same again changes nothing.
-   * Admits organizations with the write surface.
+   * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
+   * nothing. Admits organizations with the write surface.
    */
   grantProject(
     request: GrantProjectRequest,
@@ -3413,7 +3428,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Who has which role in a project, by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople(
     request: ListProjectPeopleRequest,
     callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,
@@ -3429,7 +3444,10 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,
   ): ClientUnaryCall;
-  /** Writes creators and roles of imported projects, whole, before the projects. Answers for each, in order. Admits operators. */
+  /**
+   * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
+   * request. Admits operators.
+   */
   putProjectGrants(
     request: PutProjectGrantsRequest,
     callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
@@ -3445,7 +3463,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
   ): ClientUnaryCall;
-  /** Notes in the audit trail what the operator does in another service, before it is done. Admits operators. */
+  /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit(
     request: RecordAuditRequest,
     callback: (error: ServiceError | null, response: RecordAuditResponse) => void,

@@ -1,22 +1,14 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
 import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
-import {
-  deleteCalls,
-  findRepeated,
-  findStored,
-  lockImports,
-  moveDays,
-  preferIndexes,
-  prepare,
-  writeCalls,
-} from '../store/import-calls.ts';
+import { deleteCalls, findRepeated, findStored, moveDays, preferIndexes, prepare, writeCalls } from '../store/import-calls.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
@@ -45,7 +37,8 @@ export function importRecords({ importDb, auth }: RecordContext) {
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, connection) => {
       await query(preferIndexes());
-      const time = await lockImports(query, scope.organization);
+      const [lock] = await query(lockImports('calls', scope.organization));
+      const time = lock!.now;
       // Asked under the lock: what is erased meanwhile takes what was written before with it.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);

@@ -12,27 +12,6 @@ export function preferIndexes(): Statement {
   return { name: 'prefer_indexes', text: `select set_config('enable_seqscan', 'off', true)` };
 }
 
-const TIME = { now: column.instant };
-
-/**
- * One import of an organization writes at a time: what is read before writing then holds, and the rollup's rows can't deadlock.
- * The lock is held until the transaction ends.
- * @returns a time after which the lock was held, so that a later import has a later time
- */
-export async function lockImports(query: Query, organization: string): Promise<Date> {
-  await query({
-    name: 'lock_imports',
-    text: `select pg_advisory_xact_lock(hashtextextended('calls.import:' || $1, 0))`,
-    values: [organization],
-  });
-  const [row] = await query({
-    name: 'import_time',
-    row: TIME,
-    text: `select date_trunc('milliseconds', clock_timestamp()) as now`,
-  });
-  return row!.now;
-}
-
 /**
  * A call by its key, once for each that is asked for. In a join, or by `= any`, the planner may prefer another index and walk all of
  * the organization in it, as it does while a first import goes on and nothing has been analyzed yet.

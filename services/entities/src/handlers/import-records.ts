@@ -1,11 +1,11 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { changesOf } from '../domain/import-changes.ts';
 import { entityLine, type EntityLine } from '../domain/import-records.ts';
 import { deleteEntities, findStored, putEntities } from '../store/entities.ts';
-import { lockImports } from '../store/imports.ts';
 
 const NO_PROJECT = { field: 'project_id', reason: 'must be a project of this organization' };
 
@@ -17,7 +17,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     await auth.recordAudit({ action: 'entities.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {
-      const [lock] = await query(lockImports(organization));
+      const [lock] = await query(lockImports('entities', organization));
       // Auth is asked under the lock, so that an erasure of a project that comes later finds the entities that this import writes.
       const projectIds = [...new Set(lines.flatMap(({ record }) => (record.deleted ? [] : record.project_id)))];
       const references = await auth.resolveReferences({ emails: [], projectIds }, call);

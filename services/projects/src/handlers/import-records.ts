@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
 import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { CallContext } from '@crs/kit/rpc/server';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
-import { lockImports } from '../store/imports.ts';
 import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
 
 interface Counts {
@@ -24,7 +24,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
     await auth.recordAudit({ action: 'projects.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {
-      const [lock] = await query(lockImports(scope.organization));
+      const [lock] = await query(lockImports('projects', scope.organization));
       const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
       if (!organizationExists) {
         return {

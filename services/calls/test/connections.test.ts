@@ -1,5 +1,6 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { Database, type Statement } from '@crs/kit/data/database';
+import * as column from '@crs/kit/data/column';
+import { Database, type NoRow, type Statement } from '@crs/kit/data/database';
 import { credentialScope, workFor, type Scope } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { openSession, type Session } from '@crs/testing/sql';
@@ -21,7 +22,7 @@ afterEach(() => database.close());
 afterAll(() => superuser?.close());
 
 const scope = (ms = 5_000, signal?: AbortSignal): Scope => credentialScope('acme', { ...workFor(ms), signal });
-const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
+const PID = { name: 'pid', row: { pid: column.integer }, text: 'select pg_backend_pid() as pid' };
 const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
 /** How long it took to fail with this. */
 async function failure(promise: Promise<unknown>, expected: object): Promise<number> {
@@ -37,9 +38,9 @@ describe.each([
   const open = (url = inject('postgresUrl')) => {
     database = new Database({ name: 'test', url, maxConnections: 1, log, pipeline });
   };
-  const run = <Row>(within: Scope, statement: Statement) =>
-    pipeline ? database.read<Row>(within, statement) : database.transact(within, (query) => query<Row>(statement));
-  const pid = async () => (await run<{ pid: number }>(scope(), PID))[0]!.pid;
+  const run = <Row = NoRow>(within: Scope, statement: Statement<Row>) =>
+    pipeline ? database.read(within, statement) : database.transact(within, (query) => query(statement));
+  const pid = async () => (await run(scope(), PID))[0]!.pid;
 
   it('is used again after success, and never after an error', async () => {
     open();

@@ -68,8 +68,10 @@ const literal = (value: unknown): string => {
   return Array.isArray(value) ? `'{${value.join()}}'` : `'${String(value)}'`;
 };
 
+type Sent = Pick<Statement, 'name' | 'text' | 'values'>;
+
 /** The scans of tables of calls, each with the rows that it read. */
-async function scansOf({ name, text, values = [] }: Statement): Promise<{ type: string; table: string; rows: number }[]> {
+async function scansOf({ name, text, values = [] }: Sent): Promise<{ type: string; table: string; rows: number }[]> {
   await session.query(`prepare ${name} as ${text}`);
   try {
     const [row] = await session.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
@@ -100,7 +102,7 @@ const userList = (filters: Partial<CallFilters>, after: Date | null = null, mine
   });
 
 describe('the plan of', () => {
-  it.each<[string, Statement, number]>([
+  it.each<[string, Sent, number]>([
     ['the first page', listCalls('large', ALL, { offset: 0, limit: 50 }), 50],
     ['the first page of a range within days', listCalls('large', PARTS_OF_DAYS, { offset: 0, limit: 50 }), 50 + 2 * CALLS_A_DAY],
     ['the second page', listCalls('large', ALL, { offset: 50, limit: 50 }), CALLS_A_DAY + 100],

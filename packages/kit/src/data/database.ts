@@ -10,8 +10,7 @@ import type { Column, Columns } from './column.ts';
 import type { Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
-// oxlint-disable-next-line typescript/no-explicit-any -- until every statement declares its row
-export interface Statement<Row = any> {
+export interface Statement<Row = NoRow> {
   name: string;
   text: string;
   values?: readonly unknown[];

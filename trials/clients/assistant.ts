@@ -1,13 +1,13 @@
-/** What both generations of the SDK ask of an assistant that signs its user in, with a listener of its own for the way back. */
+/** The OAuth provider that both generations of the SDK require of an assistant, with a listener for the redirect back to it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/client';
 
 export class Assistant implements OAuthClientProvider {
   readonly redirectUrl: string;
-  /** Where the user is to go. */
+  /** The address to which the assistant sends its user. */
   authorization: string | undefined;
-  /** With what the user came back. */
+  /** The parameters with which the user came back. */
   answer: URLSearchParams | undefined;
   #client: ReturnType<OAuthClientProvider['clientInformation']>;
   #tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>;

@@ -1,4 +1,4 @@
-/** Clients that others wrote, each behind the few words that `exercise.ts` needs. */
+/** Clients of other projects, each behind the interface that `exercise.ts` needs. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { createMCPClient } from '@ai-sdk/mcp';
@@ -15,9 +15,9 @@ export interface ToolResult {
 }
 
 export interface Client {
-  /** What was agreed on, where the client tells. */
+  /** The agreed protocol version; undefined where the client doesn't tell. */
   protocol?: string | undefined;
-  /** Without a token it would open a browser. */
+  /** Without a token, this client would open a browser. */
   signsIn?: boolean;
   list(): Promise<string[]>;
   call(name: string, args: Record<string, unknown>): Promise<ToolResult>;
@@ -40,11 +40,11 @@ export const CLIENTS: Record<string, Connect> = {
   'ai-sdk-initialize': (url, headers) => aiSdk(url, headers, false),
   'inspector-legacy': (url, headers) => inspector(url, headers, 'legacy'),
   'inspector-modern': (url, headers) => inspector(url, headers, 'modern'),
-  // What assistants without HTTP use: a process that speaks over its standard streams.
+  // A proxy for assistants without HTTP: a process that speaks over its standard streams.
   'mcp-remote': async (url, headers) => {
     const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
     const args = [require.resolve('mcp-remote/dist/proxy.js'), url, '--allow-http', '--transport', 'http-only', ...given];
-    // Else it gets little of ours; sign-in needs more.
+    // The child gets only the named variables; sign-in needs more of them.
     const env = process.env as Record<string, string>;
     const transport = new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' });
     return { ...(await oldClient(transport)), signsIn: true };
@@ -74,7 +74,7 @@ async function newClient(url: string, headers: Record<string, string>, mode: 'le
 
 async function aiSdk(url: string, headers: Record<string, string>, protocolVersionDiscovery: boolean): Promise<Client> {
   const client = await createMCPClient({ transport: { type: 'http', url, headers }, protocolVersionDiscovery });
-  // As a model gets them: functions by name.
+  // A model gets the tools as functions by name.
   const tools = await client.tools();
   return {
     protocol: client.initializeResult.protocolVersion,
@@ -84,13 +84,13 @@ async function aiSdk(url: string, headers: Record<string, string>, protocolVersi
   };
 }
 
-/** A process a request. */
+/** Starts a process for each request. */
 async function inspector(url: string, headers: Record<string, string>, era: 'legacy' | 'modern'): Promise<Client> {
   const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
   const options = [url, '--transport', 'http', '--protocol-era', era, '--stored-auth-only', '--format', 'json', '-q', ...given];
   const run = async (method: string, ...rest: string[]) => {
     const { code, stdout, stderr } = await runBin('inspector', ['--cli', ...options, '--method', method, ...rest]);
-    // 3: auth_required; 5: the tool's own error, which is shown all the same.
+    // Exit code 3 means auth_required; 5 means an error of the tool, which is printed like an answer.
     if (code === 3) throw Object.assign(new Error(stderr), { code: 401 });
     if (code !== 0 && code !== 5) throw new Error(`ended with ${code}: ${stderr}`);
     return { result: (JSON.parse(stdout) as { result: unknown }).result, stderr };
@@ -108,7 +108,7 @@ async function inspector(url: string, headers: Record<string, string>, era: 'leg
   };
 }
 
-/** Runs a command of this folder's packages to its end, whatever that is. */
+/** Runs a command of this folder's packages. @returns its exit code and its output */
 export function runBin(name: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const bin = new URL(`node_modules/.bin/${name}`, import.meta.url).pathname;
   return new Promise((resolve) => {

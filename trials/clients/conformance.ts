@@ -1,7 +1,7 @@
 /**
- * The official conformance suite, as far as it applies to a server that has four tools and nothing else. Scenarios that need the
- * suite's own `test_*` tools, prompts or resources are left out, and so are those that pass here with nothing tested
- * (`tools-call-*`, `server-sse-*`, `server-session-lifecycle`).
+ * Runs the official conformance suite, as far as it applies to a server that has four tools and nothing else. It leaves out scenarios that need the
+ * suite's own `test_*` tools, prompts or resources, and scenarios that would pass here without testing anything (`tools-call-*`, `server-sse-*`,
+ * `server-session-lifecycle`).
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { runBin } from './clients.ts';
 const { MCP_URL: url, MCP_TOKEN: token } = process.env;
 assert(url && token, 'usage: MCP_URL=URL MCP_TOKEN=TOKEN conformance.ts');
 
-/** By protocol version: scenarios that must pass as a whole. */
+/** Scenarios that must pass as a whole, by protocol version. */
 const WHOLE = {
   '2025-11-25': ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'],
   '2026-07-28': ['tools-list', 'dns-rebinding-protection', 'http-header-validation', 'input-required-result-unsupported-methods'],
 };
 
-/** Scenarios of 2026-07-28 that can't pass as a whole, and their checks that must: the others need what this server hasn't. */
+/** Scenarios of 2026-07-28 with the checks that must pass. Their other checks need features that this server doesn't have. */
 const NAMED = {
   caching: ['sep-2549-tools-list-caching-hints', 'sep-2549-ttl-non-negative', 'sep-2549-cache-scope-valid', 'wire-schema-valid'],
   'server-stateless': [
@@ -61,7 +61,7 @@ let failures = 0;
 for (const [version, scenarios] of Object.entries(WHOLE)) {
   for (const scenario of scenarios) {
     const { code, checks } = await run(scenario, version);
-    // "Passed" may mean that nothing was tried.
+    // A scenario without any check passes, too.
     const tried = checks.some(({ id, status }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
     report(scenario, version, checks, code === 0 && tried ? [] : [`exit code ${code}`, ...checks.filter(isBad).map(describe)]);
   }
@@ -102,8 +102,8 @@ function describe({ id, status, errorMessage }: Check): string {
 }
 
 /**
- * The suite has no option for headers. All but the token passes as it is, `Host` and `Origin` too, since the gateway is to judge them; where they name
- * this proxy they name the gateway, as it is known to clients.
+ * A proxy that adds the token, because the suite has no option for headers. It passes all other headers on, `Host` and `Origin` too, since the gateway
+ * must judge them. Where they name this proxy, it writes the gateway's public address instead.
  */
 function passOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const [here, there] = [new URL(signedIn), new URL(url!)];

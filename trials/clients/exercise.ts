@@ -1,4 +1,4 @@
-/** What an assistant does, by the client that is named: lists, calls, pages, errs, and comes without a token. */
+/** Exercises the named client as an assistant: lists tools, calls them, turns pages, makes errors, and comes without a token. */
 import assert from 'node:assert/strict';
 import { CLIENTS, type ToolResult } from './clients.ts';
 import * as demo from './demo.ts';
@@ -58,7 +58,7 @@ interface Row {
   id: string;
 }
 
-/** The structured content of an answer that is no error; the text says the same. */
+/** The structured content of an answer. Asserts that it is no error and that its text says the same. */
 async function good<T>(name: string, args: Record<string, unknown>): Promise<T> {
   const result = await client.call(name, args);
   assert(!result.isError, JSON.stringify(result.content));

@@ -1,4 +1,4 @@
-/** The demo user with a real browser, which notes what no page of ours may do: ask another host, break its own policy, err. */
+/** The demo user with a real browser. It notes when a page calls another host, breaks its own content policy or logs an error. */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -23,11 +23,11 @@ const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 export interface Person {
   page: Page;
   signIn(password?: string): Promise<void>;
-  /** Goes where an assistant sends its user, signs in if asked to, and decides. @returns where the browser ends */
+  /** Opens the address to which an assistant sends its user, signs in if asked to, and decides. @returns the last address */
   decide(authorization: string, decision: 'Allow' | 'Deny'): Promise<URL>;
-  /** Axe in each setting, and a picture. */
+  /** Runs axe in each setting and takes a screenshot. */
   look(name: string): Promise<void>;
-  /** Closes the browser and tells what it noted. */
+  /** Closes the browser. @returns its notes */
   leave(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function openBrowser(): Promise<Person> {
   page.on('pageerror', ({ message }) => page.url().startsWith(origin) && complaints.push(message));
   page.on('console', (message) => {
     const isOurs = (message.location().url || page.url()).startsWith(origin);
-    // Chromium tells of each page that is an error; those are meant.
+    // Chromium logs each page with an error status. These pages are expected.
     const isStatus = /^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
     if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });

@@ -1,4 +1,4 @@
-/** Assistants that others wrote sign the user in by themselves: each opens a browser, is allowed, and calls a tool. */
+/** Assistants of other projects sign the user in: each opens a browser, gets the user's consent, and calls a tool. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const url = process.env['MCP_URL']!;
 const TOOL = 'list_projects';
 const ARGS = { scope: 'all' };
 
-// What opens a browser on Linux; some bring their own, which goes by BROWSER.
+// Clients open a browser by this command on Linux. Some use a library instead, which reads BROWSER.
 const work = await mkdtemp(join(tmpdir(), 'crs-opener-'));
 const opened = join(work, 'url');
 const opener = join(work, 'xdg-open');
@@ -43,7 +43,7 @@ const [remote] = await Promise.all([CLIENTS['mcp-remote']!(url, {}), allow()]);
 check('mcp-remote', await remote.call(TOOL, ARGS));
 await remote.close!();
 
-// It keeps its tokens in memory where there is no keychain; a file is what it says to use then.
+// Without a keychain, this client keeps its tokens in memory; its message recommends a file.
 process.env['MCP_INSPECTOR_SECRET_STORE'] = 'file';
 const inspect = () =>
   runBin('inspector', [
@@ -57,7 +57,7 @@ check('Inspector, again with what it kept', (JSON.parse(again.stdout) as { resul
 
 await person.leave();
 await rm(work, { recursive: true });
-/** As soon as a browser is opened. */
+/** Resolves with the address when a client opens a browser. */
 async function allow(): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
     const authorization = await readFile(opened, 'utf8').catch(() => '');

@@ -1,4 +1,4 @@
-/** The official conformance suite's checks of an authorization server. It prints where its user is to go. */
+/** Runs the official conformance suite's checks of an authorization server. The suite prints the address that its user must open. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Sign-in from the first challenge to the last 401, in a real browser: an assistant on the SDK, its user, and what can go wrong. */
+/** Checks sign-in from the first challenge to the last 401, in a real browser: an assistant on the SDK, its user, and errors. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
@@ -61,7 +61,7 @@ await person.look('error');
 
 await page.goto(`${origin}/connections`);
 await person.look('connections');
-// So that whoever may remember the token remembers it now.
+// This call lets every cache remember the token before it is revoked.
 assert.notEqual(await ask(second.access_token), 401);
 await page
   .getByRole('listitem')

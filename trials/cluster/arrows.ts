@@ -5,7 +5,7 @@ const POSTGRES = 'backends-postgres:5432';
 const REDIS = 'backends-redis:6379';
 const to = (service: string, port: number) => `${NAME}-${service}:${port}`;
 
-/** Connections that must and that mustn't come about, by the pod that they come from. */
+/** For each pod, the addresses that it must reach and the addresses that it mustn't. */
 const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
   {
     from: 'crs',
@@ -38,7 +38,7 @@ const ARROWS: { from: string; open: string[]; shut: string[] }[] = [
   },
 ];
 
-/** Connects to each `host:port` of its arguments, and prints a JSON object of which could be. */
+/** A program that connects to each `host:port` of its arguments and prints a JSON object that tells which it reached. */
 const PROBE = `
 const connect = (target) => new Promise((resolve) => {
   const [host, port] = target.split(':');
@@ -50,7 +50,7 @@ const connect = (target) => new Promise((resolve) => {
 Promise.all(process.argv.slice(1).map(connect)).then((all) => console.log(JSON.stringify(Object.fromEntries(all))));
 `;
 
-/** That the policies hold, and hinder nothing that has to be. Fails where the cluster's network doesn't enforce them. */
+/** Checks that the network policies block and allow these connections. Fails where the cluster's network doesn't enforce policies. */
 export async function checkArrows(): Promise<string> {
   await startStranger();
   let checked = 0;
@@ -68,7 +68,7 @@ export async function checkArrows(): Promise<string> {
   return `${checked} connections, open or shut as they should be`;
 }
 
-/** A pod of somebody else in the namespace. */
+/** Starts a pod in the namespace that isn't part of the release. */
 async function startStranger(): Promise<void> {
   const manifest = {
     apiVersion: 'v1',

@@ -3,7 +3,7 @@ import { kubectl, NAME, SERVICES } from './cluster.ts';
 
 const authority = createAuthority('scenario');
 
-/** A Secret with a new certificate for all services, of an authority that lives as long as this run. */
+/** Writes a Secret with a new certificate for all services. Its authority exists only during this run. */
 export async function issueCertificate(): Promise<void> {
   const { cert, key } = authority.issue(...SERVICES.map((service) => `${NAME}-${service}`), `${NAME}-crs`);
   const manifest = {

@@ -4,18 +4,18 @@ import { say } from './report.ts';
 
 export const NAMESPACE = process.env['NAMESPACE'] ?? 'crs-scenario';
 export const RELEASE = 'crs';
-/** What the names of all that the release makes begin with. */
+/** The names of all objects of the release begin with this. */
 export const NAME = 'crs-call-research';
 export const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'] as const;
 
 interface Options {
   input?: string;
   env?: Record<string, string>;
-  /** Shows the command and what it prints. */
+  /** Prints the command and its output. */
   shown?: boolean;
 }
 
-/** Runs a command. @returns its standard output. @throws Error with what it printed, unless it ends with 0 */
+/** Runs a command. @returns its standard output. @throws Error with its output where the exit code isn't 0 */
 export async function run(command: string, args: string[], { input, env, shown = false }: Options = {}): Promise<string> {
   if (shown) say(`$ ${[command, ...args].join(' ')}`);
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -40,13 +40,13 @@ export function kubectl(args: string[], options?: Options): Promise<string> {
   return run('kubectl', ['--namespace', NAMESPACE, ...args], options);
 }
 
-/** Objects of a kind, as the API has them. */
+/** The objects of a kind, as JSON of the Kubernetes API. */
 // oxlint-disable-next-line typescript/no-explicit-any -- objects of the API are looked into freely
 export async function objects(kind: string, selector = ''): Promise<any[]> {
   return JSON.parse(await kubectl(['get', kind, '--selector', selector, '--output', 'json'])).items;
 }
 
-/** What `crs` in the cluster prints as JSON. */
+/** Runs `crs` in the cluster. @returns its JSON output */
 export async function crs<T>(args: string[], input?: string): Promise<T> {
   const output = await kubectl(
     ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'],

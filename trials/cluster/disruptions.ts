@@ -10,10 +10,10 @@ import { credentials, TOOLS_ORIGIN } from './tenant.ts';
 
 const NEXT_IMAGE = process.env['NEXT_IMAGE'] ?? 'call-research:test-next';
 const RATE = 20;
-/** Of load before and after what is done: what a change breaks may show late. */
+/** There is load for so long before and after a change, because failures may show late. */
 const MARGIN_MS = 15_000;
 
-/** Does something while requests come, each of which has to be answered well. */
+/** Makes a change under load. @throws Error where a request fails */
 async function underLoad(disrupt: () => Promise<void>): Promise<string> {
   const { key, token } = await credentials();
   const address = async (service: string) =>
@@ -45,13 +45,13 @@ async function underLoad(disrupt: () => Promise<void>): Promise<string> {
   return note;
 }
 
-/** Names of the pods that run for the services. */
+/** The names of the services' pods. */
 async function podNames(): Promise<string[]> {
   const pods = await objects('pod', `app.kubernetes.io/component in (${SERVICES.join(',')})`);
   return pods.map(({ metadata }) => metadata.name as string);
 }
 
-/** Does something that has to replace every pod, under load. */
+/** Makes a change under load that must replace every pod. */
 async function replacesAll(change: () => Promise<unknown>): Promise<string> {
   const before = await podNames();
   const note = await underLoad(async () => {
@@ -63,7 +63,7 @@ async function replacesAll(change: () => Promise<unknown>): Promise<string> {
   return `${before.length} pods replaced; ${note}`;
 }
 
-/** Another image, and a setting that each service reads. */
+/** Upgrades to another image, with a setting that every service reads. */
 export function upgrade(): Promise<string> {
   const change = ['--set', 'defaults.logLevel=warn'];
   return replacesAll(() =>
@@ -77,7 +77,7 @@ export function rollback(): Promise<string> {
   return replacesAll(() => helm(['rollback', RELEASE, '--wait', '--timeout', '30m'], { shown: true }));
 }
 
-/** One pod of each service in turn, as a drained node would take it; the next when there are two again. */
+/** Deletes one pod of each service in turn, as draining a node does, and waits until the service has two pods again. */
 export function deletePods(): Promise<string> {
   return underLoad(async () => {
     for (const service of SERVICES) {
@@ -88,7 +88,7 @@ export function deletePods(): Promise<string> {
   });
 }
 
-/** A new certificate, which pods find in their files: the kubelet takes up to a minute and a half to put it there. */
+/** Renews the certificate. The kubelet takes up to a minute and a half to update the files of the pods. */
 export function renewCertificate(): Promise<string> {
   return underLoad(async () => {
     await issueCertificate();

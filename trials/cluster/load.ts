@@ -1,9 +1,10 @@
 /**
- * A steady load over REST and MCP that forgives nothing: each request counts, none is tried again. Half of them go over kept connections, half
- * over connections of their own.
+ * Sends a steady load over REST and MCP. Each failed request counts, and none is tried again. Half of the requests use kept connections, the other half
+ * connections of their own.
  *
- * Usage: node load.ts REQUESTS_PER_SECOND SECONDS, with the system in the environment (`Target`). Prints each failure as it comes on standard error and a
- * `Summary` on standard output, after that time or a SIGTERM, when the last request has been answered.
+ * Usage: node trials/cluster/load.ts REQUESTS_PER_SECOND SECONDS
+ * The system is in the environment: LOAD_API, LOAD_TOOLS, LOAD_TOOLS_ORIGIN, LOAD_KEY, LOAD_TOKEN (see `Target`). Prints each failure on standard error at
+ * once. After that time or a SIGTERM, when the last request is answered, it prints a `Summary` as JSON. Exits with 1 where a request failed.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request, type RequestOptions } from 'node:http';
@@ -12,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 export interface Summary {
   requests: number;
   failed: number;
-  /** How many of each kind. */
+  /** Number of requests of each kind. */
   kinds: Record<string, number>;
   /** Milliseconds. */
   p50: number;
@@ -22,7 +23,7 @@ export interface Summary {
   seconds: number;
 }
 
-/** Where the system is: the addresses to connect to (`http://ADDRESS[:PORT]`), the origin that the tools are known by, and credentials. */
+/** The system: its addresses (`http://ADDRESS[:PORT]`), the public origin of the tools, and credentials. */
 interface Target {
   api: string;
   tools: string;
@@ -39,7 +40,7 @@ interface Answer {
 interface Kind {
   name: string;
   send: (agent: Agent | undefined) => Promise<Answer>;
-  /** Of the answer's text. */
+  /** Whether the parsed body is right. */
   good: (json: unknown) => boolean;
   status?: number;
 }
@@ -65,7 +66,7 @@ interface Records {
   projectId: string;
 }
 
-/** Kinds of requests, in the order in which they take turns; asking for the records of `found` as it then is. */
+/** The kinds of requests, in the order of their turns. They read `found` when they are sent. */
 function kinds({ api, tools, toolsOrigin, key, token }: Target, found: Records): Kind[] {
   const rest = (agent: Agent | undefined, path: string, body?: unknown) =>
     send(
@@ -134,7 +135,7 @@ async function kindsFor(target: Target): Promise<Kind[]> {
   return mixture;
 }
 
-/** Sends until the time is over or `stop` fires; `failed` hears of each failure. */
+/** Sends requests until the time is over or `stop` fires, and calls `failed` with each failure. */
 export async function load(
   target: Target,
   perSecond: number,
@@ -150,7 +151,7 @@ export async function load(
   let failures = 0;
   const one = async (index: number) => {
     const { name, send: sendOne, good, status = 200 } = mixture[index % mixture.length]!;
-    // Each kind takes turns between kept connections and its own.
+    // Each kind alternates between kept and own connections.
     const keep = Math.floor(index / mixture.length) % 2 === 0;
     const started = performance.now();
     let fault: string | undefined;
@@ -171,7 +172,7 @@ export async function load(
   };
 
   const begun = performance.now();
-  // By the clock, so that slow answers don't lower the load.
+  // Requests are sent by the clock, so that slow answers don't lower the load.
   for (let index = 0; !stop.aborted && index < perSecond * seconds; index++) {
     const wait = begun + (index * 1000) / perSecond - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
@@ -198,7 +199,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]!).href) {
   const [perSecond, seconds] = process.argv.slice(2).map(Number);
   if (!LOAD_API || !LOAD_TOOLS || !LOAD_TOOLS_ORIGIN || !LOAD_KEY || !LOAD_TOKEN || !perSecond || !seconds) {
     process.stderr.write(
-      'usage: LOAD_API=... LOAD_TOOLS=... LOAD_TOOLS_ORIGIN=... LOAD_KEY=... LOAD_TOKEN=... load.ts RATE SECONDS\n',
+      'usage: LOAD_API=... LOAD_TOOLS=... LOAD_TOOLS_ORIGIN=... LOAD_KEY=... LOAD_TOKEN=... node trials/cluster/load.ts REQUESTS_PER_SECOND SECONDS\n',
     );
     process.exit(2);
   }

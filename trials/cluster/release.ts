@@ -2,10 +2,10 @@ import { issueCertificate } from './certificate.ts';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
-/** Mutual TLS between the services. */
+/** Whether the services use mutual TLS. */
 export const TLS = process.env['TLS'] === 'on';
 
-/** What the release is installed and upgraded with, besides the image. */
+/** The arguments of helm for an installation or upgrade, besides the image. */
 export const VALUES = [
   '--values',
   'charts/call-research/examples/trial.yaml',
@@ -16,7 +16,7 @@ export const VALUES = [
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
 const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8';
-/** What outlives an uninstallation: nobody could make it again. */
+/** Secrets that stay after an uninstallation, because they can't be made again. */
 const KEPT = ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `${NAME}-${name}`);
 
 export function image(name: string): string[] {
@@ -38,7 +38,7 @@ export async function install(): Promise<string> {
   return `all ready ${((performance.now() - begun) / 1000).toFixed(0)} s after helm install`;
 }
 
-/** That migrations ran, as the Job's log says. */
+/** Checks that the install Job succeeded and that its Secrets exist. */
 export async function installLog(): Promise<string> {
   const log = await kubectl(['logs', `job/${NAME}-install`], { shown: true });
   const [job] = await objects('job', 'app.kubernetes.io/component=install');
@@ -51,7 +51,7 @@ export async function installLog(): Promise<string> {
   return `${log.trim().split('\n').length} log lines, ${KEPT.length} Secrets`;
 }
 
-/** That all pods run, none was refused or restarted, and each service has the pods that it shall have. */
+/** Checks that no pod was refused or restarted and that each service has two pods. */
 export async function describePods(): Promise<string> {
   say(await kubectl(['get', 'pods', '--output', 'wide']));
   const refused = (await objects('event')).filter(
@@ -75,7 +75,7 @@ export async function test(): Promise<string> {
   return output.trim().split('\n').at(-1)!;
 }
 
-/** That the release goes and only what is meant to stay does; also that `crs` had a database to the end. */
+/** Uninstalls the release and checks that only the kept Secrets stay. Before that, checks that `crs` still has its database. */
 export async function uninstall(): Promise<string> {
   const organizations = await crs<{ data: unknown[] }>(['org', 'list']);
   await helm(['uninstall', RELEASE, '--wait', '--timeout', '5m'], { shown: true });
@@ -87,5 +87,5 @@ export async function uninstall(): Promise<string> {
   say(`left: ${left.join(' ')}`);
   const surprises = left.filter((name) => !KEPT.includes(name.replace('Secret/', '')));
   if (surprises.length > 0) throw new Error(`These should be gone: ${surprises.join(', ')}`);
-  return `${organizations.data.length} organizations to the end; ${left.length} Secrets left, as meant`;
+  return `${organizations.data.length} organizations to the end; ${left.length} Secrets left, as expected`;
 }

@@ -1,7 +1,7 @@
-/** @returns what to note of a success. @throws Error with what was wrong */
+/** @returns a note about the success. @throws Error that says what was wrong */
 export type Step = () => Promise<string>;
 
-/** Runs steps in turn, the rest also after a failure, and prints a table of them. @returns whether all succeeded */
+/** Runs all steps in turn, even after a failure, and prints a table. @returns whether all succeeded */
 export async function report(steps: [name: string, step: Step][]): Promise<boolean> {
   const rows: { name: string; good: boolean; seconds: number; note: string }[] = [];
   for (const [name, step] of steps) {

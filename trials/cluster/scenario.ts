@@ -1,10 +1,10 @@
 /**
- * The chart on a real cluster, from nothing to uninstalled: installation, `helm test`, outside clients, upgrade, rollback and the loss of pods under
- * load, and what remains. Prints a table and ends with 1 if anything failed.
+ * Tries the chart on a real cluster: installation, `helm test`, outside clients, upgrade, rollback and loss of pods under load, and uninstallation. Prints
+ * a table, and exits with 1 where a step failed.
  *
  * Usage: source <(deploy/cluster/env); node trials/cluster/scenario.ts [STEP...]
- * Needs kubectl, helm, and the images of `IMAGE` and `NEXT_IMAGE` (another tag, which may hold the same) where the cluster finds them.
- * With STEPs, only these: they go on with what earlier ones left.
+ * Needs kubectl, helm, and the images `IMAGE` and `NEXT_IMAGE` where the cluster finds them. `NEXT_IMAGE` needs another tag, but may be the same image.
+ * With STEPs, it runs only these, on the release that earlier steps left.
  */
 import { fileURLToPath } from 'node:url';
 import { deletePods, renewCertificate, rollback, upgrade } from './disruptions.ts';
@@ -21,7 +21,7 @@ const STEPS: [string, Step][] = [
   ['helm test', test],
   ['a tenant, by crs in the cluster', seed],
   ['tools, by clients of others', toolClients],
-  // Creates a project, which the clients before don't expect.
+  // This step creates a project, which the previous clients don't expect.
   ['REST, by a generated client', restClient],
   ['upgrade under load', upgrade],
   ['rollback under load', rollback],

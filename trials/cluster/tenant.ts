@@ -5,11 +5,11 @@ import { crs, kubectl, NAME, NAMESPACE, run } from './cluster.ts';
 
 const ORGANIZATION = 'northwind-research';
 const USER = 'dana@northwind.example';
-/** As in examples/trial.yaml. */
+/** The same origin is in examples/trial.yaml. */
 export const TOOLS_ORIGIN = 'http://127.0.0.1:8081';
 const API_ORIGIN = 'http://127.0.0.1:8080';
 
-/** The demo's records, under limits that a load does not reach. */
+/** Imports the demo's records and raises the organization's limits above the load. */
 export async function seed(): Promise<string> {
   const records = await readFile('packages/local/demo/demo.ndjson', 'utf8');
   const { accepted, unchanged } = await crs<{ accepted: number; unchanged: number }>(['import', '-'], records);
@@ -17,14 +17,14 @@ export async function seed(): Promise<string> {
   return `${accepted} records accepted, ${unchanged} unchanged`;
 }
 
-/** A new key and a new token. */
+/** Creates a key and a token. */
 export async function credentials(): Promise<{ key: string; token: string }> {
   const { key } = await crs<{ key: string }>(['key', 'create', '--org', ORGANIZATION, '--label', 'scenario']);
   const { access_token: token } = await crs<{ access_token: string }>(['token', 'create', '--org', ORGANIZATION, '--user', USER]);
   return { key, token };
 }
 
-/** Runs `use` while the gateways answer at the origins that the trial's values name, as they do for a newcomer. */
+/** Runs `use` while the gateways are forwarded to the origins in the trial's values. */
 async function forwarded<T>(use: () => Promise<T>): Promise<T> {
   const forwards = [
     ['api-gateway', '8080:80'],
@@ -42,7 +42,7 @@ async function forwarded<T>(use: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The client that `.ci/openapi/run` generates from the document of the running system. */
+/** Runs the client that `.ci/openapi/run` generates from the document of the running system. */
 export async function restClient(): Promise<string> {
   const { key } = await credentials();
   const folder = '.ci/openapi';
@@ -56,7 +56,7 @@ export async function restClient(): Promise<string> {
   });
 }
 
-/** What `trials/clients/run` does that needs no browser. */
+/** Runs the checks of `trials/clients/run` that need no browser. */
 export async function toolClients(): Promise<string> {
   const { token } = await credentials();
   await kubectl(['get', 'service', `${NAME}-tool-gateway`]);

@@ -7,11 +7,11 @@ import { anyJson, broken, text, unstorable } from './values.ts';
 export interface NewProject {
   body: string | Buffer;
   headers: [name: string, value: string][];
-  /** As they are checked, up to the body's fields. */
+  /** The parts of the request up to the body's fields, in the order of their checks. */
   parts: Part<unknown>[];
-  /** `Idempotency-Key`, which is checked after the query. */
+  /** The part `Idempotency-Key`, which is checked after the query. */
   key: Part<unknown>;
-  /** Where nothing is at fault. */
+  /** The outcomes where no part is refused. */
   statuses: string[];
 }
 
@@ -63,7 +63,7 @@ const BROKEN: Record<string, fc.Arbitrary<unknown>> = {
   summary: fc.oneof(fc.constantFrom<unknown>('a'.repeat(2_001)), broken({ type: ['string', 'null'], maxLength: 2_000 })),
 }; // prettier-ignore
 
-/** Of the form that they must have, but of nobody and nothing: found out once the key is known. */
+/** Well-formed values that name no user and no office. They are refused after the check of the key. */
 const unknownFields: fc.Arbitrary<Fields> = fc
   .tuple(
     fields,
@@ -77,7 +77,7 @@ const unknownFields: fc.Arbitrary<Fields> = fc
   )
   .map(([all, wrong]) => ({ ...all, ...wrong }));
 
-/** One field spoilt, or one too many. */
+/** Bodies with one invalid or one unknown field. */
 const wrongFields: fc.Arbitrary<Fields> = fc.tuple(
   fields,
   fc.oneof(
@@ -112,7 +112,7 @@ type Body = Part<string | Buffer> & { isUnknown?: boolean };
 const bodies: fc.Arbitrary<Body> = fc.oneof<fc.WeightedArbitrary<Body>[]>(
   { arbitrary: fields.map((all) => good(JSON.stringify(all))), weight: 50 },
   { arbitrary: fields.map((all) => good(JSON.stringify(all, null, '\t\r\n '))), weight: 5 },
-  // The last one counts.
+  // The last field of a name counts.
   { arbitrary: fields.map((all) => good(`{"name":7,${JSON.stringify(all).slice(1)}`)), weight: 3 },
   { arbitrary: wrongFields.map((all) => bad(JSON.stringify(all), '400')), weight: 50 },
   { arbitrary: unknownFields.map((all) => ({ value: JSON.stringify(all), isUnknown: true })), weight: 15 },
@@ -138,7 +138,7 @@ const encodings = mostly<Part<string | undefined>>(
   fc.constantFrom('gzip', 'br', 'nonsense').map((encoding) => bad(encoding, '415')),
 );
 
-/** Few keys that are used again and again, and many that are not. */
+/** A few keys that are used again and again, and many that are used once. */
 const KEYS = Array.from({ length: 10 }, (_, n) => `again-${n}`);
 const printable = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),

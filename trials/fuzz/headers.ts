@@ -1,4 +1,4 @@
-/** Who asks, and what else may stand in the headers of any request. */
+/** Credentials, and headers that any request may have. */
 import fc from 'fast-check';
 import { mostly, type Credential } from './request.ts';
 
@@ -15,7 +15,7 @@ const BAD_CREDENTIALS = [
   'null',
 ];
 
-/** A key, mostly; the good ones in any of the spellings that are allowed. */
+/** Mostly a good key, in any allowed spelling. */
 export function credentials(of: Credential[], addressLimit: number): fc.Arbitrary<Credential> {
   const nobody = (header: string | undefined): Credential => ({
     name: 'nobody',
@@ -47,7 +47,7 @@ export function credentials(of: Credential[], addressLimit: number): fc.Arbitrar
   );
 }
 
-/** What may stand in a header: ISO 8859-1 without controls. */
+/** Text that is allowed in a header: ISO 8859-1 without control characters. */
 export function headerText(min: number, max: number): fc.Arbitrary<string> {
   const unit = fc
     .oneof(fc.integer({ min: 0x21, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
@@ -56,7 +56,7 @@ export function headerText(min: number, max: number): fc.Arbitrary<string> {
   return mostly(9, fc.string({ unit, minLength: min, maxLength: Math.min(max, 60) }), long);
 }
 
-/** Headers that change nothing, whatever they say. */
+/** Headers whose values don't change the answer. */
 export const harmless: fc.Arbitrary<[string, string][]> = mostly(
   3,
   fc.constant<[string, string][]>([]),

@@ -1,4 +1,4 @@
-/** What a client knows only once it has asked: tags of pages, and cursors. */
+/** Collects tags of pages and cursors from answers, for later requests. */
 import { Connection } from './wire.ts';
 import { bytesOf, type Credential } from './request.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
@@ -15,7 +15,7 @@ export interface Page {
 export interface KnownCursor {
   credential: Credential;
   tool: string;
-  /** With which it was answered. */
+  /** The arguments of the call that answered with the cursor. */
   args: Record<string, unknown>;
   cursor: string;
 }

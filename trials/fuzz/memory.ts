@@ -1,4 +1,4 @@
-/** What the processes hold in memory, by their inspectors: after a garbage collection, so that only what is kept counts. */
+/** Measures the memory of the processes by their inspectors, after a garbage collection. */
 
 /** MiB by process. */
 export type Memory = Map<string, { rss: number; heap: number; external: number }>;
@@ -30,7 +30,7 @@ async function measure(port: number): Promise<{ rss: number; heap: number; exter
       socket.addEventListener('message', listener);
       socket.send(JSON.stringify({ id, method, params }));
     });
-  // Once more for what finalizers let go of.
+  // A second collection frees the objects that finalizers released.
   for (let n = 0; n < 2; n++) await ask('HeapProfiler.collectGarbage');
   const { result } = await ask('Runtime.evaluate', { expression: 'JSON.stringify(process.memoryUsage())', returnByValue: true });
   socket.close();
@@ -38,7 +38,7 @@ async function measure(port: number): Promise<{ rss: number; heap: number; exter
   return { rss: usage.rss / MIB, heap: usage.heapUsed / MIB, external: usage.external / MIB };
 }
 
-/** What grew from one measurement to a later one, beyond noise. */
+/** The processes that grew from one measurement to a later one by more than noise. */
 export function growth(early: Memory, late: Memory): string[] {
   return [...late].flatMap(([name, { heap, external }]) => {
     const before = early.get(name)!;

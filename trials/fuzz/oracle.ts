@@ -1,4 +1,4 @@
-/** What the contract says of an answer. */
+/** Judges an answer by the contract. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Document, Judge } from '@crs/testing/openapi';
 import { judge } from '@crs/testing/openapi';
@@ -12,16 +12,16 @@ const REQUEST_ID = /^[0-9a-f]{32}$/;
 const WITH_RETRY_AFTER = new Set([409, 429, 503, 504]);
 
 export interface Verdict {
-  /** For the table: a status, or what a message to the tools came to. */
+  /** The outcome in the table: a status, or the result of a message to the tools. */
   outcome: string;
-  /** What breaks the contract. The text before a colon is its kind. */
+  /** Violations of the contract. The text before a colon is the kind. */
   violations: string[];
 }
 
 export class Oracle {
   readonly #judge: Judge;
   readonly #outputs: Map<string, ValidateFunction>;
-  /** By credential and idempotency key, the project that was created. */
+  /** The created project, by credential and idempotency key. */
   readonly #created = new Map<string, string>();
   readonly #addressLimit: number;
 
@@ -49,7 +49,7 @@ export class Oracle {
 
   #rest(request: Fuzzed, answer: WireAnswer, found: string[]): string {
     const { status, headers, text, json } = answer;
-    // What Node's parser refuses is charged to the address, and is of no operation.
+    // A request that Node's parser refuses counts against the address and belongs to no operation.
     const isUnparsed = status === 431;
     const limit = isUnparsed ? this.#addressLimit : request.credential.limit;
     if (headers.get('x-ratelimit-limit') !== String(limit))
@@ -70,7 +70,7 @@ export class Oracle {
     return String(status);
   }
 
-  /** One key, one project. */
+  /** All requests with one idempotency key must get the same project. */
   #sameProject({ credential, headers: sent }: Fuzzed, json: { project_id: string }, headers: Headers, found: string[]): void {
     if (headers.get('location') !== `/v1/projects/${json.project_id}`) found.push('Location');
     const key = sent.find(([name]) => name === 'Idempotency-Key')?.[1];

@@ -1,4 +1,4 @@
-/** Bytes that no client would send: in pieces, in one go, mended badly. */
+/** Bytes that no client would send: cut into pieces, several requests at once, or changed at random. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { EMAILS } from './records.ts';
@@ -11,11 +11,11 @@ export interface Raw {
   route: string;
   server: 'api' | 'tools';
   pieces: Buffer[];
-  /** The statuses of all answers, in order. Absent: any, but none of the server's fault. */
+  /** The statuses of all answers, in order; absent where any status below 500 is right. */
   statuses?: string[][];
 }
 
-/** How long bytes that may be half a request are waited for. */
+/** The server waits so long for the rest of a request. */
 const PATIENCE_MS = 150;
 
 export function rawRequests(system: FuzzSystem): fc.Arbitrary<Raw> {
@@ -120,7 +120,7 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
         'latin1',
       );
       const status = bytes.length > 16_384 ? '431' : '400';
-      // What Node takes after all is a request without a credential.
+      // Where Node accepts the bytes, they are a request without a credential.
       return {
         route: `raw: no HTTP (${server})`,
         server,
@@ -130,7 +130,7 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
     });
 }
 
-/** A good request with some bytes changed, left out or put in. */
+/** A good request with some bytes changed, removed or inserted. */
 function mutated(system: FuzzSystem): fc.Arbitrary<Raw> {
   const { tools, users } = system;
   const message = JSON.stringify({
@@ -165,7 +165,7 @@ function mutated(system: FuzzSystem): fc.Arbitrary<Raw> {
     });
 }
 
-/** Sends them on a connection of their own. */
+/** Sends the bytes on a connection of their own. */
 export async function sendRaw(system: FuzzSystem, raw: Raw): Promise<Verdict> {
   const connection = new Connection(system[raw.server]);
   try {
@@ -192,7 +192,7 @@ async function answered(connection: Connection, expected: string[][]): Promise<V
       violations.push(`${status} instead of ${statuses.join(' or ')}: ${text.slice(0, 200)}`);
     if (!/^[0-9a-f]{32}$/.test(headers.get('x-request-id') ?? '')) violations.push('no X-Request-Id');
     if (status >= 400 && !text.startsWith('{"error":{"code":"')) violations.push(`no envelope: ${text.slice(0, 200)}`);
-    // Said with the answer, so that the client knows that it has to ask the others again: as after an expectation that was not met.
+    // The answer says `connection: close`, so the client knows that it must send the remaining requests again.
     if (headers.get('connection') === 'close') break;
   }
   const more = await connection.ended();
@@ -200,7 +200,7 @@ async function answered(connection: Connection, expected: string[][]): Promise<V
   return { outcome: expected.length === 1 ? got[0]! : 'all answered', violations };
 }
 
-/** Whatever it made of them, it was no fault of its own. */
+/** Any statuses are right, as long as none is an error of the server. */
 async function survived(connection: Connection): Promise<Verdict> {
   const patience = sleep(PATIENCE_MS, undefined);
   const first = await Promise.race([connection.read('GET').catch((error: unknown) => error), patience]);

@@ -1,9 +1,9 @@
-/** What each organization holds: the same ids, and in every text the organization's own mark. */
+/** The records of each organization. All have the same ids, and each text holds the mark of its organization. */
 
-/** The same addresses in each organization; the last is in `alpha` alone. */
+/** Each organization has users with these addresses; only `alpha` has the last one. */
 export const EMAILS = { ann: 'ann@crs.example', bob: 'bob@crs.example', only: 'only@alpha.example' };
 export const OFFICES = ['London', 'Zürich', '  ', 'a'.repeat(200)];
-/** Ann leads all of them; bob is a member of the first. */
+/** Ann leads all projects. Bob is a member of the first. */
 export const PROJECTS = [1, 2, 3].map((n) => `${String(n).repeat(8)}-2222-4333-8444-555555555555`);
 const CALLS = 60;
 export const CALL_IDS = [
@@ -15,7 +15,7 @@ export const CALL_IDS = [
   'x'.repeat(128),
   ...Array.from({ length: CALLS }, (_, n) => `call_${n}`),
 ];
-/** In the texts of what bob may not see. */
+/** Marks texts that bob may not see. */
 export const SECRET_MARK = 'mark-for-ann';
 
 const STATUSES = ['scheduled', 'reached_out', 'not_scheduled', 'done', 'rescheduled', 'not_interested', 'canceled', 'candidate'];
@@ -65,7 +65,7 @@ export function recordsOf(organization: { id: string }): object[] {
   ];
 }
 
-/** Every fourth is of the first project; the others are of the second, or of none and ann's. */
+/** Every fourth call belongs to the first project. The others belong to the second, or to no project and were conducted by ann. */
 function callOf(organization: string, id: string, n: number, marked: (text: string) => string): object {
   const record = { type: 'call', organization, id, created_at: at(n), conducted_by: EMAILS.ann };
   const placed = { ...record, ...(n % 4 !== 3 && { project_id: PROJECTS[n % 4 === 0 ? 0 : 1] }) };
@@ -101,7 +101,7 @@ function callOf(organization: string, id: string, n: number, marked: (text: stri
   };
 }
 
-/** Some at the same instant, so that ids decide about the order. */
+/** Some calls have the same time, so that ids decide their order. */
 function at(n: number): string {
   return new Date(Date.UTC(2025, 0, 1) + Math.floor(n / 3) * 6 * 3_600_000).toISOString();
 }

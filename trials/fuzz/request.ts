@@ -1,16 +1,16 @@
-/** Generated requests, and what the contract says of their answers. */
+/** Generated requests with the outcomes that the contract allows. */
 import fc from 'fast-check';
 
-/** A way in which part of a request may be refused: by that outcome, surely or perhaps. */
+/** A part of a request, such as a header, with the refusals that it causes or may cause. */
 export interface Part<T> {
   value: T;
-  /** The outcome, where this part surely breaks the contract. */
+  /** The outcome of a part that must be refused. */
   fault?: string;
-  /** Outcomes, where the contract leaves it open. */
+  /** Outcomes of a part that may be refused or not. */
   maybe?: string[];
 }
 
-/** A request as bytes, with every outcome that the contract admits. */
+/** A request with every outcome that the contract allows. */
 export interface Fuzzed {
   /** Its row in the table. */
   route: string;
@@ -20,36 +20,36 @@ export interface Fuzzed {
   headers: [name: string, value: string][];
   /** Text is sent in UTF-8. */
   body?: string | Buffer;
-  /** REST: the document's operation, where it has one. */
+  /** For REST: the operation of the document; undefined where it has none. */
   operation?: { method: string; template: string };
-  /** Whose rows and limit it is about. */
+  /** The sender. */
   credential: Credential;
-  /** Statuses (`404`), and for messages to tools what they hold (`200 bad_request`, `400 rpc -32600`). */
+  /** Statuses (`404`); for messages to the tools with the error inside (`200 bad_request`, `400 rpc -32600`). */
   expected: string[];
-  /** Tools: as an answer must repeat it. */
+  /** For the tools: the id that the answer must repeat. */
   rpcId?: unknown;
 }
 
-/** Who asks. */
+/** The credential of a sender. */
 export interface Credential {
   name: string;
-  /** The value of `Authorization`; undefined: none is sent. */
+  /** The value of `Authorization`; undefined where the header isn't sent. */
   header: string | undefined;
-  /** Whether it is one that is served. */
+  /** Whether requests with it are served. */
   isUsable: boolean;
-  /** What `X-RateLimit-Limit` says of it. */
+  /** The value of `X-RateLimit-Limit` in its answers. */
   limit: number;
-  /** Texts that it must never be shown. */
+  /** Texts that no answer to it may hold. */
   foreign: string[];
-  /** REST: what the organization and the key may. */
+  /** For REST: whether the organization and the key may write, only read, or do neither on the write surface. */
   writes?: 'all' | 'reads' | 'none';
-  /** Tools: what is granted. */
+  /** For the tools: the granted scopes. */
   scopes?: string[];
-  /** Its limit is used up by and by. */
+  /** Its limit is so low that the run uses it up. */
   isScarce?: boolean;
 }
 
-/** Parts in the order in which they are checked: the first that is surely at fault decides. */
+/** The possible outcomes. The parts are in the order of their checks, and the first part that must be refused decides. */
 export function outcomes(parts: Part<unknown>[], otherwise: string[]): string[] {
   const possible: string[] = [];
   for (const { fault, maybe } of parts) {
@@ -63,7 +63,7 @@ export const good = <T>(value: T): Part<T> => ({ value });
 export const bad = <T>(value: T, fault: string): Part<T> => ({ value, fault });
 export const open = <T>(value: T, ...maybe: string[]): Part<T> => ({ value, maybe });
 
-/** Mostly what is good, at times something else. */
+/** Mostly draws good values, and at times others. */
 export function mostly<T>(weight: number, usual: fc.Arbitrary<T>, ...others: fc.Arbitrary<T>[]): fc.Arbitrary<T> {
   return fc.oneof({ arbitrary: usual, weight: weight * others.length }, ...others.map((arbitrary) => ({ arbitrary, weight: 1 })));
 }
@@ -83,10 +83,10 @@ function headOf({ method, target, headers, body }: Pick<Fuzzed, 'method' | 'targ
 }
 
 const MAX_HEAD = 16 * 1024;
-/** What of a head counts depends on Node's parser. */
+/** Near the limit, in bytes, it depends on Node's parser whether a head is too large. */
 const MARGIN = 400;
 
-/** Where request line and headers are too large, nothing else is looked at. */
+/** A request whose request line and headers are too large is refused before anything else is checked. */
 export function bounded(request: Fuzzed): Fuzzed {
   const { length } = headOf(request);
   if (length > MAX_HEAD + MARGIN) return { ...request, expected: ['431'] };
@@ -95,7 +95,7 @@ export function bounded(request: Fuzzed): Fuzzed {
 
 const SHOWN = 1_200;
 
-/** The request for a report: what can't be printed as escapes. */
+/** The request as printable text for the report. */
 export function show(bytes: Buffer): string {
   const text = bytes
     .toString('latin1')

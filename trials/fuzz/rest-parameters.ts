@@ -1,4 +1,4 @@
-/** Paths and queries by the parameters of an operation, as they say and otherwise. */
+/** Generates paths and queries that follow the parameters of an operation, and others that don't. */
 import fc from 'fast-check';
 import type { Parameter, Schema } from '@crs/testing/openapi';
 import { CALL_IDS, PROJECTS } from './records.ts';
@@ -7,7 +7,7 @@ import { broken, instantOf, noInstant, noUuid, someInstant, text, valid } from '
 
 type Pairs = [name: string, value: string][];
 
-/** The value of a parameter as text, before it is encoded. Null: no value of that kind can be made. */
+/** The value of a parameter as text, before it is encoded; null where there is no value of that kind. */
 function asText(schema: Schema): { valid: fc.Arbitrary<string>; broken: fc.Arbitrary<string> } {
   switch (schema['type']) {
     case 'integer': {
@@ -26,7 +26,7 @@ function asText(schema: Schema): { valid: fc.Arbitrary<string>; broken: fc.Arbit
   }
 } // prettier-ignore
 
-/** Percent-encoded so that it means the same: everything, what must be, or what usually is. */
+/** Percent-encodes all characters, the ones that must be encoded, or the ones that usually are. */
 function encoded(value: string, style: number): string {
   if (style % 3 === 0) return encodeURIComponent(value.toWellFormed());
   const bytes = [...Buffer.from(value)];
@@ -135,7 +135,7 @@ function optional(parameters: Parameter[]): fc.Arbitrary<Pairs> {
     );
 }
 
-/** A range that is one, around the records or anywhere, and whatever else there may be. */
+/** A valid range of dates, around the records or anywhere, with other parameters. */
 function ranges(parameters: Parameter[]): fc.Arbitrary<Pairs> {
   const first = Date.UTC(1, 0) - 1_899 * 365.2425 * 86_400_000;
   const anywhere = fc.oneof(

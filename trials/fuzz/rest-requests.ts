@@ -1,4 +1,4 @@
-/** Requests to every route of the OpenAPI document, as it says and otherwise. */
+/** Generates requests to every route of the OpenAPI document, valid ones and others. */
 import fc from 'fast-check';
 import type { Document, OperationObject } from '@crs/testing/openapi';
 import { newProjects } from './bodies.ts';
@@ -17,7 +17,7 @@ interface Route {
 
 const WRITE_SURFACE = new Set(['/billing-offices', '/projects', '/projects/{project_id}']);
 
-/** Everything that the REST API can be asked for, well and badly. */
+/** Valid and invalid requests to all routes and to paths that don't exist. */
 export function restRequests(system: FuzzSystem, document: Document, pages: Page[]): fc.Arbitrary<Fuzzed> {
   const routes = Object.entries(document.paths).map(([template, operations]) => ({ template, operations }));
   const weights: Record<string, number> = { '/calls': 8, '/calls/{call_id}': 8, '/projects': 6 };
@@ -102,12 +102,12 @@ function toRoute(system: FuzzSystem, route: Route): fc.Arbitrary<Fuzzed> {
     });
 }
 
-/** 404 where the organization, or the key, may not. */
+/** The refusal where the organization or the key may not use the route. */
 function surface({ writes }: Credential, isWrite: boolean): Part<null> {
   return writes === 'none' || (isWrite && writes === 'reads') ? bad(null, '404') : good(null);
 }
 
-/** Pages whose tag is known, asked for with it and with others. */
+/** Requests for pages with a known tag: with that tag and with others. */
 function conditional(system: FuzzSystem, pages: Page[]): fc.Arbitrary<Fuzzed> {
   const other = headerText(0, 3_000).filter((value) => value.trim() !== '*');
   return fc
@@ -133,7 +133,7 @@ function conditional(system: FuzzSystem, pages: Page[]): fc.Arbitrary<Fuzzed> {
     });
 }
 
-/** Paths that are none. */
+/** Paths without a route. */
 function nowhere(system: FuzzSystem): fc.Arbitrary<Fuzzed> {
   const below = fc.constantFrom('', '/', '/calls/', '/calls/a/b', '/Calls', '/projects/', '/openapi.json/', '/openapi', '/docs', '//calls', '/./calls', '/../v1/calls', '/calls%2Fa', '/admin', '/%63alls/');
   const beside = fc.constantFrom('/', '/v2/calls', '/V1/calls', '/v1calls', '/metrics', '/livez', '/readyz', '/mcp', '/favicon.ico', '/docs/', '/.git/config', '//', '/%2e%2e/v1/calls', '/\\', '/%FF');

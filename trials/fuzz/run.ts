@@ -1,4 +1,4 @@
-/** Generates requests, asks them many at a time, and counts what comes of them. */
+/** Generates requests, sends many at a time, and counts the outcomes. */
 import fc from 'fast-check';
 import type { Document } from '@crs/testing/openapi';
 import { learnCursors, learnPages } from './learn.ts';
@@ -16,22 +16,22 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** Ends it early, with the report of what was done. */
+  /** Ends the run early; the report then covers the requests so far. */
   signal?: AbortSignal;
-  /** After each batch. */
+  /** Called after each batch. */
   progress: (done: number) => void;
 }
 
 export interface Report {
   requests: number;
   seconds: number;
-  /** By route, then by outcome. */
+  /** Number of answers by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
-  /** By share of the run that was done. */
+  /** Memory of the processes, by the finished share of the run. */
   memory: Map<string, Memory>;
-  /** Each kind once, with the smallest request that shows it. */
+  /** Each kind of violation once, with the smallest request that shows it. */
   violations: string[];
-  /** How often anything broke the contract. */
+  /** Number of answers that broke the contract. */
   broken: number;
 }
 
@@ -53,7 +53,7 @@ interface Found {
 const BATCH = 500;
 const MEASURED = [0.1, 0.5, 1];
 const MAX_KINDS = 12;
-/** Of finding the smallest request of a kind. */
+/** The most time for finding the smallest request of a kind. */
 const SHRINK_MS = 15_000;
 
 export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, progress, signal }: RunConfig): Promise<Report> {
@@ -116,14 +116,14 @@ export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, pr
   const early = memory.get(nameOf(MEASURED[0]!));
   const late = memory.get(nameOf(1)) ?? (await system.memory());
   memory.set(nameOf(1), late);
-  // A short run measures caches that are filling up.
+  // In a short run, memory still grows because caches fill up.
   if (asked >= 20_000) violations.push(...growth(early!, late));
   return { requests: asked, seconds, outcomes, memory, violations, broken };
 }
 
 const nameOf = (share: number) => `${share * 100}%`;
 
-/** What the system says of itself: the document, and the tools. */
+/** Reads the OpenAPI document and the list of tools from the system. */
 async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: Document; tools: ListedTool[] }> {
   const document = (await (await fetch(`http://${api}/v1/openapi.json`)).json()) as Document;
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -134,7 +134,7 @@ async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: 
   return { document, tools: answer.result.tools };
 }
 
-/** Asks, and where it was HEAD, by GET once more: they must differ in the body alone. */
+/** Sends a request. A HEAD is sent again as GET, whose answer may differ only in its body. */
 async function examine(lane: Lane, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
   const connection = lane[request.server];
   try {
@@ -161,12 +161,12 @@ function differences(head: WireAnswer, get: WireAnswer): string[] {
   return found;
 }
 
-/** Violations of a kind are reported once. */
+/** The kind of a violation. Each kind is reported once. */
 function kindOf({ route }: Drawn, violation: string): string {
   return `${route}: ${violation.split(':')[0]!}`;
 }
 
-/** The smallest request that breaks the contract in this way, as far as time allows, and how to draw it again. */
+/** The smallest request with this kind of violation that is found in time, and the seed and path to draw it again. */
 async function smallest(
   drawn: fc.Arbitrary<Drawn>,
   { kind, first, seed, index }: Found,
@@ -192,7 +192,7 @@ async function smallest(
   return `${kind}\n  ${repeats.join('\n  ')}\n  seed ${seed}, number ${index}${who}\n${show(bytes).replace(/^/gm, '  | ')}`;
 }
 
-/** Seeds next to each other begin alike. */
+/** Mixes a seed, because generators with neighboring seeds begin alike. */
 function mix(seed: number): number {
   let hash = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

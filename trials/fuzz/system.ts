@@ -1,4 +1,4 @@
-/** The system that is asked: as processes, with organizations that hold the same ids, and the credentials of those who ask. */
+/** Starts the system as processes. Its organizations hold records with the same ids. Returns their credentials, too. */
 import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { loader } from '@crs/testing/load';
@@ -13,7 +13,7 @@ export interface FuzzSystem {
   /** `host:port`. */
   api: string;
   tools: string;
-  /** Of whoever has no usable credential. */
+  /** The limit for requests without a usable credential. */
   addressLimit: number;
   keys: Credential[];
   users: Credential[];
@@ -29,7 +29,7 @@ export interface SystemConfig {
   say: (line: string) => void;
 }
 
-/** Raised, and each another, so that answers tell who was charged. */
+/** Each limit is high and different from the others, so that answers tell against which limit a request counted. */
 const ADDRESS_LIMIT = 900_000_004;
 const limitOf = (n: number) => ({ requests: 900_000_000 + n, period_seconds: 3_600 });
 const SCARCE = { requests: 3, period_seconds: 3_600 };

@@ -5,9 +5,9 @@ export const MODERN = '2026-07-28';
 const META = 'io.modelcontextprotocol';
 
 interface Spoken {
-  /** Undefined: none is named. */
+  /** Undefined where the message names none. */
   version: string | undefined;
-  /** 2026-07-28 repeats them in headers. */
+  /** Protocol version 2026-07-28 repeats them in headers. */
   method?: string | undefined;
   name?: string | undefined;
 }
@@ -29,14 +29,14 @@ export function toolHeaders(
   return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
 }
 
-/** What 2026-07-28 wants in the parameters of each request. */
+/** The parameters that version 2026-07-28 requires in each request. */
 export const MODERN_META = {
   [`${META}/protocolVersion`]: MODERN,
   [`${META}/clientCapabilities`]: {},
   [`${META}/clientInfo`]: { name: 'fuzz', version: '1' },
 };
 
-/** What a call of a tool comes to, among other things. */
+// Outcomes of a call of a tool.
 export const RESULT = '200 result';
 export const BAD = '200 bad_request';
 export const MISSING = '200 not_found';

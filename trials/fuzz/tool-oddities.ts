@@ -1,4 +1,4 @@
-/** What may arrive at `/mcp` and is no message, or an odd one. */
+/** Requests to `/mcp` that hold no message, or an odd one. */
 import fc from 'fast-check';
 import { bad, good, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import type { FuzzSystem } from './system.ts';
@@ -25,7 +25,7 @@ const ANY_RPC = [
   '403',
 ];
 
-/** What is no message, or an odd one. */
+/** Bodies that are no message, or an odd one. */
 export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): fc.Arbitrary<Fuzzed> {
   const raw: fc.Arbitrary<Part<string | Buffer>> = fc.oneof(
     fc.constantFrom('', '{', '{"jsonrpc":"2.0"', 'nonsense', '\ufeff'.repeat(2), '{"a":1}}', "{'a':1}", '[', 'NaN').map((body) => bad(body, '400 rpc -32700')),
@@ -35,7 +35,7 @@ export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): f
     fc.tuple(fc.constantFrom('[', '{"a":'), fc.constantFrom(100, 10_000, 100_000)).map(([piece, depth]) => bad(piece.repeat(depth), '400 rpc -32700')),
     fc.constantFrom(5_000, 100_000).map((depth) => bad('['.repeat(depth) + ']'.repeat(depth), '400 rpc -32600')),
     fc.constantFrom(1_000, 5_000).map((depth) => open(JSON.stringify({ ...MESSAGE, params: { name: 'list_calls', arguments: { scope: 0 } } }).replace('0}', `${'['.repeat(depth)}${']'.repeat(depth)}}`), ...ANY_RPC)),
-    // A member that is missing, of another kind, or one too many.
+    // A member is missing, has the wrong type, or is unknown.
     fc.tuple(fc.constantFrom('jsonrpc', 'id', 'method', 'params', 'result', 'error', 'extra', '__proto__'), fc.oneof(fc.constant(undefined), anyJson)).map(([key, value]) => open(JSON.stringify(Object.fromEntries([...Object.entries(MESSAGE), [key, value]])), ...ANY_RPC)),
     fc.tuple(fc.constantFrom('name', 'arguments', '_meta', 'task', '__proto__', 'extra'), fc.oneof(fc.constant(undefined), anyJson)).map(([key, value]) => open(JSON.stringify({ ...MESSAGE, params: Object.fromEntries([...Object.entries(MESSAGE.params), [key, value]]) }), ...ANY_RPC)),
     fc.constantFrom('notifications/initialized', 'notifications/cancelled', 'notifications/nope', 'tools/call', 'tools/list').map((method) => open(JSON.stringify({ jsonrpc: '2.0', method }), ...ANY_RPC)),
@@ -45,7 +45,7 @@ export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): f
   const versions = fc.constantFrom(undefined, ...LEGACY_VERSIONS, MODERN, '2027-01-01', '1999-01-01', '', '\xff');
   return fc.tuple(users, raw, versions).map(([credential, body, version]): Fuzzed => {
     const headers = toolHeaders(system.tools, credential.header, { version, method: 'tools/call', name: 'list_calls' });
-    // Which generation a message is of, its own words say, too.
+    // The message itself also tells its protocol version.
     const isOdd = body.maybe !== undefined || (version !== undefined && !LEGACY_VERSIONS.includes(version));
     const parts = [credential.isUsable ? good(null) : bad(null, '401'), isOdd ? { ...body, maybe: ANY_RPC } : body];
     return {

@@ -1,4 +1,4 @@
-/** Messages to `/mcp`: calls of every tool by its schema, as it says and otherwise, and whatever else may arrive there. */
+/** Generates messages to `/mcp`: valid and invalid calls of every tool by its schema, and other messages. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 import type { KnownCursor } from './learn.ts';
@@ -18,16 +18,16 @@ export interface ListedTool {
 }
 
 interface Message {
-  /** Its row. */
+  /** Its row in the table. */
   name: string;
   method: string;
   params?: Record<string, unknown>;
-  /** What `Mcp-Name` repeats. */
+  /** The value that the header `Mcp-Name` repeats. */
   tool?: string;
   scope?: string;
   /** The tool's name and its arguments. */
   parts: Part<unknown>[];
-  /** Where nothing is at fault. */
+  /** The outcomes where no part is refused. */
   statuses: (isModern: boolean) => string[];
 }
 
@@ -48,7 +48,7 @@ export function toolRequests(system: FuzzSystem, tools: ListedTool[], cursors: K
   ).map(bounded); // prettier-ignore
 }
 
-/** Arguments: those that the tool needs, some of the others, and at times one that is wrong. */
+/** Arguments: the required ones, some of the others, and at times an invalid one. */
 function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool): fc.Arbitrary<Message> {
   const optional = Object.keys(properties).filter((key) => !required.includes(key) && key !== 'cursor');
   const fine = fc
@@ -81,14 +81,14 @@ function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool
     fc
       .tuple(fine, wrong)
       .map(([{ args }, one]) => message(Object.fromEntries([...Object.entries(args), ...Object.entries(one)]), [bad(null, BAD)])),
-    // The SDKs know by themselves that arguments are an object.
+    // The SDKs themselves check that arguments are an object.
     anyJson
       .filter((value) => typeof value !== 'object' || Array.isArray(value))
       .map((args) => message(args, [bad(null, '200 rpc -32602')])),
   );
 }
 
-/** One that is admitted: of what there is, mostly. Some are of things that there are not. */
+/** A value that the schema allows, mostly of a record that exists. */
 function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrary<[string, Part<unknown>]> {
   const one = (): fc.Arbitrary<Part<unknown>> => {
     if (key === 'call_id') {
@@ -103,7 +103,7 @@ function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrar
     }
     if (key === 'project_id') {
       const some = fc.constantFrom(...PROJECTS, PROJECTS[0]!.toUpperCase());
-      // Whether somebody sees it is for the oracle of visibility; one that nobody has is found nowhere.
+      // The oracle knows which of the existing ids the user may see. An id that nobody has is never found.
       return mostly(4, some.map((id) => (isRequired ? open(id, MISSING) : good(id))), fc.uuid().map((id) => (isRequired ? bad(id, MISSING) : good(id)))); // prettier-ignore
     }
     if (key.endsWith('_contains') || key === 'country' || key === 'type') {
@@ -121,14 +121,14 @@ function argument(key: string, schema: Schema, isRequired: boolean): fc.Arbitrar
 }
 
 function wrongArgument(key: string, schema: Schema): fc.Arbitrary<unknown> {
-  // An id that can't be stored is one that nobody has.
+  // An id that can't be stored is treated like an unknown one.
   if (key === 'call_id') return anyJson.filter((value) => value !== null && typeof value !== 'string');
   if (key === 'cursor')
     return fc.oneof(text(0, 6_000), fc.constantFrom('', '\0', '\ud800', 'e30', 'a'.repeat(4_097)), broken(schema));
   return broken(schema);
 }
 
-/** Next pages, by cursors that are known: with what they were given for, or with something else. */
+/** Next pages by known cursors, with the arguments of the first page or with others. */
 function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> {
   const message = (tool: string, args: object, fault?: string): Message => ({
     name: `tools/call ${tool}`,
@@ -143,7 +143,7 @@ function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> 
   const limit = fc.integer({ min: 1, max: 100 });
   return fc.oneof(
     fc.tuple(one, limit).map(([{ credential, tool, args, cursor }, size]): [Credential, Message] => [credential, message(tool, { ...args, cursor, limit: size })]),
-    // Another user's, another organization's, or of other filters.
+    // The cursor belongs to another user, another organization or other filters.
     fc.tuple(one, one).map(([a, b]): [Credential, Message] => [a.credential, message(a.tool, { ...a.args, cursor: b.cursor }, isSame(a, b) ? undefined : BAD)]),
     fc.tuple(one, fc.nat(), fc.constantFrom('', 'A', '-', '=', '\0', ' ')).map(([{ credential, tool, args, cursor }, at, char]): [Credential, Message] => {
       const place = at % cursor.length;
@@ -153,7 +153,7 @@ function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> 
   ); // prettier-ignore
 }
 
-/** A user's cursors are good with any of their tokens. */
+/** Each token of a user accepts the user's cursors. */
 function isSame(a: KnownCursor, b: KnownCursor): boolean {
   return a.credential.name === b.credential.name && a.tool === b.tool && JSON.stringify(a.args) === JSON.stringify(b.args);
 }
@@ -219,7 +219,7 @@ const origins = mostly<Part<string | undefined>>(
 );
 const ids = mostly<unknown>(2, fc.integer(), text(0, 100), fc.constantFrom<unknown>(0, -1, '', 2 ** 53 - 1, 'x'.repeat(10_000)));
 
-/** A message with everything around it, some of which may be wrong. */
+/** A message with its headers, some of which may be wrong. */
 function sent(system: FuzzSystem, credential: Credential, message: Message): fc.Arbitrary<Fuzzed> {
   return fc
     .record({
@@ -274,13 +274,13 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
     });
 }
 
-/** A name that can't stand in a header is sent as base64, as the protocol has it. */
+/** A name that isn't allowed in a header is sent as base64, as the protocol defines. */
 function nameHeader(name: string | undefined): string | undefined {
   if (name === undefined || /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name)) return name;
   return `=?base64?${Buffer.from(name).toString('base64')}?=`;
 }
 
-/** Headers of 2026-07-28 that don't repeat the body. */
+/** Headers of version 2026-07-28 that contradict the body. */
 function spoil(headers: [string, string][], way: number): [[string, string][], Part<null>] {
   const name = ['Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version'][way % 3]!;
   const isThere = headers.some(([each]) => each === name);

@@ -1,8 +1,8 @@
-/** Values by JSON Schema, as far as ours go: such as it admits, and such as it does not. */
+/** Generates values that a JSON Schema allows, and values that it doesn't. It knows the keywords that our schemas use. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 
-/** Characters of every kind, NUL and lone surrogates left out. */
+/** Characters of every kind, except NUL and lone surrogates. */
 const unit = fc.oneof(
   { arbitrary: fc.constantFrom(...Array.from('abcXYZ019 _-.%\\\'"<>&{}')), weight: 4 },
   {
@@ -36,13 +36,13 @@ export function text(min: number, max: number): fc.Arbitrary<string> {
   return fc.oneof({ arbitrary: short, weight: 9 }, { arbitrary: filled, weight: 1 });
 }
 
-/** What can't be stored. */
+/** Text that can't be stored. */
 export const unstorable: fc.Arbitrary<string> = fc
   .tuple(text(0, 20), fc.constantFrom('\0', '\ud800', '\udfff', '\udc00\ud800'), text(0, 20))
   .map(([before, char, after]) => before + char + after)
   .filter((value) => value.includes('\0') || !value.isWellFormed());
 
-/** Any JSON, odd names and extremes among it. */
+/** Any JSON, including odd names and extreme numbers. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, -1, 1e308, 2 ** 53, 5e-324, '', [], {}, [[]], { a: {} }),
   fc.jsonValue({ maxDepth: 3 }),
@@ -51,7 +51,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether it may be an instant; the calendar is not looked at. */
+/** Whether a text has the form of an instant. Its date need not exist. */
 const looksLikeInstant = (value: string) => DATE_TIME.test(value);
 
 /** An instant, in one of its spellings. */
@@ -92,7 +92,7 @@ export const noUuid = fc.oneof(
 const typesOf = (schema: Schema): string[] => [schema['type']].flat() as string[];
 const numberOf = (schema: Schema, key: string) => schema[key] as number | undefined;
 
-/** What the schema admits, null left out. Formats that it names are kept. */
+/** Values that the schema allows, except null. Formats are respected. */
 export function valid(schema: Schema): fc.Arbitrary<unknown> {
   const options = schema['enum'] as unknown[] | undefined;
   if (options) return fc.constantFrom(...options.filter((option) => option !== null));
@@ -126,7 +126,7 @@ function validText(schema: Schema): fc.Arbitrary<string> {
   return pattern ? some.filter((value) => pattern.test(value)) : some;
 }
 
-/** JSON that the schema does not admit. Null is left to callers, as it often means absence. */
+/** JSON that the schema doesn't allow. Null isn't drawn, because it often means absence; callers add it where it doesn't. */
 export function broken(schema: Schema): fc.Arbitrary<unknown> {
   const types = typesOf(schema);
   const options = schema['enum'] as unknown[] | undefined;

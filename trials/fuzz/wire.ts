@@ -1,16 +1,16 @@
-/** HTTP/1.1 as bytes: sent as they are given, and answers taken by the letter. */
+/** A client of HTTP/1.1 that sends bytes as they are and parses answers strictly. */
 import { createConnection, type Socket } from 'node:net';
 
 export interface WireAnswer {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, where it is JSON. */
+  /** The parsed body; undefined where it isn't JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
   json: any;
 }
 
-/** An answer that is no HTTP, or none at all. */
+/** No answer came, or the answer isn't HTTP. */
 export class WireError extends Error {
   /** Whether not one byte of an answer came. */
   readonly isSilence: boolean;
@@ -26,7 +26,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 /** May be there more than once. */
 const REPEATABLE = new Set(['set-cookie', 'vary']);
 
-/** A connection, made when it is needed and kept as long as the server keeps it. */
+/** A connection that is opened when it is needed and kept as long as the server keeps it. */
 export class Connection {
   readonly #address: string;
   #socket: Socket | undefined;
@@ -40,7 +40,7 @@ export class Connection {
     this.#address = address;
   }
 
-  /** Sends a request in one piece and reads its answer. A kept connection that the server has given up meanwhile is made anew. */
+  /** Sends a request in one piece and reads its answer. Opens a new connection where the server has closed the kept one. */
   async exchange(bytes: Buffer, method: string): Promise<WireAnswer> {
     if (this.#isEnded) this.close();
     const wasUsed = this.#isUsed;
@@ -68,7 +68,7 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
-  /** The next answer, interim ones passed over. @throws WireError */
+  /** Reads the next answer and skips interim ones. @throws WireError */
   async read(method: string): Promise<WireAnswer> {
     for (;;) {
       const end = await this.#find('\r\n\r\n');
@@ -85,7 +85,7 @@ export class Connection {
     }
   }
 
-  /** Waits until the server has hung up. @returns what came besides answers */
+  /** Waits until the server closes the connection. @returns the bytes that are left after the answers */
   async ended(): Promise<Buffer> {
     while (!this.#isEnded) await this.#more();
     return this.#received;
@@ -108,7 +108,7 @@ export class Connection {
       return this.#take(Number(length));
     }
     if (headers.get('connection') === 'close' && !headers.has('transfer-encoding')) {
-      // As HTTP/1.0 has it.
+      // Without a length, the body ends with the connection, as in HTTP/1.0.
       while (!this.#isEnded) await this.#more();
       return this.#take(this.#received.length);
     }
@@ -150,7 +150,7 @@ export class Connection {
   #connect(): Socket {
     const [host, port] = this.#address.split(':');
     const socket = createConnection({ host: host!, port: Number(port), noDelay: true });
-    // Whoever was answered before they had sent all may be hung up on; what was answered counts.
+    // A server may answer and hang up before it has read the whole request. The answer counts.
     socket.on('error', () => {});
     socket.on('data', (chunk: Buffer) => {
       if (this.#socket !== socket) return;

@@ -5,7 +5,7 @@ import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
-/** The run of many is a script: `node trials/fuzz/main.ts`. */
+/** A short run. The long one is the script `node trials/fuzz/main.ts`. */
 const REQUESTS = 1_500;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
@@ -16,7 +16,7 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
     const report = await fuzz(system, { requests: REQUESTS, seed: 1, concurrency: 16, progress: () => {} });
     expect(report.violations, table(report)).toEqual([]);
     expect(report.broken).toBe(0);
-    // It got as far as answers of every kind.
+    // The run had answers of every kind.
     const outcomes = [...report.outcomes.values()].flatMap((row) => [...row.keys()]);
     expect(outcomes).toEqual(
       expect.arrayContaining(['200', '201', '304', '400', '401', '404', '405', '406', '200 result', '200 bad_request']),

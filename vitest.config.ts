@@ -1,33 +1,33 @@
 import { defineConfig } from 'vitest/config';
 
-/** Processes are killed and started again, which takes its time; the locale doesn't matter there. */
+/** These tests kill and restart processes, which takes long. The locale doesn't matter to them. */
 const underFaults = ['{services/*,trials/*}/test/**/*-under-faults.test.ts'];
 const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
   'trials/fuzz/test/fuzz.test.ts',
 ];
-/** What stores, orders or compares text; the rest of the gateways' suites is about HTTP. */
+/** These tests store, order or compare text. The gateways' other tests are about HTTP. */
 const inBothLocales = [
   'services/{auth,calls,projects,entities,tool-gateway}/test/**/*.test.ts',
   'services/api-gateway/test/{list-calls,list-query,projects,call-ids}.test.ts',
 ];
 
-/** About processes, connections and keys: the locale has no part in them. */
+/** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
   '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,schema-gate,signer,tokens,twins}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
-/** What Helm makes of the charts. `.ci/charts/run` brings Helm, and names it. */
+/** These tests render the charts by the Helm that `.ci/charts/run` installs and names in `HELM`. */
 const onCharts = 'charts/tools/test/**/*.test.ts';
 const charts = { extends: true as const, test: { name: 'charts', include: [onCharts] } };
 
-/** Pure and process tests run once; whatever asks a database runs in the `C` locale and in an ICU one. */
+/** Tests that need no database run once. The others run in the `C` locale, and those about text in an ICU locale, too. */
 export default defineConfig({
   test: {
     testTimeout: 30_000,
-    // Most tests wait for PostgreSQL half of their time.
+    // Most tests spend half of their time waiting for PostgreSQL.
     maxWorkers: 2,
     hookTimeout: 60_000,
     projects: [

@@ -57,7 +57,7 @@ check('Inspector, again with what it kept', (JSON.parse(again.stdout) as { resul
 
 await person.leave();
 await rm(work, { recursive: true });
-/** Resolves with the address when a client opens a browser. */
+/** Waits until a client opens a browser, and gives consent there. */
 async function allow(): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
     const authorization = await readFile(opened, 'utf8').catch(() => '');

@@ -15,7 +15,7 @@ export interface Raw {
   statuses?: string[][];
 }
 
-/** The server waits so long for the rest of a request. */
+/** Without an answer after this, the server is taken to wait for the rest of a request. */
 const PATIENCE_MS = 150;
 
 export function rawRequests(system: FuzzSystem): fc.Arbitrary<Raw> {

@@ -8,7 +8,7 @@ import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports'
 import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
-import { deleteCalls, findRepeated, findStored, moveDays, preferIndexes, prepare, writeCalls } from '../store/import-calls.ts';
+import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, prepare, writeCalls } from '../store/import-calls.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
@@ -27,7 +27,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
     const fresh = await importDb.transact(scope, async (query) => {
-      await query(preferIndexes());
+      await query(discardPlans());
       return withoutRepeats(query, scope.organization, request.lines, hashes);
     });
     const repeated = request.lines.length - fresh.length;
@@ -36,7 +36,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     return importDb.transact({ ...scope, deadline }, async (query, connection) => {
-      await query(preferIndexes());
+      await query(discardPlans());
       const [lock] = await query(lockImports('calls', scope.organization));
       const time = lock!.now;
       // Asked under the lock: what is erased meanwhile takes what was written before with it.

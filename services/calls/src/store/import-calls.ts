@@ -7,14 +7,17 @@ import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/cha
 import { CONTENT, FOLDED, METADATA } from '../domain/columns.ts';
 import { copyRows, extendRow, formatRow, type Cell } from './copy.ts';
 
-/** For the transaction. A table that was tiny when it was last analyzed is read whole, also when it has grown since, as an import makes it. */
-export function preferIndexes(): Statement {
-  return { name: 'prefer_indexes', text: `select set_config('enable_seqscan', 'off', true)` };
+/**
+ * Makes the connection plan its statements anew, the checks of foreign keys included. A connection keeps a plan until the table is analyzed.
+ * A plan that was made while the table was tiny reads all of an organization for each row, however large the organization has become.
+ */
+export function discardPlans(): Statement {
+  return { name: 'discard_plans', text: 'discard plans' };
 }
 
 /**
- * A call by its key, once for each that is asked for. In a join, or by `= any`, the planner may prefer another index and walk all of
- * the organization in it, as it does while a first import goes on and nothing has been analyzed yet.
+ * Reads each call by its key. For a join, or for `= any`, the planner may choose another index and read all of the organization, as long as
+ * a first import goes on and nothing has been analyzed yet.
  */
 const BY_KEY = `select * from calls.calls where organization = $1 and call_id = asked.call_id collate "C" limit 1`;
 

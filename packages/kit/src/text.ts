@@ -1,4 +1,4 @@
-/** Text and instants, as the whole system understands them. */
+/** Rules for text and instants, the same in all services. */
 
 /** The form in which texts are compared where case doesn't matter. */
 export function fold(text: string): string {
@@ -12,7 +12,7 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** Why a text can't be stored, reading on from the field's name; undefined where it can. */
+/** Why a text can't be stored, as a sentence that begins with the field's name. Undefined if it can be stored. */
 export function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'must not contain the NUL character';
   if (!text.isWellFormed()) return 'must not contain a lone surrogate';
@@ -26,7 +26,7 @@ export function compareCodePoints(a: string, b: string): number {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The id in lower case, or undefined where it is not of the form 8-4-4-4-12 hex. */
+/** The id in lower case, or undefined if it is not of the form 8-4-4-4-12 hex. */
 export function parseUuid(text: string): string | undefined {
   const lower = text.toLowerCase();
   return UUID.test(lower) ? lower : undefined;
@@ -34,7 +34,7 @@ export function parseUuid(text: string): string | undefined {
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/u;
 
-/** Whether it is `local@domain` of 3..254 characters. */
+/** Whether the text is `local@domain`, with 3 to 254 characters. */
 export function isEmail(text: string): boolean {
   return text.length <= 508 && lengthOf(text) <= 254 && EMAIL.test(text);
 }

@@ -3,7 +3,7 @@ import { createRecordService, type RecordServiceConfig } from '@crs/kit/product/
 import { migrations } from '../migrations/index.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 
-/** Call records: the internal listener `grpc`, and `admin` for operators. */
+/** The service for call records. It listens on `grpc` for the gateways and on `admin` for operators. */
 export function createCallsService(
   config: RecordServiceConfig,
   surroundings: Surroundings,

@@ -1,6 +1,6 @@
 /**
- * The parts of the call detail that an organization's `allowed_fields` setting switches on and off, as dotted paths. A closed set:
- * auth refuses any other when the setting is made, the calls service applies them.
+ * The parts of the call detail that an organization's `allowed_fields` setting switches on and off, as dotted paths. Auth refuses any
+ * other path in the setting. The calls service applies the setting.
  */
 export const ALLOWED_FIELDS = [
   'interviewee.name',
@@ -24,12 +24,12 @@ export const ALLOWED_FIELDS = [
 
 export type AllowedField = (typeof ALLOWED_FIELDS)[number];
 
-/** What an organization sees until it says otherwise. */
+/** The fields that an organization sees if it has no setting of its own. */
 export const DEFAULT_ALLOWED_FIELDS: readonly AllowedField[] = ALLOWED_FIELDS.filter(
   (field) => field !== 'participants.email' && field !== 'cost',
 );
 
-/** Whether it is one of the paths, exactly as written there. */
+/** Whether the text is one of the paths, letter for letter. */
 export function isAllowedField(text: string): text is AllowedField {
   return (ALLOWED_FIELDS as readonly string[]).includes(text);
 }

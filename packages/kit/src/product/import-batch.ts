@@ -8,15 +8,15 @@ import type { z } from 'zod';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Read without a pause: callers, and the writing of the batch before, must not wait for a whole batch. */
+/** Lines that are read without a pause. Callers, and the writing of the previous batch, must not wait for a whole batch. */
 const LINES_AT_ONCE = 50;
 
-/** `ImportRecords` of a service: for operators, its lines counted by what became of them. */
+/** The handler of `ImportRecords`, for operators. It counts lines by their outcome. */
 export function importRpc(
   handle: (request: ImportRecordsRequest, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
 ) {
-  const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by what became of them.' });
-  // From zero on, or whoever looks at increases would not see the first batch.
+  const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
+  // A counter must start at zero, or a graph of increases would miss the first batch.
   for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
   return rpc(['operator'], async (request: ImportRecordsRequest, call) => {
     const response = await handle(request, call);
@@ -34,8 +34,8 @@ export interface Line<R> {
 }
 
 /**
- * Reads a batch: the good lines as records of one organization, and the errors of the others. More lines can be refused later.
- * @throws ServiceError where the batch as a whole is too large
+ * Reads a batch: the good lines as records of one organization, and the errors of the other lines. The caller may refuse more lines.
+ * @throws ServiceError if the batch as a whole is too large
  */
 export async function readBatch<S extends z.ZodType<{ organization: string }>>(
   request: ImportRecordsRequest,
@@ -55,7 +55,7 @@ export async function readBatch<S extends z.ZodType<{ organization: string }>>(
   return { lines, errors };
 }
 
-/** @throws ServiceError where the batch is too large */
+/** @throws ServiceError if the batch is too large */
 export function checkSize({ lines }: ImportRecordsRequest): void {
   const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
   if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
@@ -67,7 +67,7 @@ export function checkSize({ lines }: ImportRecordsRequest): void {
 
 const WRONG_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
 
-/** Where the organization is missing, no line can be stored. */
+/** Refuses each line of a batch whose organization does not exist. */
 export const NO_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be an organization that exists' };
 
 export function refused(number: number, { field, reason }: Refusal): ImportError {

@@ -1,19 +1,19 @@
-/** Import lines as typed records, refused by field and reason: what the services that store imported records share. */
+/** Parses import lines into typed records, or refuses them by field and reason. */
 import { z } from 'zod';
 import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '../text.ts';
 
-/** Why a line can't be used. Never holds a value of the line. */
+/** Why a line can't be used. It never holds a value of the line. */
 export interface Refusal {
-  /** Path of the field, as in `qa_blocks[0].id`; empty where the line as a whole is meant. */
+  /** Path of the field, as in `qa_blocks[0].id`; empty if the reason is about the line as a whole. */
   field: string;
-  /** Reads on from the field: `must be ...`. */
+  /** Continues a sentence that begins with the field: `must be ...`. */
   reason: string;
 }
 
 // A byte order mark belongs to the start of a file, not of a line, so it isn't swallowed here.
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses a line, UTF-8 JSON, into the record that the schema makes of it. One problem is reported, the first. */
+/** Parses a line of UTF-8 JSON into the record that the schema makes. Only the first problem is reported. */
 export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Refusal {
   let text: string;
   try {
@@ -30,7 +30,7 @@ export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { 
   return parseObject(schema, value);
 }
 
-/** Parses a JSON value that must be an object, as a line's or a tool's arguments are. */
+/** Parses a JSON value that must be an object: a line, or the arguments of a tool. */
 export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Refusal {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
@@ -48,7 +48,7 @@ const KINDS: Record<string, string> = {
   array: 'a list',
 };
 
-/** The reason for an issue whose schema gives none of its own. */
+/** The reason for an issue whose schema states no reason. */
 function reasonOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -75,7 +75,7 @@ function mustBe(values: readonly unknown[]): string {
   return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`;
 }
 
-// Anything else in a property's name may be content that slipped into it, and is not repeated.
+// Any other name may be content in the wrong place, so a reason doesn't repeat it.
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: string } {
@@ -85,7 +85,7 @@ function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: stri
     return { path: [...issue.path, name], reason: 'is not a known property' };
   }
   if (issue.code === 'invalid_union') {
-    // The alternative that was meant is the one that got further into the value.
+    // The writer meant the alternative whose error lies inside the value.
     const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path }) => path.length > 0);
     if (inner) return problemOf({ ...inner, path: [...issue.path, ...inner.path] });
   }
@@ -128,7 +128,7 @@ export function orNull<S extends z.ZodType>(schema: S) {
   return orDefault(schema, null);
 }
 
-/** A list. Reading ends at the first bad item: a line of millions of them must not cost their service its memory. */
+/** A list. Reading ends at the first bad item, because the issues of millions of bad items would exhaust the memory. */
 export function list<S extends z.ZodType>(item: S) {
   return withForm(z.array(z.unknown()), { item }).transform((values, context) => {
     const items: z.output<S>[] = [];
@@ -146,13 +146,13 @@ export function list<S extends z.ZodType>(item: S) {
   });
 }
 
-/** Text of any length, kept as it is. */
+/** Text of any length, kept unchanged. */
 export const freeText = withForm(
   z.string().refine((value) => unstorable(value) === undefined, { error: ({ input }) => unstorable(input as string) }),
   { pattern: '^[^\\u0000\\ud800-\\udfff]*$' },
 );
 
-/** Free text or null, also by being absent. */
+/** Free text, or null. An absent property counts as null. */
 export const nullableText = orNull(freeText);
 
 /** Text of `min` to `max` code points. */
@@ -164,7 +164,7 @@ export function text(min: number, max: number) {
   return withForm(schema, { minLength: min, maxLength: max });
 }
 
-/** As written; compare it folded. */
+/** An e-mail address as written. Compare it folded. */
 export const email = withForm(freeText.refine(isEmail, 'must be an e-mail address of 3 to 254 characters'), {
   title: 'e-mail address',
   pattern: '^[^\\s@\\u0000\\ud800-\\udfff]+@[^\\s@\\u0000\\ud800-\\udfff]+$',
@@ -179,13 +179,13 @@ export const organizationId = z
 
 export const callId = z.string().regex(CALL_ID, 'must be 1 to 128 of A-Z, a-z, 0-9, ".", "_", ":" and "-"');
 
-/** In lower case. */
+/** A UUID, in lower case. */
 export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
   format: 'uuid',
   pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
 });
 
-/** A Date, to the millisecond. */
+/** A `Date`, cut to the millisecond. */
 export const instant = withForm(parsed(parseInstant, 'must be an RFC 3339 date-time with Z or an offset'), {
   format: 'date-time',
   pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',

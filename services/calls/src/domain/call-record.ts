@@ -1,4 +1,4 @@
-/** The `call` import record and its deletion, read strictly and brought to the form in which calls are stored. */
+/** Reads the `call` import record and its deletion strictly, and brings them to the form in which calls are stored. */
 import { createHash } from 'node:crypto';
 import { snakeCase } from '@crs/kit/data/column';
 import {
@@ -19,7 +19,7 @@ import type { QaBlock, Transcript } from './call.ts';
 import { CONTENT, METADATA, type Call, type CallDetail } from './columns.ts';
 import { flatten } from './transcript.ts';
 
-/** A whole call: what the line leaves out is null or empty. */
+/** A whole call. A property that the line leaves out is null or empty. */
 export interface CallRecord extends Omit<Call, 'createdAt' | 'updatedAt'> {
   deleted: false;
   organization: string;

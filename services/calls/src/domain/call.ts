@@ -34,9 +34,9 @@ export interface QaBlock {
 
 export interface Transcript {
   kind: 'verbatim' | 'redacted';
-  /** The whole text; of a segmented transcript, its segments flattened. */
+  /** The whole text. For a segmented transcript, its flattened segments. */
   text: string;
-  /** Empty where the transcript was recorded as plain text. */
+  /** Empty if the transcript was recorded as plain text. */
   segments: Segment[];
 }
 

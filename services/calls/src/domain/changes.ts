@@ -1,8 +1,8 @@
-/** What a batch of import lines changes, worked out before anything is written. */
+/** Works out the changes that a batch of import lines makes, before anything is written. */
 import { hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
 
-/** What is kept of a record until it is written: its references, and its rows, which the store formats ahead of time. */
+/** The parts of a record that are kept until it is written: its references, and its rows, which the store formats ahead of time. */
 export interface PreparedCall extends Pick<
   CallRecord,
   'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy' | 'notes'
@@ -24,13 +24,13 @@ interface Written {
   callId: string;
   createdAt: Date;
   updatedAt: Date;
-  /** Of everything that is stored of the call. */
+  /** Hash of everything that is stored of the call. */
   recordHash: Buffer;
-  /** Of what the REST detail can show of the call. */
+  /** Hash of everything that the REST detail can show of the call. */
   shownHash: Buffer;
 }
 
-/** What is stored of a call that an import touches. */
+/** The stored state of a call that an import touches. */
 export type StoredCall = Written;
 
 /** A call to be written, with the times that it gets. */
@@ -48,7 +48,7 @@ export interface Changes {
   days: Map<string, number>;
 }
 
-/** Where a call of the batch ends up, line by line. */
+/** The state of a call of the batch, line by line. */
 interface Fate {
   stored: StoredCall | undefined;
   /** The call as the lines so far leave it; undefined: it doesn't exist. */
@@ -58,7 +58,7 @@ interface Fate {
 
 /**
  * @param stored the calls of these records that are stored
- * @param time of the import: `updatedAt` of calls whose detail changes, `createdAt` of new calls that have none
+ * @param time of the import: it becomes `updatedAt` of calls whose detail changes, and `createdAt` of new calls whose record has none
  */
 export function changesOf(stored: StoredCall[], records: (CallDeletion | ResolvedCall)[], time: Date): Changes {
   const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));

@@ -1,6 +1,6 @@
 import type { AllowedField } from '@crs/kit/product/allowed-fields';
 
-/** What of a call its organization sees: `allowed_fields` with every implication applied, so that no reader has to remember one. */
+/** The fields of a call that its organization sees: `allowed_fields`, with every implication applied. */
 export type Gate = ReadonlySet<AllowedField>;
 
 /** Each repeats a part of another field, so it shows nothing without that field. */

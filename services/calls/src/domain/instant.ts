@@ -2,8 +2,8 @@ const TWO_DIGITS = Array.from({ length: 100 }, (_, i) => String(i).padStart(2, '
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * `YYYY-MM-DDTHH:MM:SS.mmmZ`, for years 0001..9999. The same as `toISOString`, which alone costs half of rendering a list page
- * (three instants an item).
+ * `YYYY-MM-DDTHH:MM:SS.mmmZ`, for years 0001..9999. `toISOString` gives the same text, but takes half the time of rendering a list page,
+ * which has three instants an item.
  */
 export function formatInstant(instant: Date): string {
   const year = instant.getUTCFullYear();

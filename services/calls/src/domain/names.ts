@@ -5,8 +5,8 @@ import type { Call } from './columns.ts';
 type Named = Pick<Call, 'name' | 'employer' | 'anonymizedName'>;
 
 /**
- * What `interviewee.name` shows.
- * @param anonymizeWith the organization's secret where it has names anonymized; undefined: the name as recorded
+ * The value of `interviewee.name`.
+ * @param anonymizeWith the organization's secret, if the organization has names anonymized; undefined: the name is shown as recorded
  */
 export function shownName(call: Named, anonymizeWith: Buffer | undefined): string | null {
   const { name, employer } = call;
@@ -15,8 +15,8 @@ export function shownName(call: Named, anonymizeWith: Buffer | undefined): strin
 }
 
 /**
- * What stands for the interviewee's name wherever else it would name the interviewee: participants, speakers, labels. Undefined
- * where nothing is to be replaced: the name is shown as recorded, or there is none.
+ * The text that replaces the interviewee's name in participants, speakers and labels.
+ * @returns undefined if nothing is replaced: the name is shown as recorded, or there is none
  */
 export function replacementFor(call: Named, nameEnabled: boolean, anonymizeWith: Buffer | undefined): string | undefined {
   const { name } = call;
@@ -26,7 +26,7 @@ export function replacementFor(call: Named, nameEnabled: boolean, anonymizeWith:
   return shownName(call, anonymizeWith) ?? undefined;
 }
 
-/** A blank one names nobody and counts as none. */
+/** The alias that the record itself brings. A blank alias counts as none. */
 function recordedAlias({ anonymizedName }: Named): string | undefined {
   return anonymizedName === null || anonymizedName.trim() === '' ? undefined : anonymizedName;
 }
@@ -34,8 +34,8 @@ function recordedAlias({ anonymizedName }: Named): string | undefined {
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * A name that is the same for the same person in all calls of an organization and says nothing without its secret. The encoding as
- * a JSON list keeps name and employer apart, and no employer from an empty one.
+ * A name that is the same for the same person in all calls of an organization. Without the organization's secret it tells nothing about
+ * the person. The JSON list keeps name and employer apart, and a missing employer apart from an empty one.
  */
 function pseudonym(name: string, employer: string | null, secret: Buffer): string {
   const person = JSON.stringify([fold(name), employer === null ? null : fold(employer)]);

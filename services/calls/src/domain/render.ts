@@ -1,4 +1,4 @@
-/** Calls as objects for JSON, their keys in the order of the contract: for an organization over REST, and for a user's assistant. */
+/** Renders calls for an organization (REST) and for a user (tools), as objects for JSON. Their keys have the order of the contract. */
 import type { Transcript } from './call.ts';
 import type { Call, CallDetail, ListItem, UserListItem } from './columns.ts';
 import { showsTranscripts, type Gate } from './fields.ts';
@@ -9,15 +9,15 @@ import { cleanText, rename, renameIn, renaming, type Renaming } from './transcri
 /** How one caller sees a call. */
 export interface View {
   gate: Gate;
-  /** The organization's secret where it has interviewees' names anonymized. */
+  /** The organization's secret, if the organization has interviewees' names anonymized. */
   anonymizeWith: Buffer | undefined;
   /** The transcript entries that the request asks for. */
   include: { verbatim: boolean; redacted: boolean; clean: boolean };
 }
 
 /**
- * A list item. Instants become strings here, as a `Date` would throw `JSON.stringify` off its fast path: with strings it is as quick
- * as building the JSON by hand, with dates it takes twice as long.
+ * A list item. Instants become strings here, because a `Date` costs `JSON.stringify` its fast path. With strings it is as quick as JSON
+ * that is built by hand; with dates it takes twice as long.
  */
 export function renderListItem(row: ListItem, gate: Gate): Record<string, unknown> {
   return {
@@ -35,7 +35,7 @@ export function renderListItem(row: ListItem, gate: Gate): Record<string, unknow
   };
 }
 
-/** The call detail. A key that isn't enabled is absent; one that is enabled but empty is null. */
+/** The call detail. A key that isn't enabled is absent. A key that is enabled but empty is null. */
 export function renderCall(call: Call, view: View): Record<string, unknown> {
   const { gate, anonymizeWith } = view;
   const replacement = replacementFor(call, gate.has('interviewee.name'), anonymizeWith);
@@ -134,13 +134,13 @@ export interface Include {
 
 /** A call as a user sees it. */
 export interface UserCall extends CallDetail {
-  /** The user's own. */
+  /** The user's own notes. */
   notes: string | null;
-  /** The text of the verbatim transcript; null also where it isn't asked for. */
+  /** The text of the verbatim transcript. Null if there is none, or if the request doesn't ask for it. */
   transcript: string | null;
 }
 
-/** The call detail for a user: names as recorded. A part that isn't asked for is absent. */
+/** The call detail for a user, with names as recorded. A part that the request doesn't ask for is absent. */
 export function renderUserCall(call: UserCall, include: Include): Record<string, unknown> {
   return {
     id: call.callId,

@@ -6,7 +6,7 @@ export function flatten(segments: readonly Segment[]): string {
   return segments.map(({ speaker, text }) => (speaker ? `${speaker}: ${text}` : text)).join('\n');
 }
 
-/** The text of the `clean` transcript; null where no block says anything. */
+/** The text of the `clean` transcript; null if no block has text. */
 export function cleanText(blocks: readonly QaBlock[]): string | null {
   const paragraphs = blocks.map(({ question, answer }) =>
     [question === null ? [] : `Q: ${question}`, answer === null ? [] : `A: ${answer}`].flat().join('\n'),
@@ -14,25 +14,25 @@ export function cleanText(blocks: readonly QaBlock[]): string | null {
   return paragraphs.filter((paragraph) => paragraph !== '').join('\n\n') || null;
 }
 
-/** One name put in place of another, wherever the first stands for its bearer. Names compare folded and trimmed. */
+/** The replacement of one name by another. Names are compared folded and trimmed. */
 export interface Renaming {
   folded: string;
-  /** How many colons the name itself has. */
+  /** The number of colons in the name itself. */
   colons: number;
   replacement: string;
 }
 
-/** @param name not blank: a blank one would match where nobody is named */
+/** @param name must not be blank, because a blank name would match empty labels */
 export function renaming(name: string, replacement: string): Renaming {
   return { folded: fold(name.trim()), colons: name.trim().split(':').length - 1, replacement };
 }
 
-/** The name as it is shown. */
+/** The name, or its replacement. */
 export function rename(name: string, { folded, replacement }: Renaming): string {
   return fold(name.trim()) === folded ? replacement : name;
 }
 
-/** The transcript with the name replaced as a speaker and as a label; what is said stays as it is. */
+/** The transcript with the name replaced as a speaker and as a label. Spoken text keeps the name. */
 export function renameIn(transcript: Transcript, to: Renaming): Transcript {
   if (transcript.segments.length === 0) return { ...transcript, text: renameLabels(transcript.text, to) };
   const segments = transcript.segments.map((segment) => ({
@@ -43,7 +43,7 @@ export function renameIn(transcript: Transcript, to: Renaming): Transcript {
   return { ...transcript, segments, text: flatten(segments) };
 }
 
-/** A speaker becomes the label of a line, so what that label would be rewritten to (`Eva:`, `Eva: guest`) goes for the speaker too. */
+/** A speaker becomes the label of a line, so speakers such as `Eva:` and `Eva: guest` are rewritten as labels are. */
 function renameSpeaker(speaker: string, to: Renaming): string {
   const renamed = rename(speaker, to);
   return renamed === speaker ? renameLabels(`${speaker}:`, to).slice(0, -1) : renamed;
@@ -52,9 +52,9 @@ function renameSpeaker(speaker: string, to: Renaming): string {
 const LINE = /[^\n\r\v\f\u0085\u2028\u2029]+/g;
 
 /**
- * Replaces the name where it is the label of a line: all that precedes a colon. In a line, only one colon can end that label: the
- * one after as many as the name itself has, since folding makes and takes no colons. So the candidate is cut out of the line as it
- * is written and only then folded; folding may change lengths, and positions in a folded line mean nothing in the line.
+ * Replaces the name where it is the label of a line: the text before a colon. Folding neither adds nor removes colons. So if the name has
+ * n colons, the label can only end at colon n + 1 of the line. The candidate is cut out of the line first and folded then, because
+ * folding may change lengths: a position in a folded line is no position in the line.
  */
 function renameLabels(text: string, { folded, colons, replacement }: Renaming): string {
   return text.replace(LINE, (line) => {

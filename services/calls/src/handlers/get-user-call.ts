@@ -16,7 +16,7 @@ export function getUserCall({ db, auth }: RecordContext) {
       CALL_ID.test(callId)
         ? db.read(scope, get(scope.organization, call.identity.userId, visible, callId, includeTranscript))
         : [];
-    // What the user conducted is theirs whatever projects they see, so auth is asked for the rest only.
+    // A user sees every call that they conducted, so only other calls need auth.
     const [conducted] = await read([]);
     const [row] = conducted ? [conducted] : await readAsUser(auth, call, (visible) => read([...visible.keys()]));
     if (!row) throw notFound('There is no call with this id that you can see.');

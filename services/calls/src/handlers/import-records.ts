@@ -13,12 +13,12 @@ import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, prepare,
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
 
-/** `updated_at` is taken in the transaction, and pollers reach back from it: what is written must not stay unseen for longer. */
+/** `updated_at` is taken in the transaction. Pollers reach back 60 s from their last poll, so a transaction must end well before that. */
 const MAX_TRANSACTION_MS = 30_000;
-/** Well below what auth answers at once, and what a message to it may hold. */
+/** Well below the limits of auth, and of a message to it. */
 const REFERENCES_AT_ONCE = 2_000;
 
-/** A record gives way to the rows that it makes line by line: a batch of records would be much to hold. */
+/** Each record is replaced by its rows at once, because a whole batch of records would take much memory. */
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
 export function importRecords({ importDb, auth }: RecordContext) {
@@ -31,7 +31,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
       return withoutRepeats(query, scope.organization, request.lines, hashes);
     });
     const repeated = request.lines.length - fresh.length;
-    // Before the lock, so that the next batch is made ready while this one is written.
+    // Before the lock, so that the next batch is read while this one is written.
     const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
@@ -39,7 +39,7 @@ export function importRecords({ importDb, auth }: RecordContext) {
       await query(discardPlans());
       const [lock] = await query(lockImports('calls', scope.organization));
       const time = lock!.now;
-      // Asked under the lock: what is erased meanwhile takes what was written before with it.
+      // Under the lock: a deletion that comes later also deletes the calls of this batch.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
       if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
       const counts = await store(query, connection, scope.organization, known, time);
@@ -49,8 +49,8 @@ export function importRecords({ importDb, auth }: RecordContext) {
 }
 
 /**
- * Leaves out lines that are, byte for byte, what their call was last imported from: to import a file again then costs no parsing. Not
- * where a batch says something of a call twice, as then the order counts.
+ * Leaves out each line that equals, byte for byte, the line that its call was last imported from. So importing a file again costs no
+ * parsing. A line stays if the batch has another line for the same call, because then the order counts.
  */
 async function withoutRepeats(
   query: Query,
@@ -79,7 +79,7 @@ type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
   organizationExists: boolean;
 }>;
 
-/** Turns e-mails into user ids; a line that names what isn't there is refused. */
+/** Turns e-mails into user ids. A line that names a user or a project that doesn't exist is refused. */
 async function resolve(
   lines: Prepared[],
   hashes: Map<number, Buffer>,
@@ -115,7 +115,7 @@ async function resolve(
   return { known, unknown };
 }
 
-/** The users by e-mail as written, and the projects, that the records name and that exist. */
+/** Of the users and projects that the records name, the ones that exist. Users are keyed by e-mail as written. */
 async function lookUp(records: PreparedCall[], ask: Ask) {
   const emails = [
     ...new Set(

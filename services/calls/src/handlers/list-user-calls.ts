@@ -25,11 +25,11 @@ export function listUserCalls({ db, auth }: RecordContext) {
           visible,
           filters,
           after: after?.at ? { at: after.at, id: after.id } : null,
-          // One more than the page tells whether there is another.
+          // One row more than the page tells whether there is a next page.
           limit: limit + 1,
         }),
       );
-    // What the user conducted is theirs whatever projects they see.
+    // A user sees every call that they conducted, whatever projects they see.
     const rows = mine ? await read([]) : await readAsUser(auth, call, (visible) => read([...visible.keys()]));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;

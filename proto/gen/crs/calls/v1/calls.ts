@@ -51,9 +51,9 @@ export interface ListOrganizationCallsResponse {
 }
 
 export interface GetOrganizationCallRequest {
-  /** Any string; what can't be an id is not found. */
+  /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
-  /** Which transcript entries to leave out, besides those that aren't enabled. */
+  /** Transcript entries to leave out, besides the ones that aren't enabled. */
   withoutVerbatim: boolean;
   withoutRedacted: boolean;
   withoutClean: boolean;
@@ -64,7 +64,7 @@ export interface GetOrganizationCallResponse {
   callJson: Buffer;
 }
 
-/** A place in a list that is ordered by time and id, both descending: what comes after it is next. */
+/** A place in a list that is ordered by time and id, both descending. The next page begins after it. */
 export interface Position {
   at: Date | undefined;
   id: string;
@@ -73,7 +73,7 @@ export interface Position {
 export interface ListUserCallsRequest {
   /** Only calls that the user conducted. */
   mine: boolean;
-  /** A UUID in lower case; absent: every project, and none. */
+  /** A UUID in lower case. Absent: calls of every project, and calls without one. */
   projectId?:
     | string
     | undefined;
@@ -119,7 +119,7 @@ export interface ListUserCallsResponse {
 }
 
 export interface GetUserCallRequest {
-  /** Any string; what can't be an id is not found. */
+  /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
   includeKeyTakeaways: boolean;
   includeNotes: boolean;
@@ -134,7 +134,7 @@ export interface GetUserCallResponse {
 }
 
 export interface ListProjectSegmentsRequest {
-  /** At most 100 UUIDs in lower case; those that the user doesn't see have no segments. */
+  /** At most 100 UUIDs in lower case. A project that the user doesn't see has no labels in the answer. */
   projectIds: string[];
 }
 
@@ -1670,8 +1670,8 @@ export const ProjectSegments: MessageFns<ProjectSegments> = {
 /**
  * Reads calls. The organization, its allowed fields and whether names are anonymized come from the caller token.
  *
- * Documents are answered as rendered JSON: what a caller may not see is decided, and left out, by the service that owns it, and
- * the bytes travel to the client untouched (a list page costs half of what typed messages cost on the way).
+ * Answers hold rendered JSON. This service leaves out the fields that a caller may not see, and the gateways pass the bytes on
+ * unchanged. A list page costs half as much as it would with typed messages.
  */
 export type CallsServiceService = typeof CallsServiceService;
 export const CallsServiceService = {
@@ -1687,7 +1687,7 @@ export const CallsServiceService = {
       Buffer.from(ListOrganizationCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListOrganizationCallsResponse => ListOrganizationCallsResponse.decode(value),
   },
-  /** One call in full. Not found: any id that this organization has no call for. Admits organizations. */
+  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall: {
     path: "/crs.calls.v1.CallsService/GetOrganizationCall" as const,
     requestStream: false as const,
@@ -1700,8 +1700,8 @@ export const CallsServiceService = {
     responseDeserialize: (value: Buffer): GetOrganizationCallResponse => GetOrganizationCallResponse.decode(value),
   },
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
-   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls: {
     path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
@@ -1713,7 +1713,7 @@ export const CallsServiceService = {
       Buffer.from(ListUserCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
   },
-  /** One call that the user may see. Not found: any other id. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall: {
     path: "/crs.calls.v1.CallsService/GetUserCall" as const,
     requestStream: false as const,
@@ -1723,7 +1723,7 @@ export const CallsServiceService = {
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
   },
-  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments: {
     path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
@@ -1740,16 +1740,16 @@ export const CallsServiceService = {
 export interface CallsServiceServer extends UntypedServiceImplementation {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls: handleUnaryCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
-  /** One call in full. Not found: any id that this organization has no call for. Admits organizations. */
+  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
-   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
-  /** One call that the user may see. Not found: any other id. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
-  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
@@ -1770,7 +1770,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call in full. Not found: any id that this organization has no call for. Admits organizations. */
+  /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall(
     request: GetOrganizationCallRequest,
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
@@ -1787,8 +1787,8 @@ export interface CallsServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
   ): ClientUnaryCall;
   /**
-   * A page of the calls that the user may see, most recent first, then by descending id. A call is seen by who conducted it and by
-   * whoever sees its project. Unavailable: the user's rights kept changing while it was read. Admits users.
+   * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls(
     request: ListUserCallsRequest,
@@ -1805,7 +1805,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call that the user may see. Not found: any other id. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall(
     request: GetUserCallRequest,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
@@ -1821,7 +1821,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
   ): ClientUnaryCall;
-  /** The segment labels in use in projects, of which the user sees all. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
     callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
-/** A service that serves the domain `well` and fails any other, and a client that repeats its calls. */
+/** A service that answers the domain `well` and fails for any other, and a client that retries. */
 async function start(failure: () => ServiceError) {
   let asked = 0;
   const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {
@@ -29,20 +29,20 @@ async function start(failure: () => ServiceError) {
 }
 
 it.each([
-  ['refused as there is too much of it', overloaded, { kind: 'resource_exhausted', reason: 'OVERLOADED' }],
+  ['refused because of overload', overloaded, { kind: 'resource_exhausted', reason: 'OVERLOADED' }],
   [
     'slow by itself',
     () => deadlineExceeded(undefined, REASONS.slowWork),
     { kind: 'deadline_exceeded', reason: REASONS.slowWork },
   ],
-])('work that is %s is not sent again, and says nothing of the target’s health', async (_, failure, expected) => {
+])('work that is %s is not retried, and does not count against the health of the target', async (_, failure, expected) => {
   const { call, asked } = await start(failure);
   for (let n = 0; n < 100; n++) await expect(call('crowded')).rejects.toMatchObject(expected);
   expect(asked()).toBe(100);
   await expect(call('well')).resolves.toBeDefined();
 });
 
-it('a target that is not available is asked again, and left alone after a while', async () => {
+it('a target that is not available is tried again; after many failures it is left alone', async () => {
   const { call, asked } = await start(() => unavailable('It is down.'));
   await expect(call('ill')).rejects.toMatchObject({ kind: 'unavailable' });
   expect(asked()).toBe(3);

@@ -39,7 +39,7 @@ async function start(
 
 const forever = () => new Promise<never>(() => {});
 
-it('who is found out too late is not served', async () => {
+it('a caller identified after its deadline is not served', async () => {
   let handled = 0;
   const call = await start(async () => void handled++, {
     verify: () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: [] }),
@@ -50,7 +50,7 @@ it('who is found out too late is not served', async () => {
   expect(handled).toBe(0);
 });
 
-it('a caller that gives up ends the work', async () => {
+it('work ends when its caller gives up', async () => {
   const ended = Promise.withResolvers<unknown>();
   const call = await start(async ({ signal }) => {
     signal.addEventListener('abort', () => ended.resolve(signal.reason));
@@ -63,7 +63,7 @@ it('a caller that gives up ends the work', async () => {
   expect(await ended.promise).toMatchObject({ kind: 'deadline_exceeded' });
 });
 
-it('a caller that has given up asks for nothing', async () => {
+it('a caller that has given up sends no request', async () => {
   let handled = 0;
   const call = await start(async () => void handled++);
   const reason = deadlineExceeded();
@@ -72,7 +72,7 @@ it('a caller that has given up asks for nothing', async () => {
   expect(handled).toBe(0);
 });
 
-it('callers that give up are no sign that the target is ill; deadlines that pass are', async () => {
+it('missed deadlines stop further calls to a target; callers that give up do not', async () => {
   let isIll = true;
   const call = await start(async () => {
     if (isIll) await forever();
@@ -89,7 +89,7 @@ it('callers that give up are no sign that the target is ill; deadlines that pass
   await expect(call()).resolves.toBeDefined();
 });
 
-it('an address that takes connections and says nothing is given up, and found again', { timeout: 20_000 }, async () => {
+it('an address that takes connections without a word is given up, and found again', { timeout: 20_000 }, async () => {
   const taken: Socket[] = [];
   const silent = createServer((socket) => void taken.push(socket));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -100,7 +100,7 @@ it('an address that takes connections and says nothing is given up, and found ag
   cleanups.push(() => service.close());
   const call = () => service.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
   await expect(call()).rejects.toMatchObject({ kind: 'deadline_exceeded' });
-  // Its connections stay open: nobody says that the machine is gone.
+  // The open connections stay open, as those to a dead machine do.
   silent.close();
   const shouldRateLimit = rpc(['anyone'], async (_request: RateLimitRequest) => ({ overallCode: 'OK' as const, statuses: [] }));
   const services = [bind(RateLimitServiceService, { shouldRateLimit })];
@@ -119,7 +119,7 @@ it('an address that takes connections and says nothing is given up, and found ag
   }
 });
 
-it("what its own earlier try got in the way of is an interruption; another's is told as it is", async () => {
+it('IN_FLIGHT of a retry becomes unavailable, as the first try may be in flight; IN_FLIGHT of a first try is passed on', async () => {
   const inTheWay = () => new ServiceError('aborted', 'in flight', { reason: 'IN_FLIGHT', retryAfterSeconds: 7 });
   let tries = 0;
   const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {

@@ -31,7 +31,7 @@ async function open(address: string): Promise<Socket> {
   return socket;
 }
 
-it('finishes what is under way, and says that the connection ends with it', async () => {
+it('finishes requests under way, and says that their connections end', async () => {
   const { address, stop } = await start((_request, response) => void setTimeout(() => response.end('done'), 300));
   expect(await ask(address)).toBe('keep-alive');
   const underWay = ask(address);
@@ -42,7 +42,7 @@ it('finishes what is under way, and says that the connection ends with it', asyn
   await expect(ask(address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('serves on for a while, on connections that end with each answer', async () => {
+it('keeps serving for a while, on connections that end with each answer', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'), 500);
   expect(await ask(address)).toBe('keep-alive');
   const started = performance.now();
@@ -53,7 +53,7 @@ it('serves on for a while, on connections that end with each answer', async () =
   expect(performance.now() - started).toBeGreaterThan(490);
 });
 
-it('waits neither for connections that are idle nor for those on which nothing was ever said', async () => {
+it('does not wait for idle connections, used or unused', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'));
   const silent = await open(address);
   await ask(address);

@@ -6,7 +6,7 @@ import { createLogger } from '../src/process/log.ts';
 const log = createLogger('test', { level: 'silent' });
 afterEach(() => vi.restoreAllMocks());
 
-it('closes in reverse order, past what fails and what hangs', async () => {
+it('closes in reverse order, even if one close fails and another hangs', async () => {
   const closed: string[] = [];
   const closer = new Closer(log);
   closer.defer('first', () => closed.push('first'));
@@ -17,7 +17,7 @@ it('closes in reverse order, past what fails and what hangs', async () => {
   expect(closed).toEqual(['last', 'first']);
 });
 
-it('leaves nothing open of a start that a signal overtakes', async () => {
+it('a signal during the start closes everything that is open', async () => {
   const closed: string[] = [];
   const closer = new Closer(log);
   const opened = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ it('leaves nothing open of a start that a signal overtakes', async () => {
   expect(closed).toEqual(['first', 'second']);
 });
 
-it('a start that fails by itself is a failure, after what it had opened is closed', async () => {
+it('a start that fails closes everything that it opened, and reports the failure', async () => {
   const closed: string[] = [];
   const closer = new Closer(log);
   const start = async () => {

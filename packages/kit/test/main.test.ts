@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** A port that answers no attempt to connect, as the address of a machine that is gone: its backlog is full and its process stopped. */
+/** A port that answers no attempt to connect, like the address of a dead machine: its backlog is full and its process is stopped. */
 async function silentPort(): Promise<{ port: number; close: () => void }> {
   const program = `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
     require('fs').writeSync(1, server.address().port + '\\n'); process.kill(process.pid, 'SIGSTOP'); })`;
@@ -23,7 +23,7 @@ async function silentPort(): Promise<{ port: number; close: () => void }> {
   };
 }
 
-it('ends at once though a peer does not answer attempts to connect', { timeout: 30_000 }, async () => {
+it('ends at once, even if a peer does not answer attempts to connect', { timeout: 30_000 }, async () => {
   const peer = await silentPort();
   let child;
   try {

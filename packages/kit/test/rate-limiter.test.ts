@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
-/** A rate-limit service of our own making, which keeps what it was asked. */
+/** Starts a rate-limit service that records its requests. */
 async function startService(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
   const requests: RateLimitRequest[] = [];
   const shouldRateLimit = rpc(['anyone'], (request: RateLimitRequest) => {
@@ -49,7 +49,7 @@ async function startService(answer: (request: RateLimitRequest) => Promise<RateL
 
 const idOf = (descriptor: RateLimitRequest['descriptors'][number]) => descriptor.entries.find(({ key }) => key === 'id')!.value;
 
-/** Answers every descriptor with the number in its id as what remains; 0 remaining is over the limit. */
+/** Answers each descriptor with its id as the number of remaining requests; 0 is over the limit. */
 async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitResponse> {
   const statuses = descriptors.map((descriptor): RateLimitResponse_DescriptorStatus => {
     const limitRemaining = Number(idOf(descriptor));
@@ -73,7 +73,7 @@ const check = (id: number | string, requests = 600): Check => ({
 });
 
 describe('a check', () => {
-  it('travels as kind, id and rule, and comes back with what the service says', async () => {
+  it('travels as kind, id and rule, and returns the answer of the service', async () => {
     const service = await startService(echo);
     const limiter = limiterOf(service.address);
     expect(await limiter.check({ kind: 'user', id: '7', rule: { requests: 90, periodSeconds: 45 } })).toEqual({
@@ -91,7 +91,7 @@ describe('a check', () => {
     expect(service.requests).toEqual([{ domain: 'call-research', descriptors: [{ entries, limit: undefined }], hitsAddend: 1 }]);
   });
 
-  it('shares one call with all that wait in the same turn, and has an answer of its own', async () => {
+  it('shares one call with all checks of the same turn of the event loop, and gets its own answer', async () => {
     const service = await startService(echo);
     const limiter = limiterOf(service.address);
     const decisions = await Promise.all([5, 0, 9].map((id) => limiter.check(check(id))));
@@ -103,7 +103,7 @@ describe('a check', () => {
     expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['5', '0', '9']]);
   });
 
-  it('does not wait for those of a later turn', async () => {
+  it('does not wait for checks of a later turn', async () => {
     const service = await startService(echo);
     const limiter = limiterOf(service.address);
     const first = limiter.check(check(1));
@@ -112,7 +112,7 @@ describe('a check', () => {
     expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([['1'], ['2']]);
   });
 
-  it('is one of at most 100 in a call', async () => {
+  it('shares its call with at most 99 others', async () => {
     const service = await startService(echo);
     const limiter = limiterOf(service.address);
     const ids = Array.from({ length: 250 }, (_, index) => index + 1);
@@ -138,7 +138,7 @@ it('a refusal is repeated until its window is over, and the service is asked aga
 describe('without a usable answer', () => {
   const NOWHERE = '127.0.0.1:1';
 
-  it('a gateway counts by itself, up to its part of the limit', async () => {
+  it('a gateway counts by itself, up to its share of the limit', async () => {
     let now = 0;
     const limiter = limiterOf(NOWHERE, { replicas: 3, now: () => now });
     const decisions = [];
@@ -154,7 +154,7 @@ describe('without a usable answer', () => {
     expect(await limiter.check(check('acme', 10))).toMatchObject({ allowed: true, remaining: 2, resetInMs: 60_000 });
   });
 
-  it('the part is never nothing', async () => {
+  it('the share is at least one request', async () => {
     const limiter = limiterOf(NOWHERE, { replicas: 5 });
     expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
     expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: false, limit: 1, remaining: 0 });
@@ -182,7 +182,7 @@ describe('without a usable answer', () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  it('a status that names no limit is no answer', async () => {
+  it('a status without a limit counts as no answer', async () => {
     const unlimited = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined } as const;
     const service = await startService(async (request) => {
       const { overallCode, statuses } = await echo(request);
@@ -207,7 +207,7 @@ describe('without a usable answer', () => {
     const limiter = limiterOf(service.address);
     expect(await limiter.check(check(1))).toMatchObject({ source: 'service' });
     await service.stop();
-    // More than it takes to open the breaker.
+    // Enough failures to open the breaker.
     for (let n = 0; n < 40; n++) expect(await limiter.check(check(1))).toMatchObject({ source: 'fallback' });
     await startService(echo, service.address);
     await vi.waitFor(async () => expect(await limiter.check(check(1))).toMatchObject({ source: 'service' }), { timeout: 10_000 });

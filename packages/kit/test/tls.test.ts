@@ -46,7 +46,7 @@ async function open(directory: string, log = silent): Promise<Tls> {
 
 const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(directoryOf(certificate, ...trusted));
 
-/** A service of one RPC, which answers once it is released. */
+/** Starts a service with one RPC, which answers once `released` resolves. */
 async function startServer(tls: Tls | undefined, released?: Promise<void>): Promise<number> {
   const shouldRateLimit = rpc(['anyone'], async () => {
     await released;
@@ -65,7 +65,7 @@ function clientOf(port: number, tls: Tls | undefined, host = 'localhost') {
   return () => made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
 }
 
-/** The certificate that a listener shows to whoever comes now. */
+/** The certificate that the listener presents to a new connection. */
 async function shown(port: number, trusted: Authority, { cert, key }: Certificate): Promise<string> {
   const socket: TLSSocket = connect({ port, host: 'localhost', ca: trusted.cert, cert, key, ALPNProtocols: ['h2'] });
   await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
@@ -78,7 +78,7 @@ const ok = { overallCode: 'OK' };
 const away = { kind: 'unavailable' };
 
 describe('gRPC with certificates', () => {
-  it('passes between holders of certificates of one authority', async () => {
+  it('connects holders of certificates of one authority', async () => {
     const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
     expect(await clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).toMatchObject(ok);
   });
@@ -99,7 +99,7 @@ describe('gRPC with certificates', () => {
   it('refuses a client without a certificate', async () => {
     const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
     const socket = connect({ port, host: 'localhost', ca: ours.cert, ALPNProtocols: ['h2'] }).resume();
-    // TLS 1.3 lets the client believe that it is in until it hears otherwise.
+    // In TLS 1.3 the client counts as connected until the server's refusal arrives.
     const error = await new Promise<Error & { code?: string }>((resolve) => socket.on('error', resolve));
     expect(error.code).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
   });
@@ -109,7 +109,7 @@ describe('gRPC with certificates', () => {
     await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
   });
 
-  it('asks for names, as an address can be anybody', async () => {
+  it('refuses an address in place of a name, as an address can be anybody's', async () => {
     const tls = await tlsOf(ours.issue('127.0.0.1'), ours);
     expect(() => clientOf(50051, tls, '127.0.0.1')).toThrow(
       "127.0.0.1 can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.",
@@ -118,7 +118,7 @@ describe('gRPC with certificates', () => {
 });
 
 describe('new certificates', () => {
-  it('are taken up by both sides, and nothing under way is lost', async () => {
+  it('are taken up by both sides, and calls under way go on', async () => {
     const release = Promise.withResolvers<void>();
     const serverDirectory = directoryOf(ours.issue('localhost'), ours);
     const clientDirectory = directoryOf(ours.issue('api-gateway'), ours);
@@ -142,7 +142,7 @@ describe('new certificates', () => {
     expect(await clientOf(await startServer(serverTls), clientTls)()).toMatchObject(ok);
   });
 
-  it('are found without being told', { timeout: 20_000 }, async () => {
+  it('are found without a signal', { timeout: 20_000 }, async () => {
     const directory = directoryOf(ours.issue('localhost'), ours);
     const port = await startServer(await open(directory));
     const renewed = ours.issue('localhost');
@@ -152,7 +152,7 @@ describe('new certificates', () => {
       .toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
-  it('that are half written are waited out, with the ones before', async () => {
+  it('that are half written are ignored until they are whole', async () => {
     const said: string[] = [];
     const log = createLogger('test', {
       destination: new Writable({
@@ -176,7 +176,7 @@ describe('new certificates', () => {
   });
 });
 
-describe('a directory that can not be used', () => {
+describe('an unusable directory', () => {
   it.each([
     ['has no ca.crt', (directory: string) => rmSync(join(directory, 'ca.crt')), /ca\.crt can't be read \(ENOENT\)$/],
     ['has no tls.key', (directory: string) => rmSync(join(directory, 'tls.key')), /tls\.key can't be read \(ENOENT\)$/],
@@ -208,7 +208,7 @@ describe('HTTPS with certificates', () => {
     });
     return (server.address() as AddressInfo).port;
   }
-  /** As the tool gateway asks, which passes the public name on. */
+  /** Asks as the tool gateway does: with the public name in Host. */
   const ask = (port: number, tls: Tls) =>
     new Promise<string>((resolve, reject) => {
       const options = { host: 'localhost', port, agent, headers: { Host: 'tools.example.com' } };
@@ -217,7 +217,7 @@ describe('HTTPS with certificates', () => {
         .end();
     });
 
-  it('passes between holders of certificates of one authority, and no others', async () => {
+  it('connects holders of certificates of one authority, and no others', async () => {
     const port = await startHttps(await tlsOf(ours.issue('localhost'), ours));
     expect(await ask(port, await tlsOf(ours.issue('tool-gateway'), ours))).toBe('hello');
     await expect(ask(port, await tlsOf(other.issue('tool-gateway'), ours))).rejects.toThrow(/alert|hang up/);

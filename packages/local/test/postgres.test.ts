@@ -17,7 +17,7 @@ const log = createLogger('postgres.test', { level: 'silent' });
 process.umask(0o022);
 const root = await mkdtemp(join(tmpdir(), 'crs test '));
 await chmod(root, 0o711);
-/** The directory of the tests of later starts, one after the other. */
+/** The tests of later starts share this directory, one after the other. */
 const dataDir = join(root, 'data');
 const home = join(dataDir, 'postgres');
 const cluster = join(home, 'cluster');
@@ -80,7 +80,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a first start', () => {
-  test('makes a database that only the password opens, in a path with a space', async () => {
+  test('makes a database that needs its password, in a path with a space', async () => {
     const { url, port } = await start({ dataDir: join(root, 'fresh') });
     expect(await query(url, 'select current_database() as name')).toEqual([{ name: 'call_research' }]);
     await expect(query(`postgres://postgres:wrong@127.0.0.1:${port}/call_research`, 'select 1')).rejects.toThrow(
@@ -93,7 +93,7 @@ describe('a first start', () => {
     expect(serverLog, 'no values of statements').not.toContain('canary');
   });
 
-  test('goes past an earlier one that was killed in the middle, and sorts by language if told to', async () => {
+  test('succeeds after a first start that was killed midway, and sorts by the given locale', async () => {
     const half = join(root, 'icu/postgres/new-abc/cluster/base');
     await mkdir(half, { recursive: true });
     await writeFile(join(half, '1'), '');
@@ -112,7 +112,7 @@ describe('a later start', () => {
     await postgres.stop();
   });
 
-  test('finds the data of a stopped one', async () => {
+  test('finds the data after a stop', async () => {
     const first = await start();
     await query(first.url, `insert into kept values ('stopped')`);
     await first.stop();
@@ -121,7 +121,7 @@ describe('a later start', () => {
     expect(await query((await start()).url, `select from kept where by = 'stopped'`)).toHaveLength(1);
   });
 
-  test('finds the data of a killed one, whose server ended with it', async () => {
+  test('finds the data after its supervisor was killed and the server ended', async () => {
     const { url, child } = await supervise();
     await query(url, `insert into kept values ('killed')`);
     await kill(child);
@@ -129,7 +129,7 @@ describe('a later start', () => {
     expect(await query((await start()).url, `select from kept where by = 'killed'`)).toHaveLength(1);
   });
 
-  test('need not wait for the server of a killed one to end by itself', async () => {
+  test('finds the data right after its supervisor was killed, while the server still ends', async () => {
     const { url, child } = await supervise();
     await query(url, `insert into kept values ('just killed')`);
     await kill(child);
@@ -151,7 +151,7 @@ describe('a later start', () => {
     expect(orphan.exitCode, 'shut down in order').toBe(0);
   });
 
-  test('takes no other program for the server, whose pid that now has', async () => {
+  test('does not stop another program that has the pid of the dead server', async () => {
     await writeFile(join(cluster, 'postmaster.pid'), `${process.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready\n`);
     await start();
   });
@@ -162,7 +162,7 @@ describe('a later start', () => {
     await rename(join(home, 'moved'), join(home, 'password'));
   });
 
-  test('quotes the log of a server that does not start', async () => {
+  test('quotes the log of a server that fails to start', async () => {
     const version = await readFile(join(cluster, 'PG_VERSION'));
     await writeFile(join(cluster, 'PG_VERSION'), '12\n');
     await expect(start()).rejects.toThrow('initialized by PostgreSQL version 12');
@@ -171,8 +171,8 @@ describe('a later start', () => {
 });
 
 describe('a server that ends by itself', () => {
-  test('is started again at its address, with its data, as often as it takes', async () => {
-    // Durable: otherwise a crash may take what was just written.
+  test('is started again each time, at its address, with its data', async () => {
+    // Without durable writes a crash may lose the latest rows.
     const postgres = await start({ fsync: true, onLost: () => {} });
     for (const victim of ['first', 'second']) {
       await query(postgres.url, `insert into kept values ('${victim} victim')`);
@@ -185,7 +185,7 @@ describe('a server that ends by itself', () => {
     expect(isAlive(postgres.pid)).toBe(false);
   });
 
-  test('and can not be started again is reported', async () => {
+  test('is reported if it can not be started again', async () => {
     const version = await readFile(join(cluster, 'PG_VERSION'));
     const lost = Promise.withResolvers<unknown>();
     const postgres = await start({ onLost: lost.resolve });
@@ -196,7 +196,7 @@ describe('a server that ends by itself', () => {
     await postgres.stop();
   });
 
-  test('stays down where nobody wants it back', async () => {
+  test('stays down without `onLost`', async () => {
     const postgres = await start();
     process.kill(postgres.pid, 'SIGKILL');
     await until(() => !isAlive(postgres.pid));
@@ -205,13 +205,13 @@ describe('a server that ends by itself', () => {
 });
 
 describe('a second start', () => {
-  test('is refused, naming the process that has the directory', async () => {
+  test('is refused with the id of the process that uses the directory', async () => {
     const { url, child } = await supervise();
     await expect(start()).rejects.toThrow(`is in use by process ${child.pid}:`);
     expect(await query(url, 'select 1 as still')).toEqual([{ still: 1 }]);
   });
 
-  test('is refused within one process too, until the first has stopped', async () => {
+  test('is refused in the same process too, until the first has stopped', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(`is in use by process ${process.pid}:`);
     await first.stop();
@@ -219,11 +219,11 @@ describe('a second start', () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)('as root, in a directory that PostgreSQL may not enter', () => {
+describe.runIf(process.getuid?.() === 0)('as root, in a directory closed to the account of PostgreSQL', () => {
   const closed = join(root, 'closed');
   beforeAll(() => mkdir(closed, { mode: 0o700 }));
 
-  test('keeps the data elsewhere, for as long as the directory remembers it', async () => {
+  test('keeps the data elsewhere, and finds it as long as the directory names the place', async () => {
     const first = await start({ dataDir: join(closed, 'data') });
     expect(first.cluster).toMatch(/^\/var\/lib\/call-research\/data-/);
     await query(first.url, 'create table kept ()');
@@ -249,7 +249,7 @@ describe.runIf(process.getuid?.() === 0)('as root, in a directory that PostgreSQ
   });
 });
 
-/** The state that a killed supervisor leaves when what should stop its server was killed with it. */
+/** Leaves the state after supervisor and watchdog were killed at once: a server without a supervisor. */
 async function leaveServerRunning(): Promise<ChildProcess> {
   const { bin, account } = findPostgres(log);
   const args = ['-D', cluster, '-c', 'port=61999', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];

@@ -10,7 +10,7 @@ const exists = (path: string) => existsSync(join(ROOT, path));
 const PAGES = find('**/*.md');
 const SERVICES = find('services/*/README.md').map((path) => path.split('/')[1]!);
 
-/** The heading as its link names it. */
+/** The fragment by which links name the heading. */
 const anchor = (heading: string) =>
   heading
     .toLowerCase()
@@ -33,7 +33,7 @@ test('relative links lead somewhere', () => {
 
 test('paths in backticks exist', () => {
   const missing = PAGES.flatMap((page) => {
-    // Paths may also be relative to the page's folder, to its sources, or to those of a service.
+    // Paths may also be relative to the page's folder, to its src, or to the src of a service.
     const bases = ['', dirname(page), join(dirname(page), 'src'), ...SERVICES.map((name) => `services/${name}`)];
     return [
       ...read(page).matchAll(
@@ -47,7 +47,7 @@ test('paths in backticks exist', () => {
   expect(missing).toEqual([]);
 });
 
-/** A service's source with everything of kit that it imports, directly or not. */
+/** A service's source with all modules of kit that it imports, directly or not. */
 function sourceOf(service: string): string {
   const seen = new Set<string>();
   const visit = (path: string): string => {

@@ -25,7 +25,7 @@ const accepted = (line: unknown) =>
 const parsed = (text: string) => text.match(/^\{"type".*\}$/gm)!.map((line) => JSON.parse(line) as Record<string, unknown>);
 const examples = parsed(page);
 const demo = parsed(readFileSync(new URL('packages/local/demo/demo.ndjson', ROOT), 'utf8'));
-/** Fields that neither the examples nor the demo have. */
+/** Fields that are neither in the examples nor in the demo. */
 const RARE = [
   {
     type: 'organization',
@@ -55,7 +55,7 @@ const ODD = [
   'x'.repeat(201), 'é'.repeat(255), [], ['x'], [{}], {}, { x: 1 },
 ]; // prettier-ignore
 
-/** The line with each of its values replaced by each odd value, at any depth, and with an unknown property in each object. Of a list, the first item. */
+/** The line with each of its values replaced by each odd value, and with an unknown property in each object, at any depth. Lists change in their first item. */
 function* mutations(line: unknown): Generator<unknown> {
   yield* ODD;
   if (Array.isArray(line)) for (const changed of mutations(line[0])) yield [changed, ...line.slice(1, 2)];

@@ -4,7 +4,7 @@ import { sendRaw } from '@crs/testing/send-raw';
 /** Headers that differ from answer to answer. */
 const VARYING = new Set(['date', 'x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
 
-/** What must be equal in answers that nobody may tell apart: all but request id, limits and time, of which only the names count. */
+/** Status, headers and text, without the request id and the values of headers that vary: equal where a client can't distinguish two answers. */
 export function comparable({ status, headers, text }: RestResponse) {
   return {
     status,
@@ -13,7 +13,7 @@ export function comparable({ status, headers, text }: RestResponse) {
   };
 }
 
-/** Sends bytes as they are. Every answer must keep the promises that all answers keep. */
+/** Sends raw bytes, and checks the promises of every REST answer. */
 export async function sendBytes(address: string, bytes: string | Buffer, method = 'GET'): Promise<RestResponse[]> {
   const answers = parseAnswers(await sendRaw(address, bytes), method);
   for (const answer of answers) expectPromises(answer, method);

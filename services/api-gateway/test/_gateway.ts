@@ -11,7 +11,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** One more gateway of a world, with settings of its own. It logs to the world's log. */
+/** Starts a further gateway of the world with these settings. It logs to the world's log. */
 export async function startGateway(world: World, settings: Partial<ApiGatewayConfig>): Promise<Gateway> {
   const { auth, calls, projects, rateLimit } = world.stack.addresses;
   const log = createLogger('api-gateway', { level: 'debug', destination: { write: (line) => void world.log.push(line) } });

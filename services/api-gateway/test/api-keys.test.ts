@@ -5,10 +5,10 @@ import type { RestResponse } from '@crs/testing/rest';
 import { startWorld, type World } from '@crs/testing/world';
 import { comparable } from './_answers.ts';
 
-/** What is taken away must be gone this long after it was acknowledged. */
+/** A change must take effect this long after its acknowledgement. */
 const GONE_AFTER_MS = 1_000;
 
-/** The last three are each for the test that changes it. */
+/** Each of the last three belongs to the test that changes it. */
 const ORGANIZATIONS = ['acme', 'globex', 'revoking', 'gating', 'limiting'];
 
 let world: World;
@@ -31,7 +31,7 @@ const CALL = '/v1/calls/call_1';
 const asking = (authorization: string) => world.rest(CALL, { headers: { authorization } });
 
 describe('a key', () => {
-  it('is its organization', async () => {
+  it('identifies its organization', async () => {
     for (const organization of ['acme', 'globex']) {
       for (const readOnly of [false, true]) {
         const key = await world.createKey(organization, { readOnly });
@@ -66,7 +66,7 @@ describe('a key', () => {
     }
   });
 
-  it('in the query is no key, and no secret to keep', async () => {
+  it('in the query is not read', async () => {
     expect((await world.rest(`${CALL}?access_token=${await world.createKey('acme')}`)).status).toBe(401);
   });
 });
@@ -87,7 +87,7 @@ interface Asked {
   answer: RestResponse;
 }
 
-/** Asks without a pause, before and after `change` is acknowledged. @returns what was answered before it, and once it must have told */
+/** Asks without a pause around `change`. @returns the answers before the change, and those to requests sent after GONE_AFTER_MS */
 async function aroundChange(
   key: string,
   change: () => Promise<unknown>,
@@ -101,7 +101,7 @@ async function aroundChange(
     }
   };
   const clients = [client(), client()];
-  // The gateway has only just asked about the key: what it has learned is then remembered for longest.
+  // The change comes right after the gateway has asked about the key, when it remembers the answer for longest.
   await vi.waitFor(() => expect(answers).not.toEqual([]), { timeout: 10_000, interval: 10 });
   const before = answers.map(({ answer }) => answer);
   await change();
@@ -115,7 +115,7 @@ async function aroundChange(
 }
 
 describe.concurrent('within a second of the acknowledgement, under constant traffic,', () => {
-  it('a revoked key is refused, and its organization served by another', async () => {
+  it('a revoked key is refused, and another key of the organization is served', async () => {
     const { apiKey, secret } = await createKey('revoking');
     const { before, after } = await aroundChange(secret, () => revokeKey('revoking', apiKey!.keyId));
     expect(new Set(before.map(({ status }) => status))).toEqual(new Set([200]));
@@ -123,7 +123,7 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
     expect((await world.rest(CALL, { key: await world.createKey('revoking') })).status).toBe(200);
   });
 
-  it('a field that was switched off is absent, for this organization alone', async () => {
+  it('a field that is switched off is absent, for this organization alone', async () => {
     const key = await world.createKey('gating');
     const settings = { type: 'organization', id: 'gating', name: 'gating', allowed_fields: ['rating'] };
     const { before, after } = await aroundChange(key, () => world.load([settings]));
@@ -132,7 +132,7 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
     expect((await world.rest(CALL, { key: await world.createKey('globex') })).json.summary).toBe('of globex');
   });
 
-  it('a smaller rate limit counts', async () => {
+  it('a smaller rate limit applies', async () => {
     const key = await world.createKey('limiting');
     const settings = {
       type: 'organization',
@@ -147,7 +147,7 @@ describe.concurrent('within a second of the acknowledgement, under constant traf
     );
   });
 
-  it('a key that has expired is refused', async () => {
+  it('an expired key is refused', async () => {
     const key = await world.createKey('acme', { expiresInSeconds: 2 });
     const created = performance.now();
     for (let n = 0; n < 3; n++) {

@@ -28,10 +28,10 @@ afterAll(async () => {
   await world?.close();
 });
 
-const comesBack = () =>
+const recovers = () =>
   vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
 
-it('without auth, no key is trusted for more than a second, and all is well again by itself', async () => {
+it('without auth, keys are trusted for at most a second, and service recovers by itself', async () => {
   expect((await gateway.rest(CALL, { key })).status).toBe(200);
   await wayToAuth.close();
   const closed = performance.now();
@@ -49,21 +49,21 @@ it('without auth, no key is trusted for more than a second, and all is well agai
   }
   expect(statuses).toEqual(new Set([503]));
 
-  // Whatever can be said without auth is said.
+  // These answers need no auth.
   expect((await gateway.rest(CALL)).status).toBe(401);
   expect((await gateway.rest(CALL, { key: `${key}x` })).status).toBe(401);
   expect((await gateway.rest('/nothing', { key })).status).toBe(404);
-  // A key that may be good must not be called bad, nor a path unknown before the key.
+  // The key may be good, so 401 would be wrong. An unknown path is reported only to a good key, so 404 would be wrong too.
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(503);
   expect((await gateway.rest('/v1/nothing', { key, method: 'POST' })).status).toBe(503);
 
   await wayToAuth.open();
-  await comesBack();
+  await recovers();
   expect((await gateway.rest(CALL, { key: createApiKey() })).status).toBe(401);
 });
 
 it('while auth hangs, the answer is 504 in time', async () => {
-  await comesBack();
+  await recovers();
   const unknown = await world.createKey('acme');
   wayToAuth.block();
   const started = performance.now();
@@ -75,5 +75,5 @@ it('while auth hangs, the answer is 504 in time', async () => {
   expect(headers.get('retry-after')).toBe('1');
   await wayToAuth.close();
   await wayToAuth.open();
-  await comesBack();
+  await recovers();
 });

@@ -8,13 +8,13 @@ import { startGateway, type Gateway } from './_gateway.ts';
 
 const CALL = '/v1/calls/call_1';
 const OFFICES = '/v1/billing-offices';
-/** Requests of an organization that may wait. */
+/** The number of requests of one organization that may wait. */
 const LINE = 1_000;
 
 let world: World;
 let gateway: Gateway;
 let unhurried: Gateway;
-/** Holds what every read of calls waits for. */
+/** Holds a lock that blocks every read of calls. */
 let locks: Session;
 const keys: Record<string, string> = {};
 
@@ -45,7 +45,7 @@ afterAll(async () => {
 const ask = (id: string, path: string, from = gateway) => from.rest(path, { key: keys[id] });
 const statusOf = ({ status }: RestResponse) => status;
 
-/** Both slots of acme are taken by reads that are stuck. */
+/** Fills both slots of acme with blocked reads. */
 async function crowd(at = gateway): Promise<Promise<RestResponse>[]> {
   await locks.query('begin');
   await locks.query('lock table calls.calls in access exclusive mode');
@@ -62,7 +62,7 @@ function expectShed(answer: RestResponse): void {
   expect(Number(answer.headers.get('x-ratelimit-limit'))).toBe(100_000);
 }
 
-it('what an organization asks over its slots waits for one; other organizations don’t', async () => {
+it('a request beyond the slots of its organization waits for one; other organizations are served', async () => {
   const stuck = await crowd();
   let isServed = false;
   const third = ask('acme', OFFICES).finally(() => (isServed = true));
@@ -74,7 +74,7 @@ it('what an organization asks over its slots waits for one; other organizations 
   expect((await Promise.all(stuck)).map(statusOf)).toEqual([200, 200]);
 });
 
-it('it waits until a fifth of its time is left, and is then told to come back', async () => {
+it('a waiting request is refused with Retry-After when a fifth of its time is left', async () => {
   const stuck = await crowd();
   const started = performance.now();
   expectShed(await ask('acme', OFFICES));
@@ -85,10 +85,10 @@ it('it waits until a fifth of its time is left, and is then told to come back', 
   expect((await ask('acme', OFFICES)).status).toBe(200);
 });
 
-it('only so many wait; the rest is told so, and never that a limit is used up', async () => {
+it('requests beyond the line are refused as overload, not as a used-up rate limit', async () => {
   const stuck = await crowd(unhurried);
   const head = `GET /v1/nothing HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${keys['acme']}\r\n`;
-  // On one connection, which keeps them in order.
+  // One connection keeps the requests in order.
   const pipelined = sendBytes(unhurried.address, `${head}\r\n`.repeat(LINE + 4) + `${head}Connection: close\r\n\r\n`);
   await sleep(1_000);
   await locks.query('rollback');
@@ -99,7 +99,7 @@ it('only so many wait; the rest is told so, and never that a limit is used up', 
   await Promise.all(stuck);
 });
 
-it('who hangs up gives back a slot or a place in the line', async () => {
+it('a client that hangs up frees its slot or its place in the line', async () => {
   const stuck = await crowd(unhurried);
   const headers = { authorization: `Bearer ${keys['acme']}` };
   const hangUp = (ms: number) =>
@@ -110,13 +110,13 @@ it('who hangs up gives back a slot or a place in the line', async () => {
   await locks.query('rollback');
   expect((await patient).status).toBe(200);
   await Promise.all(stuck);
-  // While they are served, too.
+  // These clients hang up while they are served.
   for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 10 }, (_, m) => hangUp(1 + ((n * m) % 30))));
   await Promise.all(await crowd(unhurried).then((both) => locks.query('rollback').then(() => both)));
   expect((await ask('acme', OFFICES, unhurried)).status).toBe(200);
 });
 
-it('as many as the limit admits may come at the same moment', async () => {
+it('all requests that the limit admits may come at once', async () => {
   const usual = await startGateway(world, {});
   try {
     await ask('other', CALL, usual);

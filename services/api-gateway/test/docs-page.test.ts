@@ -15,7 +15,7 @@ const page = () => world.rest('/docs');
 const assetsOf = (html: string) => [...new Set(html.match(/\/docs\/assets\/[\w./-]+/g))];
 
 describe('/docs', () => {
-  it('is a page for anybody, with the headers of every answer', async () => {
+  it('is public, with the headers of every answer', async () => {
     for (const key of [undefined, 'crk_nonsense']) {
       const { status, headers } = await world.rest('/docs', { key, headers: { accept: 'text/html,*/*;q=0.8' } });
       expect(status).toBe(200);
@@ -25,7 +25,7 @@ describe('/docs', () => {
     }
   });
 
-  it('lets nothing in from elsewhere, and nobody frame it', async () => {
+  it('loads nothing from other origins, and can not be framed', async () => {
     const policy = (await page()).headers.get('content-security-policy')!;
     const directives = Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s)));
     expect(directives).toEqual({
@@ -41,14 +41,14 @@ describe('/docs', () => {
     expect((await page()).text).not.toMatch(/https?:/);
   });
 
-  it('keeps keys, telemetry, fonts and proxies to itself', async () => {
+  it('stores no key, and uses no telemetry, foreign fonts or proxy', async () => {
     const attribute = /data-configuration="([^"]*)"/.exec((await page()).text)![1]!;
     const settings = JSON.parse(attribute.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')) as object;
     expect(settings).toMatchObject({ telemetry: false, withDefaultFonts: false, persistAuth: false, agent: { disabled: true } });
     expect(settings).not.toHaveProperty('proxyUrl');
   });
 
-  it('answers GET and HEAD of HTML alone, without a query', async () => {
+  it('answers only GET and HEAD, only with HTML, and takes no query', async () => {
     const { status, headers } = await world.rest('/docs', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect((await world.rest('/docs', { headers: { accept: 'application/json' } })).status).toBe(406);
@@ -57,7 +57,7 @@ describe('/docs', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
-  it('has a tag', async () => {
+  it('has an entity tag', async () => {
     const tag = (await page()).headers.get('etag')!;
     const { status, text } = await world.rest('/docs', { headers: { 'if-none-match': tag } });
     expect([status, text]).toEqual([304, '']);
@@ -65,7 +65,7 @@ describe('/docs', () => {
 });
 
 describe('the files of the page', () => {
-  it('are there, for good, under a hash of their bytes', async () => {
+  it('are cached for good, under a hash of their bytes', async () => {
     const paths = assetsOf((await page()).text);
     expect(paths.map((path) => path.replace(/.*\//, '')).toSorted()).toEqual(['icon.svg', 'reference.json', 'scalar.js']);
     for (const path of paths) {
@@ -84,7 +84,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('are compressed for those who can read that, with a tag of their own', async () => {
+  it('are compressed for clients that accept it, with another tag', async () => {
     for (const path of assetsOf((await page()).text)) {
       const ask = (headers: Record<string, string>, method = 'GET') => fetch(origin + path, { method, headers });
       const [plain, compressed] = await Promise.all([
@@ -100,7 +100,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('are the only ones', async () => {
+  it('are the only files under their path', async () => {
     const [path = ''] = assetsOf((await page()).text);
     const others = [
       '/docs/',
@@ -114,7 +114,7 @@ describe('the files of the page', () => {
     for (const other of others) expect((await world.rest(other)).status, other).toBe(404);
   });
 
-  it('hold the guides', async () => {
+  it('contain the guides', async () => {
     const path = assetsOf((await page()).text).find((name) => name.endsWith('reference.json'))!;
     const { info } = (await (await fetch(origin + path)).json()) as { info: { description: string } };
     expect([...info.description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)).toEqual([

@@ -6,7 +6,7 @@ import { sendBytes } from './_answers.ts';
 
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const PATHS = ['/v1/calls/call_1', LIST];
-/** By then the gateway has asked for a key's settings again. */
+/** After this time the gateway has asked for a key's settings again. */
 const REMEMBERED_MS = 1_050;
 
 let world: World;
@@ -48,10 +48,10 @@ describe.each(PATHS)('%s', (path) => {
   });
 
   it.each([
-    ['itself', (tag: string) => tag],
-    ['it, weak', (tag: string) => `W/${tag}`],
-    ['a list that holds it', (tag: string) => `"a", W/"b",${tag} , "c"`],
-    ['a list that holds it, weak', (tag: string) => `"a,b", W/${tag}`],
+    ['the tag', (tag: string) => tag],
+    ['the tag as a weak one', (tag: string) => `W/${tag}`],
+    ['a list with the tag', (tag: string) => `"a", W/"b",${tag} , "c"`],
+    ['a list with the tag as a weak one', (tag: string) => `"a,b", W/${tag}`],
     ['*', () => '*'],
   ])('is 304 for a client that has %s', async (_, given) => {
     const tag = await tagOf(path);
@@ -67,7 +67,7 @@ describe.each(PATHS)('%s', (path) => {
 
   it.each([
     ['another', () => '"another"'],
-    ['part of it', (tag: string) => `${tag.slice(0, -2)}"`],
+    ['part of the tag', (tag: string) => `${tag.slice(0, -2)}"`],
     ['more than it', (tag: string) => `"x${tag.slice(1)}`],
     ['it without quotes', (tag: string) => tag.slice(1, -1)],
     ['a tag that is a star', () => '"*"'],
@@ -94,7 +94,7 @@ describe('a tag', () => {
     expect(await tagOf('/v1/calls/call_1')).not.toBe(await tagOf('/v1/calls/call_1', globex));
   });
 
-  it('is on no refusal, and excuses none', async () => {
+  it('is on no refusal, and turns no refusal into 304', async () => {
     for (const path of ['/v1/calls/unknown', '/v1/calls', '/v1/nothing']) {
       const { status, headers } = await getIf(path, '*');
       expect(status).toBeGreaterThanOrEqual(400);
@@ -103,7 +103,7 @@ describe('a tag', () => {
     expect((await world.rest('/v1/calls/call_1', { headers: { 'if-none-match': '*' } })).status).toBe(401);
   });
 
-  it('changes with what is shown, and with it alone', async () => {
+  it('changes only with the answer', async () => {
     const [detail, list] = [await tagOf('/v1/calls/call_1'), await tagOf(LIST)];
     await world.load([{ ...call, organization: 'globex', summary: 'changed' }]);
     expect([await tagOf('/v1/calls/call_1'), await tagOf(LIST)]).toEqual([detail, list]);
@@ -112,7 +112,7 @@ describe('a tag', () => {
     expect((await getIf(LIST, list)).status).toBe(200);
   });
 
-  it('changes with the fields that the organization is shown, back and forth', async () => {
+  it('changes with the allowed fields, and changes back with them', async () => {
     const tags = async () => [await tagOf('/v1/calls/call_1'), await tagOf(LIST)];
     const showing = async (allowed: readonly string[]) => {
       await world.load([{ ...organization, allowed_fields: allowed }]);

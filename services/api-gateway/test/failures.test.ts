@@ -36,11 +36,11 @@ afterAll(async () => {
   await telemetry?.stop();
 });
 
-const comesBack = () =>
+const recovers = () =>
   vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 50 });
-afterEach(comesBack);
+afterEach(recovers);
 
-/** While nobody can read calls, `work`; afterwards everybody can. */
+/** Blocks every read of calls while `work` runs. */
 async function whileLocked(work: () => Promise<void>): Promise<void> {
   await database.query('begin');
   await database.query('lock table calls.calls in access exclusive mode');
@@ -51,7 +51,7 @@ async function whileLocked(work: () => Promise<void>): Promise<void> {
   }
 }
 
-describe('an error that nobody expected', () => {
+describe('an unexpected error', () => {
   it.each([CALL, LIST])('is an opaque 500 on %s, and the log has the cause under its id', async (path) => {
     await database.query('revoke select on calls.calls from crs_calls');
     try {
@@ -82,7 +82,7 @@ describe('an error that nobody expected', () => {
 });
 
 describe('a request that takes too long', () => {
-  it.each([CALL, LIST])('is 504 in time on %s, and 200 once the trouble is over', async (path) => {
+  it.each([CALL, LIST])('is 504 in time on %s, and 200 once the lock is gone', async (path) => {
     await whileLocked(async () => {
       const started = performance.now();
       const { status, headers, json } = await gateway.rest(path, { key });
@@ -94,7 +94,7 @@ describe('a request that takes too long', () => {
     expect((await gateway.rest(path, { key })).status).toBe(200);
   });
 
-  it('keeps nothing busy once its client is gone, and is no reason to refuse others', async () => {
+  it('occupies nothing once its client is gone, so that others are served', async () => {
     await whileLocked(async () => {
       const requests = Array.from({ length: 40 }, () =>
         fetch(`http://${gateway.address}${CALL}`, {
@@ -111,7 +111,7 @@ describe('a request that takes too long', () => {
 });
 
 describe('without the calls service', () => {
-  it('the answer is 503, and 200 again by itself', async () => {
+  it('the answer is 503, and 200 again once it is back', async () => {
     await wayToCalls.close();
     for (const [path, method] of [
       [CALL, 'GET'],
@@ -123,15 +123,15 @@ describe('without the calls service', () => {
       expect(headers.get('retry-after')).toBe('1');
       if (method === 'GET') expect(json.error.code).toBe('internal_error');
     }
-    // What needs no calls is answered as ever.
+    // These answers need no calls service.
     expect((await gateway.rest(CALL)).status).toBe(401);
     expect((await gateway.rest('/v1/nothing', { key })).status).toBe(404);
     expect((await gateway.rest('/v1/calls', { key })).status).toBe(400);
     await wayToCalls.open();
-    await comesBack();
+    await recovers();
   });
 
-  it('the answer is 504 in time while it hangs', async () => {
+  it('the answer is 504 in time if the service hangs', async () => {
     wayToCalls.block();
     const started = performance.now();
     const { status, headers } = await gateway.rest(CALL, { key });

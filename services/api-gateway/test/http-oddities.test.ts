@@ -7,7 +7,7 @@ import { sendBytes } from './_answers.ts';
 
 let world: World;
 let address: string;
-/** A good key, as a header line. */
+/** A header line with a good key. */
 let bearer: string;
 
 beforeAll(async () => {
@@ -21,24 +21,24 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** Whatever it was sent, the gateway goes on. */
+/** The gateway still serves after each test. */
 afterEach(async () => {
   expect((await world.rest('/nothing')).status).toBe(404);
 });
 
-/** A request whose lines are told apart by `|`. */
+/** A request with the good key; `|` separates the header lines. */
 const lines = (text: string) => `${text.replaceAll('|', '\r\n')}\r\n${bearer}\r\n`;
 const CLOSE = 'Host: test|Connection: close';
 const ONE = '/v1/calls/call_1';
 
-describe('what is not HTTP is refused in the envelope', () => {
+describe('a request that is not HTTP is refused with the error envelope', () => {
   it.each([
     ['a word', 'nonsense\r\n\r\n'],
     ['TLS', Buffer.from('160301020001000100', 'hex')],
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a version to come', `GET ${ONE} HTTP/9.9\r\n\r\n`],
-    ['a method that is none', `BREW ${ONE} HTTP/1.1\r\nHost: test\r\n\r\n`],
-    ['a target that is none', `GET v1/calls HTTP/1.1\r\nHost: test\r\n\r\n`],
+    ['an unknown version', `GET ${ONE} HTTP/9.9\r\n\r\n`],
+    ['an unknown method', `BREW ${ONE} HTTP/1.1\r\nHost: test\r\n\r\n`],
+    ['a malformed target', `GET v1/calls HTTP/1.1\r\nHost: test\r\n\r\n`],
     ['a space in the target', `GET /v1/calls /x HTTP/1.1\r\nHost: test\r\n\r\n`],
     ['a byte outside ASCII in the target', Buffer.from(`GET /v1/calls/\xff HTTP/1.1\r\nHost: test\r\n\r\n`, 'latin1')],
     ['a header without a name', `GET ${ONE} HTTP/1.1\r\nHost: test\r\n: x\r\n\r\n`],
@@ -67,7 +67,7 @@ describe('what is not HTTP is refused in the envelope', () => {
     expect(answers.map(({ status, json }) => [status, json.error.code])).toEqual([[431, 'bad_request']]);
   });
 
-  it('is refused once, however many pieces it comes in', async () => {
+  it('is refused once, even if it comes in many pieces', async () => {
     const [host, port] = address.split(':');
     const socket = createConnection(Number(port), host);
     const closed = once(socket, 'close');
@@ -99,10 +99,10 @@ describe('Host', () => {
   });
 });
 
-describe('what is odd, but HTTP, is answered as any other request', () => {
+describe('odd but valid HTTP is answered as any other request', () => {
   it.each([
-    ['an expectation that is none', `GET ${ONE} HTTP/1.1|${CLOSE}|Expect: nonsense`, 200],
-    ['an expectation that is none, on no route', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: nonsense`, 404],
+    ['an unknown expectation', `GET ${ONE} HTTP/1.1|${CLOSE}|Expect: nonsense`, 200],
+    ['an unknown expectation, on no route', `POST /v1/nothing HTTP/1.1|${CLOSE}|Expect: nonsense`, 404],
     ['an upgrade to WebSocket', `GET ${ONE} HTTP/1.1|Host: test|Connection: Upgrade, close|Upgrade: websocket`, 200],
     [
       'an upgrade to HTTP/2',
@@ -122,7 +122,7 @@ describe('what is odd, but HTTP, is answered as any other request', () => {
   ])('%s', async (_, head, status) => {
     const answers = await sendBytes(address, lines(head));
     expect(answers.map((answer) => answer.status)).toEqual([status]);
-    // It was charged to the organization, so the key was read.
+    // The organization's limit shows that the key was read.
     expect(answers[0]!.headers.get('x-ratelimit-limit')).toBe('100000');
   });
 
@@ -132,7 +132,7 @@ describe('what is odd, but HTTP, is answered as any other request', () => {
     expect(answer!.headers.get('x-ratelimit-limit')).toBe('1000000');
   });
 
-  it('CONNECT whose client is gone ends nothing', async () => {
+  it('the gateway survives a CONNECT whose client is gone', async () => {
     const [host, port] = address.split(':');
     const socket = createConnection(Number(port), host);
     socket.write('CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n', () => socket.resetAndDestroy());
@@ -141,7 +141,7 @@ describe('what is odd, but HTTP, is answered as any other request', () => {
   });
 });
 
-describe('requests in one piece', () => {
+describe('requests sent in one piece', () => {
   const first = `GET ${ONE} HTTP/1.1|Host: test`;
 
   it('are answered one by one, in order', async () => {
@@ -155,17 +155,17 @@ describe('requests in one piece', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 400]);
   });
 
-  it('are answered before what is not HTTP behind them is refused', async () => {
+  it('are answered before nonsense behind them is refused', async () => {
     const answers = await sendBytes(address, `${lines(first)}${lines(first)}nonsense\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 400]);
   });
 
-  it('of which one wants the connection closed end with its answer', async () => {
+  it('end with the answer to the one that asks to close the connection', async () => {
     const answers = await sendBytes(address, `${lines(first)}${lines(`GET ${ONE} HTTP/1.1|${CLOSE}`)}nonsense\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it.each(['chunked', 'rot13'])('a body that can not be read is refused with its request, once: %s', async (encoding) => {
+  it.each(['chunked', 'rot13'])('a request with an unreadable body is refused once: %s', async (encoding) => {
     const request = lines(`POST /v1/calls HTTP/1.1|Host: test|Transfer-Encoding: ${encoding}`);
     const answers = await sendBytes(address, `${request}nonsense\r\n\r\n`);
     expect(answers).toHaveLength(1);
@@ -173,7 +173,7 @@ describe('requests in one piece', () => {
   });
 });
 
-it('a client that hangs up in the middle ends nothing', async () => {
+it('the gateway survives clients that hang up in the middle of a request', async () => {
   const [host, port] = address.split(':');
   for (const piece of [
     '',

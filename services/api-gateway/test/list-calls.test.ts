@@ -4,11 +4,11 @@ import { startWorld, type World } from '@crs/testing/world';
 const DAY = 86_400_000;
 const START = Date.parse('2025-03-01T00:00:00Z');
 
-/** Both organizations hold calls of the same ids. */
+/** Both organizations have calls with the same ids. */
 let world: World;
 let acme: string;
 let globex: string;
-/** What acme's list must be, in order. */
+/** The calls of acme in the order of the list. */
 let expected: { id: string; createdAt: string }[];
 
 const call = (organization: string, n: number, createdAt: Date) => ({
@@ -24,7 +24,7 @@ const call = (organization: string, n: number, createdAt: Date) => ({
   ...(n % 3 === 0 && { transcript: 'words' }),
 });
 
-/** Many a day, few a day, days without any, and several at the same instant. */
+/** Some days have many calls, some few, some none, and several calls share an instant. */
 const instantOf = (n: number) => new Date(START + Math.floor((n * n) / 97) * 3 * 3_600_000 + (n % 4 === 0 ? 0 : n * 1000));
 
 beforeAll(async () => {
@@ -106,7 +106,7 @@ describe('GET /v1/calls', () => {
     }
   });
 
-  it('tiles adjacent windows: a call at the border is in the later one', async () => {
+  it('has no overlap and no gap between adjacent windows: a call at the border is in the later one', async () => {
     const border = expected[100]!.createdAt;
     const before = await list({ ...ALL, end_date: border, per_page: 200 });
     const after = await list({ ...ALL, start_date: border, per_page: 200 });
@@ -114,7 +114,7 @@ describe('GET /v1/calls', () => {
     expect(after.json.data.map((item: { created_at: string }) => item.created_at)).toContain(border);
   });
 
-  it('answers an empty page past the end, and one page where there is nothing', async () => {
+  it('answers an empty page past the end, and a total of one page for an empty range', async () => {
     const past = await list({ ...ALL, page: 2147483647, per_page: 200 });
     expect(past.status).toBe(200);
     expect(past.json).toEqual({ data: [], pagination: { page: 2147483647, per_page: 200, total_items: 300, total_pages: 2 } });
@@ -122,7 +122,7 @@ describe('GET /v1/calls', () => {
     expect(nothing.json).toEqual({ data: [], pagination: { page: 1, per_page: 50, total_items: 0, total_pages: 1 } });
   });
 
-  it('never shows another organization', async () => {
+  it('never shows calls of another organization', async () => {
     const { json } = await list({ ...ALL, per_page: 200 }, globex);
     expect(json.pagination.total_items).toBe(50);
     for (const item of json.data) expect(item.segment).toBe('Segment of globex');

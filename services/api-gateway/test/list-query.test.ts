@@ -7,7 +7,7 @@ const AT = '2025-03-01T00:00:00';
 let world: World;
 let key: string;
 
-/** One call at .123, one at .124. */
+/** call_123 is created at AT plus 123 ms, call_124 a millisecond later. */
 beforeAll(async () => {
   world = await startWorld();
   await world.load([
@@ -151,7 +151,7 @@ describe('a range', () => {
     },
   );
 
-  it('counts changes from a moment on', async () => {
+  it('includes a change at the given moment', async () => {
     const { json } = await world.rest('/v1/calls/call_123', { key });
     const [seconds] = json.updated_at.split('Z');
     const at = (fraction: string) => found(`${RANGE}&updated_since=${seconds}${fraction}Z`);
@@ -172,7 +172,7 @@ describe('flags of a call', () => {
     }
   });
 
-  it('are all that it takes', async () => {
+  it('are its only parameters', async () => {
     const { status, json } = await world.rest('/v1/calls/call_123?page=1', { key });
     expect(status).toBe(400);
     expect(json.error.message).toBe("page: isn't a parameter here. Allowed: include_verbatim, include_redacted, include_clean");

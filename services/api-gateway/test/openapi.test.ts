@@ -14,7 +14,7 @@ const PATH = '/v1/openapi.json';
 const PROJECT = '11111111-2222-4333-8444-555555555555';
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
-/** What the answers are, to the last key. */
+/** Strict schemas of the answers: an unknown key fails. */
 const BODIES: Record<string, z.ZodType> = {
   'get /calls': callList,
   'get /calls/{call_id}': call,
@@ -102,7 +102,7 @@ describe('the document', () => {
     expect(document.info.version).toBe('1.0.0');
   });
 
-  it('names the public address that is configured, whatever the Host', async () => {
+  it('names the configured public address, whatever the Host', async () => {
     const gateway = await startGateway(world, { publicUrl: 'https://api.acme.example' });
     const { json } = await gateway.rest(PATH, { headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' } });
     expect((json as Document).servers).toEqual([{ url: 'https://api.acme.example/v1', description: 'Version 1' }]);
@@ -110,7 +110,7 @@ describe('the document', () => {
     expect(document.servers[0]!.url).toBe(`http://${world.stack.addresses.api}/v1`);
   });
 
-  it('knows the parameters and limits by which requests are read', () => {
+  it('has the parameters and limits of the code', () => {
     const instant = { type: 'string', format: 'date-time' };
     expect(parametersOf('/calls', 'query')).toEqual({
       start_date: { required: true, ...instant },
@@ -177,7 +177,7 @@ describe('the document', () => {
     expect(lacking).toEqual([]);
   });
 
-  it('has examples that are as it says', () => {
+  it('has examples that match its schemas', () => {
     const judging = judge(document);
     for (const [name, { parameters, requestBody, responses }] of operations()) {
       for (const { schema, example } of parameters.filter((parameter) => parameter.example !== undefined))
@@ -192,7 +192,7 @@ describe('the document', () => {
   });
 });
 
-describe('answers are as the document says', () => {
+describe('answers match the document', () => {
   const json = { 'content-type': 'application/json' };
   const NEW = JSON.stringify({ name: 'New', lead_email: 'ann@acme.example' });
   const post = (body: string, headers: object = json): RestRequest => ({ method: 'POST', body, headers: { ...headers } });
@@ -233,23 +233,23 @@ describe('answers are as the document says', () => {
     const answer = await world.rest(`/v1${path}`, { key: keys[who], ...request });
     expect(answer.status).toBe(status);
     expect(judge(document).problemsOfAnswer(method, template, answer)).toEqual([]);
-    // Nothing is answered that the document doesn't tell of.
+    // The answer has no key that the document doesn't declare.
     if (status >= 400) errorEnvelope.parse(answer.json);
     else if (status < 300) BODIES[`${method} ${template}`]?.parse(answer.json);
   });
 });
 
 describe(PATH, () => {
-  it('needs no key, and minds no bad one', async () => {
+  it('needs no key, and ignores a bad one', async () => {
     for (const key of [undefined, 'crk_nonsense', keys['all']]) expect((await world.rest(PATH, { key })).status).toBe(200);
   });
 
-  it('is the one path under /v1 that does not', async () => {
+  it('is the only path under /v1 that needs no key', async () => {
     for (const path of ['/v1', '/v1/', '/v1/openapi', '/v1/openapi.json/', '/v1/OPENAPI.JSON', '/v1/docs', '/v1/calls'])
       expect((await world.rest(path)).status, path).toBe(401);
   });
 
-  it('answers GET and HEAD alone', async () => {
+  it('answers only GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const { status, headers } = await world.rest(PATH, { method, headers: { accept: 'text/html' } });
       expect([status, headers.get('allow')], method).toEqual([405, 'GET, HEAD']);
@@ -259,12 +259,12 @@ describe(PATH, () => {
     expect(Number(headers.get('content-length'))).toBe(Buffer.byteLength((await world.rest(PATH)).text));
   });
 
-  it('is JSON or nothing', async () => {
+  it('is served as JSON only', async () => {
     expect((await world.rest(PATH, { headers: { accept: 'text/html' } })).status).toBe(406);
     expect((await world.rest(PATH)).headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
-  it('has a tag', async () => {
+  it('has an entity tag', async () => {
     const tag = (await world.rest(PATH)).headers.get('etag')!;
     for (const method of ['GET', 'HEAD']) {
       const { status, text } = await world.rest(PATH, { method, headers: { 'if-none-match': `W/${tag}` } });

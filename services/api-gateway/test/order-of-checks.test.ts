@@ -43,7 +43,7 @@ describe('without a key', () => {
     }
   });
 
-  it('TRACE is 401, too', async () => {
+  it('TRACE is 401', async () => {
     const [answer] = await sendBytes(
       world.stack.addresses.api,
       'TRACE /v1/calls HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n',

@@ -4,7 +4,7 @@ import { startWorld, type World } from '@crs/testing/world';
 const IMPORTED = '11111111-2222-4333-8444-555555555555';
 const UNKNOWN = '99999999-2222-4333-8444-555555555555';
 
-/** Both organizations hold the same project id, users and offices of the same names. */
+/** Both organizations have the same project id, and users and offices of the same names. */
 let world: World;
 let acme: string;
 let globex: string;
@@ -125,7 +125,7 @@ describe('POST /v1/projects', () => {
     expect((await world.rest(`/v1/projects/${id}`, { key: globex })).status).toBe(404);
   });
 
-  it('takes null for absent, a named office, and no office where there is no default', async () => {
+  it('reads null as absent, and takes a named office, or none without a default', async () => {
     const named = await post({ ...MINIMAL, member_emails: null, summary: null, billing_office_name: 'Zürich' });
     expect(named.json).toMatchObject({ summary: null, members: [], billing_office_name: 'Zürich' });
     expect((await post(MINIMAL, { key: globex })).json.billing_office_name).toBeNull();
@@ -158,7 +158,7 @@ describe('POST /v1/projects', () => {
     expect(json.error.message.startsWith(`${field}:`), json.error.message).toBe(true);
   });
 
-  it('says the same of nobody, of a disabled user and of another organization’s', async () => {
+  it('gives one answer for an unknown user, a disabled one and one of another organization', async () => {
     const messages = await Promise.all(
       ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(
         async (email) => (await post({ ...MINIMAL, lead_email: email })).json.error.message,
@@ -210,7 +210,7 @@ describe('Idempotency-Key', () => {
     return rows[0].n as number;
   };
 
-  it('answers the same project again, whatever has changed since and however the body is written', async () => {
+  it('answers the same project again after changes, and to a body of equal meaning', async () => {
     const first = await keyed('same', { ...MINIMAL, member_emails: ['bob@acme.example', 'only@acme.example'] });
     expect(first.headers.has('idempotent-replayed')).toBe(false);
     const before = await count();
@@ -233,19 +233,19 @@ describe('Idempotency-Key', () => {
     expect([status, json.error.code]).toEqual([422, 'bad_request']);
   });
 
-  it('is the organization’s own', async () => {
+  it('belongs to one organization', async () => {
     const ours = await keyed('shared');
     const theirs = await keyed('shared', MINIMAL, { key: globex });
     expect(theirs.status).toBe(201);
     expect(theirs.json.project_id).not.toBe(ours.json.project_id);
   });
 
-  it('keeps no failure', async () => {
+  it('does not repeat a failure', async () => {
     expect((await keyed('failed', { ...MINIMAL, lead_email: 'nobody@acme.example' })).status).toBe(400);
     expect((await keyed('failed', { ...MINIMAL, name: 'Mended' })).status).toBe(201);
   });
 
-  it('creates one project for many at once', async () => {
+  it('creates one project for many requests at once', async () => {
     const before = await count();
     const answers = await Promise.all(Array.from({ length: 20 }, () => keyed('raced')));
     const created = answers.filter(({ status }) => status === 201);
@@ -284,7 +284,7 @@ describe('GET /v1/projects/{project_id}', () => {
     expect((await world.rest(`/v1/projects/${IMPORTED}`, { key: globex })).json.name).toBe('Imported by globex');
   });
 
-  it('tells a malformed id from an unknown one', async () => {
+  it('distinguishes a malformed id from an unknown one', async () => {
     expect((await world.rest('/v1/projects/nonsense', { key: acme })).status).toBe(400);
     expect((await world.rest('/v1/projects/%FF', { key: acme })).status).toBe(400);
     expect((await world.rest(`/v1/projects/${UNKNOWN}`, { key: acme })).status).toBe(404);
@@ -306,7 +306,7 @@ describe('the write surface', () => {
     expect(json.error.message).toMatch(/not enabled for the write surface/);
   });
 
-  it('is for reading alone with a read-only key', async () => {
+  it('only reads with a read-only key', async () => {
     expect((await world.rest('/v1/billing-offices', { key: readOnly })).status).toBe(200);
     const { status, json } = await post(MINIMAL, { key: readOnly });
     expect([status, json.error.code]).toEqual([404, 'not_found']);

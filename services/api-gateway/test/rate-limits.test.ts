@@ -24,7 +24,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** An organization with a call and two keys. Both organizations of a test have a call of the same id. */
+/** Creates an organization with a call and two keys. The id of the call is the same in every organization. */
 async function createOrganization(id: string, requests: number, seconds: number): Promise<[string, string]> {
   await world.load([
     { type: 'organization', id, name: id, rate_limit: { requests, period_seconds: seconds } },
@@ -40,7 +40,7 @@ async function start(settings: Parameters<typeof startGateway>[1]): Promise<Gate
   return gateway;
 }
 
-/** Has a gateway connect to all services: while it does, it might count by itself. */
+/** Connects a gateway to all services: until then it may count by itself. */
 async function warmUp(rest: Rest): Promise<void> {
   for (let n = 0; n < 2; n++) await rest(CALL, { key: warmKey });
 }
@@ -61,7 +61,7 @@ function expectRefused(answer: RestResponse, limit: number, whose: string): void
 }
 
 describe('the limit of an organization', () => {
-  it('admits exactly so many requests, whatever its keys, and again after the reset', async () => {
+  it('admits exactly that many requests with all its keys together, and as many after the reset', async () => {
     const [one, two] = await createOrganization('small', 5, 2);
     const [other] = await createOrganization('other', 5, 2);
     const answers: RestResponse[] = [];
@@ -69,7 +69,7 @@ describe('the limit of an organization', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(answers.map(remaining)).toEqual([4, 3, 2, 1, 0]);
     expect(new Set(answers.map((answer) => number(answer, 'x-ratelimit-limit')))).toEqual(new Set([5]));
-    // The window is anchored at the first request; rounding up may differ by one.
+    // The window starts at the first request; resets are rounded up, so they may differ by one second.
     const resets = answers.map((answer) => number(answer, 'x-ratelimit-reset'));
     expect(Math.max(...resets) - Math.min(...resets)).toBeLessThanOrEqual(1);
 
@@ -84,14 +84,14 @@ describe('the limit of an organization', () => {
     expect(remaining(again)).toBe(4);
   });
 
-  it('of requests at the same time admits exactly so many, too', async () => {
+  it('is exact for requests at the same time', async () => {
     const [key] = await createOrganization('burst', 20, 60);
     const answers = await Promise.all(Array.from({ length: 30 }, () => world.rest(CALL, { key })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
   });
 
-  it('is charged once by every request, whatever the answer is', async () => {
+  it('is charged once by every request, whatever its answer', async () => {
     const [key] = await createOrganization('charged', 100, 60);
     const first = await world.rest(CALL, { key });
     let expected = remaining(first);
@@ -114,7 +114,7 @@ describe('the limit of an organization', () => {
     }
   });
 
-  it('comes before what is wrong with the request', async () => {
+  it('is checked before anything wrong in the request is reported', async () => {
     const [key] = await createOrganization('over', 1, 60);
     expect((await world.rest('/v1/nothing', { key })).status).toBe(404);
     for (const [path, method] of [
@@ -129,7 +129,7 @@ describe('the limit of an organization', () => {
 });
 
 describe('the limit of an address', () => {
-  it('is charged by requests without a usable key, and by those alone', async () => {
+  it('is charged only by requests without a usable key', async () => {
     const [key] = await createOrganization('welcome', 1_000, 60);
     const gateway = await start({ addressLimit: { requests: 5, periodSeconds: 2 } });
     const answers = [
@@ -155,7 +155,7 @@ describe('the limit of an address', () => {
     expect([again.status, remaining(again)]).toEqual([401, 4]);
   });
 
-  it('is that of the client behind a trusted proxy, and nobody can choose another', async () => {
+  it('applies to the client behind a trusted proxy, and no client can forge its address', async () => {
     const addressLimit = { requests: 1_000, periodSeconds: 60 };
     const proxied = await start({ addressLimit, trustedProxies: parseNetworks('127.0.0.0/8, 10.0.0.0/8')! });
     const left = async (gateway: Gateway, forwarded: string) =>
@@ -173,7 +173,7 @@ describe('the limit of an address', () => {
 });
 
 describe('without the rate-limit service', () => {
-  it('the gateway serves and counts by itself, its share of each limit, and asks again when the service is back', async () => {
+  it('the gateway serves its share of each limit by itself, and asks again when the service is back', async () => {
     const [key] = await createOrganization('alone', 8, 60);
     const [other] = await createOrganization('apart', 8, 60);
     const wayToLimits = await startRelay(world.stack.addresses.rateLimit);

@@ -8,7 +8,7 @@ import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 const OUTSIDE_TRACE = '0af7651916cd43dd8448eb211c80319c';
-/** What a stranger may try to send inward. */
+/** Headers that a stranger may send, and that must not reach a service. */
 const OUTSIDE = {
   traceparent: `00-${OUTSIDE_TRACE}-b7ad6b7169203331-01`,
   tracestate: 'vendor=outside-state',
@@ -26,7 +26,7 @@ let world: World;
 let key: string;
 let spy: Http2Server;
 let gateway: Gateway;
-/** Headers of the gRPC calls that reached the service in auth's place. */
+/** Headers of the gRPC calls to the server in auth's place. */
 const inward: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 describe('a request id', () => {
-  it('is new with each answer, whatever it is and whatever the client says', async () => {
+  it('is new with each answer of any status, whatever id the client sends', async () => {
     const { api } = world.stack.addresses;
     const headers = { Authorization: `Bearer ${key}`, Host: 'test', ...OUTSIDE };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -51,7 +51,7 @@ async function startReceiver(): Promise<string> {
   return `http://127.0.0.1:${(receiver.address() as { port: number }).port}`;
 }
 
-/** A run of everything there is, with canaries in all that must stay inside. */
+/** A run through all features, with a canary in each value that must stay out of telemetry. */
 beforeAll(async () => {
   Object.assign(process.env, { OTEL_EXPORTER_OTLP_ENDPOINT: await startReceiver(), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
   telemetry = startTelemetry('call-research', process.env);
@@ -121,7 +121,7 @@ describe('the trace of a request', () => {
     expect(trace.map(path).map((names) => names.at(-1))).toContain('envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit');
   });
 
-  it("is its own: a stranger's trace is linked, not continued", () => {
+  it("is new: a stranger's trace is linked, not continued", () => {
     const root = spans.find((span) => span.traceId === traceId && span.name === 'GET /v1/calls')!;
     expect(root.parentSpanId ?? '').toBe('');
     expect(root.links?.map((link) => link.traceId)).toEqual(['0af7651916cd43dd8448eb211c80319c']);

@@ -5,17 +5,17 @@ const SECRET = 'a-secret-that-is-long-enough-0123456789';
 const plain = Buffer.from('what must not be read in the database');
 
 describe('a seal', () => {
-  it('opens what it sealed, another time and in another process', () => {
+  it('opens its own text again with another object of the same secret', () => {
     expect(new Seal(SECRET, 'keys').open(new Seal(SECRET, 'keys').seal(plain))).toEqual(plain);
   });
 
-  it('opens nothing sealed under another secret or for another purpose', () => {
+  it('refuses bytes sealed under another secret or for another purpose', () => {
     const sealed = new Seal(SECRET, 'keys').seal(plain);
     expect(() => new Seal(`${SECRET}x`, 'keys').open(sealed)).toThrow();
     expect(() => new Seal(SECRET, 'other').open(sealed)).toThrow();
   });
 
-  it('opens nothing that was changed, wherever', () => {
+  it('refuses sealed bytes with any one byte changed', () => {
     const seal = new Seal(SECRET, 'keys');
     const sealed = seal.seal(plain);
     for (let i = 0; i < sealed.length; i++) {
@@ -27,7 +27,7 @@ describe('a seal', () => {
     expect(() => seal.open(Buffer.alloc(0))).toThrow();
   });
 
-  it('never seals twice alike and hides the text', () => {
+  it('seals the same text differently each time and hides it', () => {
     const seal = new Seal(SECRET, 'keys');
     expect(seal.seal(plain)).not.toEqual(seal.seal(plain));
     expect(seal.seal(plain).includes(plain)).toBe(false);

@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { answerContinue } from './continue.ts';
 
-/** What comes back of these pieces, from a server that answers a body, in a Buffer, with itself. */
+/** Sends the pieces to a server that echoes each body. @returns everything that the server sends, without the headers that vary */
 async function exchange(...pieces: string[]): Promise<string> {
   const answer = async (request: AsyncIterable<Buffer>) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
-    // The answer to what follows is there before its turn.
+    // The first request is slow, so that the answer to the second is ready before its turn.
     if (body.toString() === 'one') await sleep(50);
     return body;
   };
@@ -29,7 +29,6 @@ async function exchange(...pieces: string[]): Promise<string> {
   }
   const all = await received;
   server.close();
-  // Date and connection are of no interest.
   return all.replace(/^(Date|Connection|Keep-Alive): .*\r\n/gm, '').replaceAll('\r\n', '|');
 }
 
@@ -39,16 +38,16 @@ const FIRST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none';
 const CONTINUE = 'HTTP/1.1 100 Continue||';
 const ok = (body: string) => `HTTP/1.1 200 OK|Content-Length: ${body.length}||${body}`;
 
-it('100 Continue is said before the body is there', async () => {
+it('100 Continue is sent before the body arrives', async () => {
   const whole = expecting('two');
   expect(await exchange(whole.slice(0, -3), whole.slice(-3))).toBe(CONTINUE + ok('two'));
 });
 
-it('100 Continue never gets into an answer that is there before its turn', async () => {
+it('a request that came with its body gets no 100 Continue, even if its answer is ready before its turn', async () => {
   expect(await exchange(FIRST + expecting('two'))).toBe(ok('one') + ok('two'));
 });
 
-it('100 Continue is said in its turn to who waits for it behind another request', async () => {
+it('100 Continue for a second request is sent after the answer to the first', async () => {
   const whole = FIRST + expecting('two');
   expect(await exchange(whole.slice(0, -3), whole.slice(-3))).toBe(ok('one') + CONTINUE + ok('two'));
 });

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** A server with a limiter that takes its time. Requests are answered by `ok`, after `delayMs`. */
+/** Starts a server that answers `ok` after `delayMs` and charges each bad request in `chargeMs`. */
 async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & { delayMs?: number; chargeMs?: number }) {
   const charged: Check[] = [];
   const check = async (charge: Check) => {
@@ -61,14 +61,14 @@ it.each(['GET / HT', 'GET / HTTP/1.1\r\nHost: te', 'POST / HTTP/1.1\r\nHost: tes
   },
 );
 
-it('a request that was answered before its body came to an end is answered once', async () => {
+it('a request answered before the end of its body gets no second answer', async () => {
   const { connect } = await start({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 });
   const socket = connect();
   socket.write('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!');
   expect(statuses(await text(socket))).toEqual([200]);
 });
 
-it('a connection is charged and answered once, however much follows while it is charged', async () => {
+it('a connection that keeps sending nonsense is charged and answered once', async () => {
   const { connect, charged } = await start({ chargeMs: 100 });
   const socket = connect();
   for (let n = 0; n < 10; n++) {
@@ -79,14 +79,14 @@ it('a connection is charged and answered once, however much follows while it is 
   expect(charged).toHaveLength(1);
 });
 
-it('what came before is answered first, however long it takes', async () => {
+it('earlier requests are answered before the bad one is refused', async () => {
   const { connect } = await start({ delayMs: 100 });
   const socket = connect();
   socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\nnonsense\r\n\r\n');
   expect(statuses(await text(socket))).toEqual([200, 200, 400]);
 });
 
-it('a client that never hangs up is hung up on', async () => {
+it('a client that never hangs up is disconnected', async () => {
   const { connect } = await start({});
   const socket = connect(true);
   socket.on('error', () => {});
@@ -99,7 +99,7 @@ it('a client that never hangs up is hung up on', async () => {
   expect(performance.now() - started).toBeLessThan(2_500);
 });
 
-it('the id that the client reads is in the log', async () => {
+it('the log has the request id of the answer', async () => {
   const { connect, lines } = await start({});
   const socket = connect();
   socket.write('nonsense\r\n\r\n');

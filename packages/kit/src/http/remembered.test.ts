@@ -7,7 +7,7 @@ import { Remembered } from './remembered.ts';
 
 const REFUSED = 100;
 
-it('of a credential that auth refuses nothing is kept but the refusal', async () => {
+it('a refused credential stays in memory only as its digest and the refusal', async () => {
   const errors: WeakRef<Error>[] = [];
   const ask = async (): Promise<never> => {
     const error = new ServiceError('unauthenticated', 'unknown', { reason: 'INVALID_API_KEY' });
@@ -24,12 +24,12 @@ it('of a credential that auth refuses nothing is kept but the refusal', async ()
     );
   const first: string[] = [];
   for (let n = 0; n < REFUSED; n++) first.push(await refusalOf(n));
-  // Errors' stacks hold what was called, and with it credentials and buffers.
+  // An error that is kept would keep, by its stack, the calls' arguments: credentials and buffers.
   setFlagsFromString('--expose-gc');
   await new Promise((resolve) => setTimeout(resolve, 0));
   (runInNewContext('gc') as () => void)();
   expect(errors.filter((error) => error.deref() !== undefined).length).toBeLessThan(REFUSED / 10);
-  // And it is still remembered, word for word.
+  // The refusal is repeated from memory, with the same words.
   expect(await refusalOf(REFUSED - 1)).toBe(first.at(-1));
   expect(first[0]).toBe('unauthenticated,unknown,INVALID_API_KEY');
   expect(errors).toHaveLength(REFUSED);

@@ -8,13 +8,13 @@ afterEach(() => void vi.useRealTimers());
 const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
 function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
-  // A clock of its own, far from the system's.
+  // A clock far from the system's, to fail where the bulkhead reads the system's.
   const started = performance.now();
   const now = () => performance.now() - started;
   const bulkhead = new Bulkhead({ name: 'test', perKey, total, waitingPerKey, waitingTotal, now });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
-  /** Releases of the work under way, by its name. */
+  /** By the name of the work. */
   const releases = new Map<string, Release>();
   return {
     admitted,
@@ -40,7 +40,7 @@ function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 1
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n + 1}`);
 
 describe('the slots of a key', () => {
-  it('are given at once, without a timer, and the next one waits for the first that is free', async () => {
+  it('are given at once, without a timer; further work waits for the first free slot', async () => {
     const { ask, admitted, release, pass } = create({ perKey: 32 });
     for (const name of names('a', 32)) ask('a', name);
     expect(admitted).toEqual(names('a', 32));
@@ -61,7 +61,7 @@ describe('the slots of a key', () => {
     expect(admitted).toEqual(names('a', 4));
   });
 
-  it('are given back once, however often a release is called', async () => {
+  it('are freed once, even if a release is called twice', async () => {
     const { ask, admitted, release } = create({ perKey: 1 });
     for (const name of names('a', 3)) ask('a', name);
     await release('a1');
@@ -69,7 +69,7 @@ describe('the slots of a key', () => {
     expect(admitted).toEqual(['a1', 'a2']);
   });
 
-  it('all serve a crowd that fits into the line', async () => {
+  it('serve everyone in a crowd that fits into the line', async () => {
     const { ask, admitted, refused, release } = create({ perKey: 32, waitingPerKey: 1_000, waitingTotal: 2_000 });
     for (const name of names('a', 600)) ask('a', name);
     for (const name of names('a', 600)) await release(name);
@@ -93,7 +93,7 @@ describe('waiting work', () => {
     expect(admitted.at(-1)).toBe('a6');
   });
 
-  it('is told when to come back, at different times', async () => {
+  it('is refused with different times to come back', async () => {
     const { ask, refused, pass } = create({ perKey: 1, waitingPerKey: 0 });
     for (const name of names('a', 100)) ask('a', name);
     await pass(0);
@@ -117,7 +117,7 @@ describe('waiting work', () => {
     expect(refused).toHaveLength(1);
   });
 
-  it('leaves the line when its client does', async () => {
+  it('leaves the line when its client leaves', async () => {
     const { ask, refused, admitted, release } = create({ perKey: 1 });
     const [gone, cancelled] = [new AbortController(), new AbortController()];
     ask('a', 'a1');
@@ -136,13 +136,13 @@ describe('waiting work', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('gets nothing if it is already aborted', () => {
+  it('is refused if its signal is already aborted', () => {
     const { ask } = create();
     const reason = deadlineExceeded();
     expect(() => ask('a', 'a1', { signal: AbortSignal.abort(reason) })).toThrow(reason);
   });
 
-  it('is not disturbed by a client that leaves once it has its slot', async () => {
+  it('keeps its slot when its client leaves later', async () => {
     const { ask, refused, admitted, release, pass } = create({ perKey: 1, waitingTotal: 1 });
     const client = new AbortController();
     ask('a', 'a1');
@@ -151,7 +151,7 @@ describe('waiting work', () => {
     client.abort();
     await pass(10_000);
     expect([admitted, refused]).toEqual([['a1', 'a2'], []]);
-    // Its place in the line is free, and is one.
+    // The line has exactly one free place.
     ask('a', 'a3');
     await pass(0);
     expect(refused).toEqual([]);
@@ -162,7 +162,7 @@ describe('waiting work', () => {
 });
 
 describe('all keys together', () => {
-  it('share the slots in turn, however many of one key wait', async () => {
+  it('share the slots in turn, even if much of one key waits', async () => {
     const { ask, admitted, release } = create({ perKey: 4, total: 4 });
     for (const name of names('a', 10)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
@@ -172,7 +172,7 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['b1', 'c1', 'a5', 'b2', 'a6', 'b3', 'a7', 'a8', 'a9']);
   });
 
-  it('pass a slot over lines that have their share', async () => {
+  it('give a free slot to a line whose key is below its share', async () => {
     const { ask, admitted, release } = create({ perKey: 2, total: 3 });
     for (const name of names('a', 5)) ask('a', name);
     for (const name of names('b', 3)) ask('b', name);
@@ -183,7 +183,7 @@ describe('all keys together', () => {
     expect(admitted.slice(4)).toEqual(['a3']);
   });
 
-  it('are bounded in waiting: the last of the longest line gives way', async () => {
+  it('share one bound on waiting work: the last of the longest line is refused', async () => {
     const { ask, admitted, refused, release } = create({ perKey: 1, total: 1, waitingTotal: 4 });
     for (const name of names('a', 4)) ask('a', name);
     ask('b', 'b1');
@@ -199,14 +199,14 @@ describe('all keys together', () => {
     expect(admitted.toSorted()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2']);
   });
 
-  it('are bounded in waiting: of equal lines, the newcomer’s gives way', async () => {
+  it('share one bound on waiting work: where the longest lines are equal, the newcomer is refused', async () => {
     const { ask, refused } = create({ perKey: 1, total: 1, waitingTotal: 2 });
     for (const name of ['a1', 'b1', 'c1', 'a2']) ask(name[0]!, name);
     await vi.advanceTimersByTimeAsync(0);
     expect(refused.map(([name]) => name)).toEqual(['a2']);
   });
 
-  it('end with everything free', async () => {
+  it('leave every slot free and no timer at the end', async () => {
     const { ask, admitted, release, pass } = create({ perKey: 3, total: 5, waitingPerKey: 20, waitingTotal: 30 });
     const released = new Set<string>();
     const releaseAll = async () => {

@@ -24,7 +24,7 @@ class Service {
   }
 }
 
-/** A gateway, and the charges that it has sent and not heard of. */
+/** A gateway with its unanswered charges. */
 class Gateway {
   readonly #terms: { rule: Rule; replicas: number };
   readonly #charges: { chargedAt: number; report: Report | undefined }[] = [];
@@ -47,7 +47,7 @@ class Gateway {
     return decision;
   }
 
-  /** The oldest charge ends. @param service undefined: without an answer @returns undefined if there is no charge */
+  /** The oldest charge is answered, or fails where `service` is undefined. @returns undefined if there is no charge */
   settle(service: Service | undefined, now: number): Decision | undefined {
     const charge = this.#charges.shift();
     if (!charge) return undefined;
@@ -65,7 +65,7 @@ class Gateway {
 const limits = fc.integer({ min: 1, max: 20 });
 const replicas = fc.integer({ min: 1, max: 5 });
 const pauses = fc.constantFrom(0, 0, 0, 1, 999, PERIOD_MS / 3, PERIOD_MS);
-/** Requests: which gateway each one reaches, and how long after the one before. */
+/** `to`: the number of the gateway. `pause`: milliseconds since the request before. */
 const arrivals = fc.array(fc.record({ to: fc.nat(), pause: pauses }), { maxLength: 120 });
 
 /** The offered and admitted requests of each window. */
@@ -82,7 +82,7 @@ class Tally {
   }
 }
 
-describe('any gateways at any times', () => {
+describe('any number of gateways at any times', () => {
   it('admit the requests of each window up to the limit while the service answers', () => {
     const run = (limit: number, count: number, requests: { to: number; pause: number }[]) => {
       const service = new Service(limit);
@@ -111,13 +111,13 @@ describe('any gateways at any times', () => {
         tally.add(`${to % count} ${now + decision.resetInMs}`, decision);
       }
       tally.expectAdmitted(share);
-      // A share is never nothing.
+      // A share is at least one request.
       expect(share * count).toBeLessThanOrEqual(Math.max(limit, count));
     };
     fc.assert(fc.property(limits, replicas, arrivals, run));
   });
 
-  it('admit what remained of a window when the service went away, but for rounding up', () => {
+  it('admit the rest of a window after the service went away, rounded up for each gateway', () => {
     const run = (limit: number, count: number, used: number) => {
       const verdict = new Service(limit).hit(used, 0);
       let admitted = 0;
@@ -158,7 +158,7 @@ describe('a gateway whose charges are answered late, early or never', () => {
     fc.assert(fc.property(steps, run));
   });
 
-  it('repeats a refusal only while the service would, and states true resets', () => {
+  it('repeats a refusal only while the service would refuse, and states true resets', () => {
     const run = (limit: number, course: string[]) => {
       const [service, gateway] = [new Service(limit), new Gateway(limit)];
       let now = 0;

@@ -9,7 +9,7 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-it('what takes too long is late, and nothing else is', async () => {
+it('work that takes too long is late; other work keeps its result or its error', async () => {
   const patience = new Patience(40);
   const started = performance.now();
   await expect(patience.within(never)).rejects.toThrow(new Late(40));
@@ -18,7 +18,7 @@ it('what takes too long is late, and nothing else is', async () => {
   await expect(patience.within(Promise.reject(new Error('its own')))).rejects.toThrow('its own');
 });
 
-it('each has its own time', async () => {
+it('each piece of work has its own time', async () => {
   const patience = new Patience(200);
   const first = patience.within(never).catch(() => performance.now());
   await sleep(100);
@@ -27,7 +27,7 @@ it('each has its own time', async () => {
   expect(await second).toBe('in time');
 });
 
-it('time in which this process had no turn does not count', async () => {
+it('time in which the process was blocked does not count', async () => {
   const answer = new Patience(40).within(sleep(150).then(() => 'in time'));
   await sleep(5);
   block(140);

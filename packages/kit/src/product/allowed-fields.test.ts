@@ -14,6 +14,9 @@ test.each(ALLOWED_FIELDS)('%s is a path', (field) => {
   expect(isAllowedField(field)).toBe(true);
 });
 
-test.each(['', 'interviewee', 'Summary', 'summary ', 'transcripts', 'participants.name', 'toString'])('%j is not', (text) => {
-  expect(isAllowedField(text)).toBe(false);
-});
+test.each(['', 'interviewee', 'Summary', 'summary ', 'transcripts', 'participants.name', 'toString'])(
+  '%j is not a path',
+  (text) => {
+    expect(isAllowedField(text)).toBe(false);
+  },
+);

@@ -9,12 +9,12 @@ describe('API keys', () => {
     expect(keys.every(isApiKey)).toBe(true);
   });
 
-  it('stay the keys that they were: the checksum is part of the contract', () => {
+  it('keep their format: the checksum is part of the contract', () => {
     expect(isApiKey('crk_000000000000000000000000000000000000000')).toBe(false);
     expect(isApiKey('crk_0123456789ABCDEFGHIJKLMNOPQRSTUVW3ffP4c')).toBe(true);
   });
 
-  it('tell every wrong character and every swap of neighbours', () => {
+  it('reveal every wrong character and every swap of neighbours', () => {
     const key = createApiKey();
     for (let i = 4; i < key.length; i++) {
       const other = key[i] === 'x' ? 'y' : 'x';

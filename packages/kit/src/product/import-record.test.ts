@@ -17,7 +17,7 @@ import {
 
 const UUID = '11111111-2222-4333-8444-55555555555a';
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
-/** What a line `{"it": value}` makes of a schema. */
+/** Parses the line `{"it": value}`. */
 const parse = (schema: z.ZodType, value?: unknown) => parseLine(z.strictObject({ it: schema }), bytes({ it: value }));
 const accepted = (it: unknown) => ({ record: { it } });
 const refused = (reason: string, field = 'it') => ({ field, reason });
@@ -83,13 +83,19 @@ describe('where the problem is', () => {
     expect(parseLine(schema, bytes(`{"name":"","${name}":{}}`))).toEqual({ field: name, reason: 'is not a known property' });
   });
 
-  test.each(['Eva Muster', 'a\0', '\ud800', '', 'x'.repeat(65), '{"it":1}'])('the unknown name %j is not repeated', (name) => {
-    const inside = { name: '', blocks: [{ id: UUID, [name]: 1 }] };
-    expect(parseLine(schema, bytes(inside))).toEqual({ field: 'blocks[0]', reason: 'has a property that is not known' });
-    expect(parseLine(schema, bytes({ name: '', [name]: 1 }))).toEqual({ field: '', reason: 'has a property that is not known' });
-  });
+  test.each(['Eva Muster', 'a\0', '\ud800', '', 'x'.repeat(65), '{"it":1}'])(
+    'the reason does not repeat the unknown name %j',
+    (name) => {
+      const inside = { name: '', blocks: [{ id: UUID, [name]: 1 }] };
+      expect(parseLine(schema, bytes(inside))).toEqual({ field: 'blocks[0]', reason: 'has a property that is not known' });
+      expect(parseLine(schema, bytes({ name: '', [name]: 1 }))).toEqual({
+        field: '',
+        reason: 'has a property that is not known',
+      });
+    },
+  );
 
-  test('one bad item is as bad as millions', () => {
+  test('a list of many bad items is refused as one bad item is', () => {
     const line = bytes(`{"name":"","blocks":[${'0,'.repeat(4_000_000)}0]}`);
     expect(parseLine(schema, line)).toEqual({ field: 'blocks[0]', reason: 'must be an object' });
   });
@@ -178,7 +184,7 @@ describe('pieces', () => {
     expect(parse(schema, value)).toEqual(refused(reason));
   });
 
-  test('a number beyond all bounds is none', () => {
+  test('a number beyond the range of a double is refused', () => {
     expect(parseLine(z.strictObject({ it: z.number().min(0) }), bytes('{"it":1e999}'))).toEqual(refused('must be a number'));
   });
 });

@@ -17,7 +17,7 @@ async function makePair(): Promise<Pair> {
 
 const [first, second] = await Promise.all([makePair(), makePair()]);
 
-/** The published keys, and how often they were asked for. */
+/** The published keys; `fetches` counts how often the verifier asked for them. */
 let published: Map<string, string>;
 let fetches: number;
 let source: () => Promise<Map<string, string>>;
@@ -42,7 +42,7 @@ const kindOf = (outcome: Promise<unknown>) =>
     (error: unknown) => (error instanceof ServiceError ? error.kind : 'not a ServiceError'),
   );
 
-/** A token such as auth makes, with something about it changed. */
+/** A token as auth makes it, but for the given claims, header and key. */
 function forge(claims: JWTPayload = {}, header: object = {}, key: CryptoKey | Uint8Array = first.privateKey): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   return new SignJWT({ identity: ANN, iss: 'call-research', aud: 'call-research/internal', iat: now, exp: now + 30, ...claims })
@@ -70,11 +70,11 @@ describe('a verifier', () => {
     expect(await verify(await signIdentity(identity, 'k1', first.privateKey, 30))).toEqual(identity);
   });
 
-  it('admits what is forged only as far as it is not forged at all', async () => {
+  it('admits the tokens of these tests where nothing is changed', async () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
   });
 
-  it('refuses a key id that nobody published, and none', async () => {
+  it('refuses an unpublished key id and a missing one', async () => {
     expect(await kindOf(verify(await forge({}, { kid: 'k2' })))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({}, { kid: undefined })))).toBe('unauthenticated');
     expect(await kindOf(verify(await forge({}, { kid: '__proto__' })))).toBe('unauthenticated');
@@ -104,7 +104,7 @@ describe('a verifier', () => {
     expect(await kindOf(verify(await forge({}, { alg: 'ES256' }, privateKey)))).toBe('unauthenticated');
   });
 
-  it('refuses a token of which any part was changed, also right after the good one', async () => {
+  it('refuses a token with any part changed, even right after it admitted the good one', async () => {
     const token = await forge();
     await verify(token);
     const [header, , signature] = token.split('.') as [string, string, string];
@@ -119,13 +119,13 @@ describe('a verifier', () => {
   });
 
   it.each(['', 'x', '..', 'a.b.c', `${part({})}.${part({})}.`, '\u0000', 'e30.e30.e30.e30.e30'])(
-    'refuses what is no token: %j',
+    'refuses %j, which is no token',
     async (token) => {
       expect(await kindOf(verify(token))).toBe('unauthenticated');
     },
   );
 
-  it('refuses a token from its last second on, remembered or not', async () => {
+  it('refuses a token from the second at which it expires, remembered or not', async () => {
     vi.setSystemTime('2026-01-01T00:00:00.000Z');
     const [remembered, fresh] = [await forge(), await forge({ jti: 'other' })];
     await verify(remembered);
@@ -138,14 +138,14 @@ describe('a verifier', () => {
 });
 
 describe('the keys of a verifier', () => {
-  it('are asked for once, however many tokens come at the start', async () => {
+  it('are asked for once, even if many tokens come at the start', async () => {
     const tokens = await Promise.all(Array.from({ length: 20 }, (_, i) => forge({ jti: String(i) })));
     await Promise.all(tokens.map(verify));
     await verify(await forge({ jti: 'later' }));
     expect(fetches).toBe(1);
   });
 
-  it('are asked for again at an unknown key id, and at most once a second', async () => {
+  it('are asked for again because of an unknown key id, at most once a second', async () => {
     await verify(await forge());
     const stranger = () => forge({}, { kid: crypto.randomUUID() }).then((token) => kindOf(verify(token)));
     pass(1_000);
@@ -159,7 +159,7 @@ describe('the keys of a verifier', () => {
     expect(fetches).toBe(3);
   });
 
-  it('include a new one as soon as a token of it comes', async () => {
+  it('include a new key as soon as a token signed with it comes', async () => {
     await verify(await forge());
     published.set('k2', second.publicJwk);
     pass(1_001);
@@ -168,7 +168,7 @@ describe('the keys of a verifier', () => {
     expect(fetches).toBe(2);
   });
 
-  it('lose one that is no longer published within five minutes, whoever asks', async () => {
+  it('lose a withdrawn key within five minutes', async () => {
     await verify(await forge());
     published = new Map([['k2', second.publicJwk]]);
     pass(300_000);
@@ -178,7 +178,7 @@ describe('the keys of a verifier', () => {
     expect(fetches).toBe(2);
   });
 
-  it('are unavailable, and no verdict on the token, while they can not be had', async () => {
+  it('are reported unavailable while the source fails, so that no good token is refused as bad', async () => {
     source = () => Promise.reject(unavailable('The auth service is not available.'));
     expect(await kindOf(verify(await forge()))).toBe('unavailable');
     source = () => Promise.reject(new Error('whatever a key source may throw'));
@@ -187,7 +187,7 @@ describe('the keys of a verifier', () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
   });
 
-  it('of the past still serve, where auth does not answer, for what they have verified', async () => {
+  it('stay in use while auth does not answer', async () => {
     const token = await forge();
     await verify(token);
     source = () => Promise.reject(unavailable('The auth service is not available.'));
@@ -197,7 +197,7 @@ describe('the keys of a verifier', () => {
   });
 });
 
-it('keeps private keys out of what is published', async () => {
+it('a published key has no private part', async () => {
   expect(JSON.parse(first.publicJwk)).not.toHaveProperty('d');
   expect(await exportPKCS8(first.privateKey)).toContain('PRIVATE KEY');
 });

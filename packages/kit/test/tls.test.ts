@@ -109,7 +109,7 @@ describe('gRPC with certificates', () => {
     await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
   });
 
-  it('refuses an address in place of a name, as an address can be anybody's', async () => {
+  it('refuses an address in place of a name, as an address proves no identity', async () => {
     const tls = await tlsOf(ours.issue('127.0.0.1'), ours);
     expect(() => clientOf(50051, tls, '127.0.0.1')).toThrow(
       "127.0.0.1 can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.",

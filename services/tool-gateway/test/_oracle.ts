@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A random organization with its people, projects, calls and entities, and what each of its users must see of it, in plain code. */
+/** Random organizations, and a plain model of the rows that each user must see. */
 
 const TEXTS = [
   'Customers',
@@ -20,7 +20,7 @@ const TEXTS = [
 ];
 const text = fc.constantFrom(...TEXTS);
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 3 });
-/** What comes after the millisecond counts nowhere. */
+/** Digits beyond the millisecond, which must not matter. */
 const at = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom('Z', '4Z', '9999Z'))
   .map(([n, beyond]) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISOString().replace('Z', beyond));
@@ -79,7 +79,7 @@ export const tenant = fc.record({
 export type Tenant = typeof tenant extends fc.Arbitrary<infer T> ? T : never;
 type Call = Tenant['calls'][number];
 
-/** Few of the others at once, or nothing ever matches. */
+/** At most three further filters at once: with more, hardly a row matches. */
 const others = fc
   .record(
     {
@@ -153,7 +153,7 @@ const iso = (value: string | null) => (value === null ? null : new Date(value).t
 const byTimeAndId = <T extends { at: string; id: string }>(a: T, b: T) =>
   a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1;
 
-/** What one user must see. */
+/** The rows that one user must see. */
 export class Oracle {
   readonly #tenant: Tenant;
   readonly #user: string;
@@ -223,7 +223,7 @@ export class Oracle {
       }));
   }
 
-  /** Undefined where the call must look as if it were not there. */
+  /** @returns undefined if the user must not learn that the call exists */
   call(id: string): (Call & { note: string | null }) | undefined {
     const found = this.#tenant.calls[CALL_IDS.indexOf(id)];
     if (!found || (found.conducted_by !== this.#user && !this.sees(found.project_id))) return undefined;

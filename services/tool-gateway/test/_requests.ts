@@ -13,7 +13,7 @@ const META = 'io.modelcontextprotocol';
 export interface Ask {
   method?: string;
   path?: string;
-  /** Undefined: left out. */
+  /** An undefined header is not sent. */
   headers?: Record<string, string | undefined>;
   body?: unknown;
 }
@@ -26,13 +26,13 @@ export interface Answer {
   json: any;
 }
 
-/** A request exactly as given, which `fetch` would not send. Its answer must keep what every answer promises. */
+/** Sends a request exactly as given, which `fetch` would not, and checks the promises of every answer. */
 export async function ask(address: string, { method = 'POST', path = '/mcp', headers = {}, body }: Ask): Promise<Answer> {
   const [host, port] = address.split(':');
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
   const answer = await new Promise<Omit<Answer, 'json'>>((resolve, reject) => {
     const sent = request({ host, port, method, path, headers: given, agent: false }, (response) => {
-      // What is still on its way when the answer is there may be lost.
+      // The server may close the connection before it has read the whole body.
       sent.on('error', () => {});
       text(response).then((read) => resolve({ status: response.statusCode!, headers: response.headers, text: read }), reject);
     });
@@ -50,7 +50,7 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
 export const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 7, method, params });
 export const toolCall = (name: string, args: unknown = {}) => message('tools/call', { name, arguments: args });
 
-/** A message as clients of that protocol version send it, with their headers. */
+/** The message as a client of that protocol version sends it, with headers. */
 export function spoken(version: string, content: ReturnType<typeof message>, authorization?: string) {
   const headers: Record<string, string | undefined> = {
     'content-type': 'application/json',
@@ -71,14 +71,14 @@ export function spoken(version: string, content: ReturnType<typeof message>, aut
   };
 }
 
-/** What a tool said instead of an answer. */
+/** The error in a tool's result. */
 export function errorOf({ json }: Answer): { code: string; message: string; request_id: string } {
   expect(json.result).toMatchObject({ isError: true });
   expect(json.result.structuredContent).toBeUndefined();
   return JSON.parse(json.result.content[0].text).error;
 }
 
-/** Issues access tokens, as the header's value. */
+/** Issues an access token. @returns the value for the Authorization header */
 export async function bearer(world: World, organization: string, email: string, scopes: string[] = []): Promise<string> {
   const request = { email, scopes, expiresInSeconds: 0 };
   const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator(organization));
@@ -87,7 +87,7 @@ export async function bearer(world: World, organization: string, email: string, 
 
 type Surroundings = Pick<World, 'log'> & { stack: Pick<World['stack'], 'addresses'> };
 
-/** One more tool gateway of a world, with settings of its own. */
+/** Starts a further tool gateway of the world with these settings. */
 export async function startGateway(world: Surroundings, settings: Partial<ToolGatewayConfig>) {
   const { auth, calls, projects, entities, rateLimit } = world.stack.addresses;
   const service = createToolGateway(

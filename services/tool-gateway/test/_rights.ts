@@ -10,11 +10,11 @@ const ANN = 'ann@crs.example';
 export const ALPHA = '00000000-0000-4000-8000-00000000000a';
 const BETA = '00000000-0000-4000-8000-00000000000b';
 const CALL = 'a-call';
-/** In whatever bob sees of alpha, its calls and its entities, and in nothing else. */
+/** Stands in each answer that shows bob the project alpha, its call or its entity, and in no other. */
 const MARK = 'marked';
 const ENOUGH = { requests: 1_000_000, period_seconds: 60 };
 
-/** An organization of a test's own, all with the same ids. */
+/** An organization that one test has for itself. Its ids are the same in each test. */
 export interface Tenant {
   organization: string;
   lane: Lane;
@@ -24,15 +24,15 @@ export interface Tenant {
   token: string;
   tokenId: string;
   tokenExpires: Date | undefined;
-  /** Of the call over REST, as it was in the beginning. */
+  /** The tag of the call over REST at the start. */
   etag: string;
 }
 
 interface Given {
-  /** Fields of alpha, which bob is a member of unless they say otherwise. */
+  /** Fields of the project alpha. Without `members`, bob is a member. */
   project?: object;
   call?: object;
-  /** Of key and token. */
+  /** Lifetime of key and token. */
   expiresInSeconds?: number;
 }
 
@@ -55,7 +55,7 @@ export async function load({ organization, lane }: Pick<Tenant, 'organization' |
   if (refused.length > 0) throw new Error(refused.join('; '));
 }
 
-/** @param lane that the operator works with */
+/** Creates the organization through the operator of the lane. */
 export async function found(organization: string, lane: Lane, given: Given = {}): Promise<Tenant> {
   const allowed = { write_surface: true, allowed_fields: ['summary', 'source', 'interviewee.name'] };
   const limits = { rate_limit: ENOUGH, tool_rate_limit: ENOUGH };
@@ -86,7 +86,7 @@ export async function found(organization: string, lane: Lane, given: Given = {})
   };
 }
 
-/** Asks a gateway. @returns whether the answer shows the mark. @throws Error for an answer that is neither that nor a proper no */
+/** Asks a gateway. @returns whether the answer shows the mark. @throws Error for an answer other than success, 401 or not found */
 export type Read = (tenant: Tenant, lane: Lane, mark: string) => Promise<boolean>;
 
 const tool =
@@ -117,11 +117,11 @@ const CALL_TOOLS = [LIST_CALLS, getCall(CALL)];
 const TOOLS = [...CALL_TOOLS, LIST_PROJECTS, LIST_ENTITIES];
 
 const CALL_DETAIL = rest(`/v1/calls/${CALL}`);
-/** Shows it also by saying that what was shown still holds. */
+/** 304 counts as showing the call. */
 const CALL_UNCHANGED = rest(`/v1/calls/${CALL}`, ({ etag }) => ({ headers: { 'if-none-match': etag } }));
 const CALL_LIST = rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z');
 const PROJECT_DETAIL = rest(`/v1/projects/${ALPHA}`);
-/** From the second time on, the answer of the first. */
+/** Repeats of this request replay the first answer. */
 const CREATION = rest('/v1/projects', (_tenant, { api }) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', 'idempotency-key': api },
@@ -129,7 +129,7 @@ const CREATION = rest('/v1/projects', (_tenant, { api }) => ({
 }));
 const CALL_REST = [CALL_DETAIL, CALL_UNCHANGED, CALL_LIST];
 
-/** Something that is seen, and how it is taken away. */
+/** A right to see something, the requests that show it, and the change that takes it away. */
 export interface Right {
   what: string;
   /** How long after the acknowledgement a request may still be answered as before, in milliseconds. */
@@ -140,9 +140,9 @@ export interface Right {
   take: (tenant: Tenant) => Promise<unknown>;
 }
 
-/** What gateways learn of a credential is good for a second. */
+/** Gateways remember a credential for a second. */
 const REMEMBERED = { within: 1_000, mark: MARK };
-/** Rows, and who may see them, are asked for by every request. */
+/** Every request reads the rows and the caller's access to them. */
 const NEVER_REMEMBERED = { within: 0, mark: MARK };
 
 const asOperator = async ({ organization, lane }: Tenant) => lane.operator.operator(organization);
@@ -151,7 +151,7 @@ const set = async (tenant: Tenant, settings: object) =>
   authOf(tenant).updateOrganization({ settings: settings as never }, await asOperator(tenant));
 const removeRole = async (tenant: Tenant, role: ProjectRole) =>
   authOf(tenant).removeMember({ projectId: ALPHA, email: BOB, role }, await asOperator(tenant));
-/** Until it is over. */
+/** Waits until the instant is over. */
 async function pass(at: Date): Promise<void> {
   while (Date.now() <= at.getTime()) await sleep(at.getTime() - Date.now() + 1);
 }

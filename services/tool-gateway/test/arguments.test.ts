@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** What a tool needs at least. */
+/** The required arguments of each tool. */
 const NEEDED: Record<string, object> = {
   get_call: { call_id: 'call_1' },
   list_calls: {},
@@ -32,7 +32,7 @@ const NEEDED: Record<string, object> = {
   list_projects: {},
 };
 
-/** A parameter's values: those that are taken, and those that are not, by what is said of them. */
+/** A parameter's accepted values, and its refused values by the reason. */
 interface Parameter {
   good: unknown[];
   bad: Record<string, unknown[]>;
@@ -145,7 +145,7 @@ const PARAMETERS: Record<string, Record<string, Parameter>> = {
 describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   const call = (args: object) => tools(name, { ...NEEDED[name], ...args });
 
-  it.each(Object.entries(parameters))('takes %s within its limits, and says what they are', async (field, { good, bad }) => {
+  it.each(Object.entries(parameters))('takes %s within its limits, and refuses other values with the limit', async (field, { good, bad }) => {
     for (const value of good) expect((await call({ [field]: value })).error, JSON.stringify(value)).toBeUndefined();
     for (const [reason, values] of Object.entries(bad)) {
       for (const value of values) {
@@ -156,13 +156,13 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
     }
   });
 
-  it('takes null for what is absent', async () => {
+  it('reads null as absent', async () => {
     const optional = Object.keys(parameters).filter((field) => !(field in NEEDED[name]!));
     const nulls = Object.fromEntries(optional.map((field) => [field, null]));
     expect((await call(nulls)).value).toEqual((await call({})).value);
   });
 
-  it('knows no other property', async () => {
+  it('refuses an unknown property', async () => {
     for (const [more, message] of [
       [{ nope: 1 }, 'nope: is not a known property'],
       [{ Limit: 1 }, 'Limit: is not a known property'],
@@ -176,7 +176,7 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   });
 });
 
-describe('what is required', () => {
+describe('a required argument', () => {
   it.each([
     ['get_call', 'call_id'],
     ['list_entities', 'project_id'],
@@ -186,7 +186,7 @@ describe('what is required', () => {
   });
 });
 
-describe('an id that is not there', () => {
+describe('an unknown id', () => {
   it.each(['', 'call_2', 'x'.repeat(10_000), 'a\0b', 'a\ud800b', '../call_1', 'CALL_1', 'call_1 ', '😀'])(
     'call_id %j is not found, as any other is not',
     async (callId) => {

@@ -26,10 +26,10 @@ const RECORDS = [
 let directory: string;
 let database: TestDatabase;
 let processes: Processes;
-/** Addresses by which processes reach each other. */
+/** The processes reach each other at these addresses. */
 const dialled = new Set<string>();
 
-/** As a Secret in a pod; both authorities are trusted, as while one replaces the other. */
+/** Writes the files of a Secret in a pod. Both authorities are trusted, as during a rotation. */
 function show({ cert, key }: Certificate): void {
   for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': first.cert + second.cert })) {
     writeFileSync(join(directory, name), content);
@@ -74,7 +74,7 @@ async function crs(args: string[], { input = '', tls = true }: { input?: string;
   return { code: child.exitCode, json: JSON.parse(stdout || stderr) };
 }
 
-/** The certificate that a listener shows to a client that has one. */
+/** The certificate that a listener presents to a client with one. */
 async function shown(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string];
   const own = first.issue('anybody');
@@ -91,7 +91,7 @@ async function shown(address: string): Promise<string> {
   return fingerprint256;
 }
 
-/** What a listener says to plaintext: nothing but an alert, or a closed door. */
+/** The listener's answer to plaintext: a TLS alert, or nothing. */
 async function plaintext(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string];
   const socket = connectTcp(Number(port), host);
@@ -100,7 +100,7 @@ async function plaintext(address: string): Promise<string> {
   return text(socket).catch(() => '');
 }
 
-describe('a system whose services show each other certificates', () => {
+describe('a system with TLS between its services', () => {
   let rest: () => Promise<number>;
   let tools: () => Promise<unknown>;
 
@@ -142,7 +142,7 @@ describe('a system whose services show each other certificates', () => {
       )
       .toEqual([]);
     expect([...statuses]).toEqual([200]);
-    // Who comes anew is let in by the new one.
+    // New connections use the new certificate.
     await processes.terminate('calls');
     await processes.start('calls');
     await expect.poll(rest, { timeout: 10_000 }).toBe(200);

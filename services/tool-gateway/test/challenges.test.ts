@@ -11,7 +11,7 @@ const METADATA = 'http://tools.example/.well-known/oauth-protected-resource/mcp'
 const ALL = 'calls:read projects:read entities:read';
 
 let world: World;
-/** Without loopback, as in production. */
+/** A gateway as in production: it admits no loopback names. */
 let strict: Awaited<ReturnType<typeof startGateway>>;
 let token: string;
 
@@ -43,13 +43,13 @@ const challengeOf = async (request: Ask) => {
 const refused = [401, 'unauthorized', `Bearer error="invalid_token", resource_metadata="${METADATA}", scope="${ALL}"`];
 
 describe('a token', () => {
-  it('is asked for, by every method, with nothing said of an error', async () => {
+  it('that is missing is asked for without an error code, for every method', async () => {
     const challenge = `Bearer resource_metadata="${METADATA}", scope="${ALL}"`;
     for (const method of ['POST', 'GET', 'DELETE', 'PUT', 'OPTIONS'])
       expect(await challengeOf({ ...listed(), method })).toEqual([401, 'unauthorized', challenge]);
   });
 
-  it('in the query is none', async () => {
+  it('in the query is not read', async () => {
     const value = token.slice('Bearer '.length);
     expect((await ask({ ...listed(), path: `/mcp?access_token=${value}` })).status).toBe(401);
     expect((await ask({ ...listed('Bearer bad'), path: `/mcp?access_token=${value}` })).status).toBe(401);
@@ -57,17 +57,17 @@ describe('a token', () => {
   });
 
   it.each(['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer a.b.c', 'Bearer crk_0000', `Bearer ${'x'.repeat(9_000)}`])(
-    'is not %s',
+    'is refused: %s',
     async (authorization) => {
       expect(await challengeOf(listed(authorization))).toEqual(refused);
     },
   );
 
-  it('is named by a scheme in any case', async () => {
+  it('may follow the scheme in any case', async () => {
     expect((await ask(listed(token.replace('Bearer', 'bEARER')))).status).toBe(200);
   });
 
-  it('without the scope is 403, which names it', async () => {
+  it('without the needed scope is 403 with the name of the scope', async () => {
     const narrow = await bearer(world, 'acme', ANN, ['projects:read']);
     const needs = { get_call: 'calls:read', list_calls: 'calls:read', list_entities: 'entities:read' };
     for (const version of [LEGACY, MODERN]) {
@@ -80,7 +80,7 @@ describe('a token', () => {
     }
   });
 
-  it('is gone within a second of its revocation, and so is that of a disabled user', async () => {
+  it('is refused within a second of its revocation, or of the disabling of its user', async () => {
     const operator = await world.operator.operator('globex');
     const issued = await world.operator.auth.createToken({ email: ANN, scopes: [], expiresInSeconds: 0 }, operator);
     const other = await bearer(world, 'globex', ANN);
@@ -88,7 +88,7 @@ describe('a token', () => {
     const first = `Bearer ${issued.accessToken}`;
     expect([await statusOf(first), await statusOf(other)]).toEqual([200, 200]);
     await world.operator.auth.revokeToken({ tokenId: issued.token!.tokenId }, operator);
-    // The second, and some time for a busy machine.
+    // One second, and half a second for a busy machine.
     await vi.waitFor(async () => expect(await challengeOf(listed(first))).toEqual(refused), { timeout: 1_500, interval: 50 });
     expect(await statusOf(other)).toBe(200);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
@@ -96,7 +96,7 @@ describe('a token', () => {
     expect(await statusOf(token)).toBe(200);
   });
 
-  it('that expires is good until then', async () => {
+  it('is served until it expires', async () => {
     const request = { email: ANN, scopes: [], expiresInSeconds: 2 };
     const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator('acme'));
     expect((await ask(listed(`Bearer ${accessToken}`))).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a token made by hand', () => {
     key = createPrivateKey(new Seal(SECRET, 'token-keys').open(rows[0].sealed).toString());
   });
 
-  it('with our key would be good', async () => {
+  it('with our key and the usual claims is good', async () => {
     expect(payload).toMatchObject({ aud: 'http://tools.example/mcp', iss: 'http://tools.example', organization: 'acme' });
     expect((await ask(listed(jwt(header, payload, key)))).status).toBe(200);
   });
@@ -142,14 +142,14 @@ describe('a token made by hand', () => {
     ['for another organization', () => jwt(header, { ...payload, organization: 'globex' }, key)],
     ['for an organization that is none', () => jwt(header, { ...payload, organization: '*' }, key)],
     ['for another user', () => jwt(header, { ...payload, sub: crypto.randomUUID() }, key)],
-    ['of a grant that is not there', () => jwt(header, { ...payload, grant_id: 'grant_unknown' }, key)],
+    ['of an unknown grant', () => jwt(header, { ...payload, grant_id: 'grant_unknown' }, key)],
   ])('%s is 401', async (_, make) => {
     expect(await challengeOf(listed(make()))).toEqual(refused);
   });
 });
 
-describe('where auth is away', () => {
-  it('no token is trusted for more than a second: 503; none is 401; and all is well again by itself', async () => {
+describe('while auth is away', () => {
+  it('any token is 503 after a second, a missing one 401, and service recovers by itself', async () => {
     const way = await startRelay(world.stack.addresses.auth);
     const gateway = await startGateway(world, { authAddress: way.address, timeoutMs: 1_000 });
     try {
@@ -157,7 +157,7 @@ describe('where auth is away', () => {
       expect(await statusOf(listed(token))).toBe(200);
       await way.close();
       await vi.waitFor(async () => expect(await statusOf(listed(token))).toBe(503), { timeout: 2_000, interval: 50 });
-      // Neither a token that may be good nor one that is not can be told from the other.
+      // Without auth a good token can't be distinguished from a bad one.
       for (const request of [listed(token), listed('Bearer bad'), { ...listed(token), method: 'GET' }]) {
         const { status, headers, json } = await send(gateway.address, request);
         expect([status, headers['retry-after'], json.error.code]).toEqual([503, '1', 'internal_error']);
@@ -193,7 +193,7 @@ describe('Host and Origin', () => {
   ])('of a gateway in production, %j: %i', async (headers, status) => {
     const answer = await send(strict.address, listed(token, headers));
     expect(answer.status).toBe(status);
-    // A page that may not call learns nothing of who may.
+    // The refusal does not tell the page which origins are allowed.
     expect(answer.headers['access-control-allow-origin']).toBe(status === 200 ? headers['origin'] : undefined);
   });
 
@@ -209,7 +209,7 @@ describe('Host and Origin', () => {
     expect((await ask(listed(token, headers))).status).toBe(status);
   });
 
-  it('a preflight needs no token, but an origin that may call', async () => {
+  it('a preflight needs no token, but an allowed origin', async () => {
     const preflight = (origin: string) => ({
       method: 'OPTIONS',
       headers: {
@@ -231,7 +231,7 @@ describe('Host and Origin', () => {
     expect((await send(strict.address, preflight('https://evil.example'))).status).toBe(403);
   });
 
-  it('a page may read what it needs to sign in and to wait', async () => {
+  it('a page may read the headers that it needs to sign in and to wait', async () => {
     const { status, headers } = await ask(listed(undefined, { origin: 'http://localhost:6274' }));
     expect([status, headers['access-control-allow-origin']]).toEqual([401, 'http://localhost:6274']);
     for (const name of ['WWW-Authenticate', 'Retry-After', 'X-Request-Id'])
@@ -242,7 +242,7 @@ describe('Host and Origin', () => {
 describe.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])('%s', (path) => {
   const FROM_ANYWHERE = { host: 'evil.example', 'x-forwarded-host': 'evil.example', origin: 'https://evil.example' };
 
-  it('says who issues tokens, to any page under any name', async () => {
+  it('names the issuer of tokens to any page, whatever the Host', async () => {
     const { status, headers, json } = await send(strict.address, { method: 'GET', path, headers: FROM_ANYWHERE });
     expect([status, headers['access-control-allow-origin']]).toEqual([200, '*']);
     expect(headers['content-type']).toMatch(/^application\/json/);
@@ -255,7 +255,7 @@ describe.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-
     });
   });
 
-  it('answers a preflight, as clients send their protocol version', async () => {
+  it('answers a preflight, which the clients' protocol version header causes', async () => {
     const headers = {
       ...FROM_ANYWHERE,
       'access-control-request-method': 'GET',

@@ -5,12 +5,12 @@ import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, to
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
-/** What an address may ask without a token, and a user of acme may call. */
+/** Requests of an address without a token, and tool calls of a user of acme. */
 const LIMIT = 3;
 
 let world: World;
 let made = 0;
-/** Each test has a gateway, and an address that asks nothing elsewhere. */
+/** Each test has a gateway and a client address of its own. */
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 let address: string;
 
@@ -59,7 +59,7 @@ describe('without a usable token', () => {
     expect((await send(request, `198.51.100.${made}`)).status).toBe(status);
   });
 
-  it('a good token is served from an address that is used up', async () => {
+  it('a good token is served from an address whose limit is used up', async () => {
     await statuses(LIMIT + 1, listed());
     expect(await statuses(1, listed())).toEqual([429]);
     expect(await statuses(LIMIT + 1, listed(await bearer(world, 'globex', ANN)))).toEqual(
@@ -67,7 +67,7 @@ describe('without a usable token', () => {
     );
   });
 
-  it('a page hears why, and a preflight costs nothing', async () => {
+  it('a page may read the refusal, and a preflight is not charged', async () => {
     const origin = 'http://localhost:6274';
     const headers = { origin, 'access-control-request-method': 'POST' };
     expect(await statuses(LIMIT + 1, { method: 'OPTIONS', headers })).toEqual(Array.from({ length: LIMIT + 1 }, () => 204));
@@ -78,7 +78,7 @@ describe('without a usable token', () => {
 });
 
 describe('with a usable token', () => {
-  it('only calls of tools are charged, to the user, whatever comes of them', async () => {
+  it('only calls of known tools within the token’s scopes are charged, to the user, whatever their results', async () => {
     const full = await bearer(world, 'acme', ANN);
     const narrow = await bearer(world, 'acme', ANN, ['projects:read']);
     const free: Ask[] = [
@@ -99,7 +99,7 @@ describe('with a usable token', () => {
     const bad = spoken(LEGACY, toolCall('list_calls', { limit: 0 }), full);
     expect(errorOf(await send(bad)).code).toBe('bad_request');
     expect((await send(spoken(MODERN, toolCall('list_calls'), full))).json.result.isError).toBeUndefined();
-    // One limit for all tokens of a user.
+    // All tokens of a user share one limit.
     expect((await send(spoken(LEGACY, toolCall('list_projects'), narrow))).json.result.isError).toBeUndefined();
     for (const request of [listed(full), spoken(MODERN, toolCall('list_projects'), narrow)]) {
       const answer = await send(request);
@@ -108,7 +108,7 @@ describe('with a usable token', () => {
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(50);
       expect(words).toBe(`The rate limit of the user is used up. Try again in ${answer.headers['retry-after']} s.`);
     }
-    // What isn't charged isn't refused either; others have limits of their own, the same e-mail elsewhere too.
+    // Uncharged methods are still served. Another user has another limit, and so has the same e-mail in another organization.
     expect((await send(free[0]!)).status).toBe(200);
     for (const [organization, email] of [
       ['acme', BOB],
@@ -116,12 +116,12 @@ describe('with a usable token', () => {
     ] as const) {
       expect((await send(listed(await bearer(world, organization, email)))).json.result.isError).toBeUndefined();
     }
-    // None of it was charged to the address.
+    // Nothing was charged to the address.
     expect(await statuses(LIMIT, listed())).toEqual(Array.from({ length: LIMIT }, () => 401));
   });
 });
 
-describe('where a service is away', () => {
+describe('while a service is away', () => {
   it('a tool says so and when to try again', async () => {
     const alone = await startGateway(world, { callsAddress: '127.0.0.1:1', timeoutMs: 1_000 });
     try {

@@ -6,9 +6,9 @@ import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, to
 
 let world: World;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
-/** Holds what every read of calls waits for. */
+/** Holds a lock that blocks every read of calls. */
 let locks: Session;
-/** Of two users of one organization, and of one of another. */
+/** Tokens of two users of one organization, and of one user of another. */
 const tokens: Record<'ann' | 'bob' | 'other', string> = { ann: '', bob: '', other: '' };
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
 const use = (who: keyof typeof tokens, tool: string, version = LEGACY): Promise<Answer> =>
   ask(gateway.address, spoken(version, toolCall(tool), tokens[who]));
 
-/** The slot of acme is taken by a call that is stuck. */
+/** Fills the slot of acme with a blocked call. */
 async function crowd(): Promise<{ stuck: Promise<Answer> }> {
   await locks.query('begin');
   await locks.query('lock table calls.calls in access exclusive mode');
@@ -48,7 +48,7 @@ async function crowd(): Promise<{ stuck: Promise<Answer> }> {
 }
 
 describe.each([LEGACY, MODERN])('a client of %s', (version) => {
-  it('waits for a slot of its organization; one of another does not', async () => {
+  it('waits for a slot of its organization, while another organization is served', async () => {
     const { stuck } = await crowd();
     let isServed = false;
     const second = use('bob', 'list_projects', version).finally(() => (isServed = true));
@@ -60,7 +60,7 @@ describe.each([LEGACY, MODERN])('a client of %s', (version) => {
     expect((await stuck).json.result.structuredContent).toEqual({ calls: [], next_cursor: null });
   });
 
-  it('is told by the tool to come back where a fifth of its time is left', async () => {
+  it('is told by the tool to come back when a fifth of its time is left', async () => {
     const { stuck } = await crowd();
     const started = performance.now();
     const answer = await use('bob', 'list_projects', version);
@@ -78,7 +78,7 @@ describe.each([LEGACY, MODERN])('a client of %s', (version) => {
     await stuck;
   });
 
-  it('needs no slot to learn what tools there are', async () => {
+  it('needs no slot to list the tools', async () => {
     const { stuck } = await crowd();
     const answer = await ask(gateway.address, spoken(version, message('tools/list'), tokens.bob));
     expect(answer.json.result.tools).toHaveLength(4);

@@ -10,7 +10,7 @@ const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 const ORGANIZATIONS = ['acme', 'globex'];
 const [ALPHA, BETA] = ['00000000-0000-4000-8000-0000000000a0', '00000000-0000-4000-8000-0000000000b0'];
-/** In every text that is filtered by: letters that have case, one that can be written in two ways. */
+/** Stands in every text that filters match. It has upper and lower case, and a letter with two Unicode forms. */
 const WORD = 'Côte';
 const ROWS = 12;
 
@@ -20,15 +20,15 @@ const time = (n: number) => new Date(Date.UTC(2025, 0, 1) + n * 3_600_000).toISO
 interface List {
   name: string;
   key: string;
-  /** By which Ann sees its rows. */
+  /** Arguments by which Ann sees the rows. */
   args: object;
-  /** The import line of a row: the n-th, at that time. */
+  /** The import line of the n-th row, created at that time. */
   row: (organization: string, n: number, at: string) => object;
-  /** Arguments by pairs that mean the same. */
+  /** Pairs of arguments with the same meaning. */
   same: [object, object][];
-  /** Arguments by pairs that mean something else. */
+  /** Pairs of arguments with different meanings. */
   other: [object, object][];
-  /** What its cursors are bound to, by those first arguments. */
+  /** The meaning of `args`, to which its cursors are bound. */
   meaning: object;
 }
 
@@ -159,12 +159,12 @@ beforeAll(async () => {
       { type: 'user', organization, email: ANN, name: 'Ann' },
       { type: 'user', organization, email: BOB, name: 'Bob' },
     ]);
-    // Users have the same ids in both, too.
+    // Users have the same ids in both organizations, too.
     await world.query('update auth.users set user_id = md5(email)::uuid where organization = $1', [organization]);
     await world.load([
       { ...project, id: ALPHA },
       { ...project, id: BETA },
-      // Four at a time, so that places among equal times matter.
+      // Four rows share each time, so that a page may end between equal times.
       ...LISTS.flatMap(({ row }) => Array.from({ length: ROWS }, (_, n) => row(organization, 40 + n, time(Math.floor(n / 4))))),
     ]);
   }
@@ -183,13 +183,13 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
   const page = async (more: object = {}, tools = ann): Promise<{ ids: string[]; next: string | null }> => {
     const { value, error } = await tools(name, { ...args, limit: 3, ...more });
     expect(error).toBeUndefined();
-    // Nothing of the other organization's, whose ids are the same.
+    // No row of the other organization, which has the same ids.
     for (const each of value[key]) expect(each.name).toBe(tools === annElsewhere ? 'globex' : 'acme');
     return { ids: value[key].map((each: { id: string }) => each.id), next: value.next_cursor };
   };
   const cursorOf = async (more: object = {}, tools = ann) => (await page(more, tools)).next!;
 
-  it('has no next page after a full last one', async () => {
+  it('has no next page after a last page that is full', async () => {
     for (const limit of [4, 6, ROWS]) {
       const sizes: number[] = [];
       let cursor: string | null = null;
@@ -203,22 +203,22 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect((await page({ limit: ROWS - 1 })).next).not.toBeNull();
   });
 
-  it.each(same)('goes on with what means the same: %j, %j', async (one, another) => {
+  it.each(same)('a cursor goes on with arguments of the same meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     const expected = await page({ ...one, cursor });
     expect(expected.ids).toHaveLength(3);
     expect((await page({ ...another, cursor })).ids).toEqual(expected.ids);
     expect((await page({ ...another, limit: 2, cursor })).ids).toEqual(expected.ids.slice(0, 2));
-    // Absent, the limit is larger than what is left.
+    // The default limit exceeds the number of rows left.
     expect((await page({ ...another, limit: undefined, cursor })).ids.slice(0, 3)).toEqual(expected.ids);
   });
 
-  it.each(other)('does not go on with other arguments: %j, %j', async (one, another) => {
+  it.each(other)('a cursor is refused with arguments of another meaning: %j, %j', async (one, another) => {
     const cursor = await cursorOf(one);
     expect(refusal(await ann(name, { ...args, ...another, cursor }))).toEqual(REFUSED);
   });
 
-  it('takes no cursor that was changed, cut or made up', async () => {
+  it('refuses a cursor that was changed, cut or made up', async () => {
     const cursor = await cursorOf();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const flipped = (at: number, bit: number) =>
@@ -241,7 +241,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect(refusal(await ann(name, { ...args, cursor: 7 }))).toEqual([200, 'bad_request', 'cursor: must be text']);
   });
 
-  it("takes nobody else's cursor, and no other tool's", async () => {
+  it("refuses a cursor of another user or another tool", async () => {
     const cursor = await cursorOf();
     for (const stranger of [bob, annElsewhere]) expect(refusal(await stranger(name, { ...args, cursor }))).toEqual(REFUSED);
     expect(refusal(await ann(name, { ...args, cursor: await cursorOf({}, annElsewhere) }))).toEqual(REFUSED);
@@ -250,7 +250,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     }
   });
 
-  it('takes a cursor for seven days, of its own tool and secret', async () => {
+  it('takes a cursor for seven days, only of its own tool and secret', async () => {
     const { rows } = await world.query(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
     const call = { organization: 'acme', userId: rows[0].user_id };
     const place = { at: new Date(time(1)), id: id(44) };
@@ -262,8 +262,8 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
       expect(refusal(await ann(name, { ...args, cursor: bad }))).toEqual(REFUSED);
   });
 
-  // The last one, as it adds rows.
-  it('repeats and omits nothing, whatever is added between pages', async () => {
+  // This test comes last, as it adds rows.
+  it('repeats and omits nothing, even if rows are added between pages', async () => {
     const before = (await page({ limit: 100 })).ids;
     expect(before).toHaveLength(ROWS);
     const seen: string[] = [];
@@ -273,13 +273,13 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
       seen.push(...ids);
       cursor = next;
       if (n >= 4) continue;
-      // Newer and older than all, between them, and at their times, with lower and higher ids.
+      // Newer than all rows, older, between them, and at their times with lower and higher ids.
       const added = [-1, 0, 0.5, 1, 1.5, 2, 3].flatMap((at, m) => [60, 1].map((base) => row('acme', base + 7 * n + m, time(at))));
       await world.load(added.concat(row('globex', 300 + n, time(0))));
     }
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((each) => before.includes(each))).toEqual(before);
-    // Some of what came on the way is there, at its place.
+    // Some of the added rows appear, each at its place.
     const after = (await page({ limit: 100 })).ids;
     expect(seen.length).toBeGreaterThan(ROWS);
     expect(seen).toEqual(after.filter((each) => seen.includes(each)));

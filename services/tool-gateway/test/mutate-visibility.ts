@@ -1,8 +1,8 @@
-// Takes each clause that keeps users and tenants apart out of the code, one after the other, and sees the oracle's test fail.
+// Removes one clause that keeps users or tenants apart after the other from the code, and checks that the oracle's test fails each time.
 //
 //   node services/tool-gateway/test/mutate-visibility.ts [--seed 1] [--only <part of a name>]
 //
-// Works on a checkout of HEAD of its own. Row-level security is off meanwhile: this is about the clauses before that second wall.
+// The script works on its own checkout of HEAD. Row-level security is off, as it would hide a missing clause.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 
 interface Mutation {
   file: string;
-  /** Where the clause ends, for the report. */
+  /** The clause and its number, for the report. */
   name: string;
   mutate: (source: string) => string;
 }
@@ -29,7 +29,7 @@ const PROJECTS = 'services/projects/src/store/list-projects.ts';
 const ENTITIES = 'services/entities/src/store/list-entities.ts';
 const ROLES = 'services/auth/src/store/projects.ts';
 
-/** Replaces one occurrence; the clause must be there. */
+/** Replaces one occurrence of the clause. @throws Error if the file has no such occurrence */
 function replacing(file: string, clause: string, by: string, occurrence = 0): Mutation {
   return {
     file,
@@ -86,7 +86,7 @@ function run(command: string, args: string[], cwd: string, environment: Record<s
   return spawnSync(command, args, { cwd, encoding: 'utf8', env: { ...process.env, ...environment } });
 }
 
-/** Runs the oracle's test. @returns what failed, or undefined where it passed */
+/** Runs the oracle's test. @returns the failure, or undefined if the test passed */
 function oracle(checkout: string): string | undefined {
   const args = ['run', '--project', 'C', 'services/tool-gateway/test/visibility-oracle.test.ts'];
   const { status, stdout, stderr } = run(join(checkout, 'node_modules/.bin/vitest'), args, checkout, {
@@ -106,7 +106,7 @@ try {
   run('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline'], checkout);
   const unmutated = oracle(checkout);
   if (unmutated !== undefined) throw new Error(`The test fails without a mutation: ${unmutated}`);
-  console.log(`seed ${options.seed}: passes as it is`);
+  console.log(`seed ${options.seed}: passes without a mutation`);
   const chosen = MUTATIONS.filter((each) => `${each.file} ${each.name}`.includes(options.only));
   for (const { file, name, mutate } of chosen) {
     const path = join(checkout, file);

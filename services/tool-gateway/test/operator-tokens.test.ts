@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** As an operator types it. */
+/** Runs `crs` with arguments as an operator types them. */
 async function crs(...args: string[]): Promise<Record<string, unknown>> {
   const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
   const env = {
@@ -61,7 +61,7 @@ it('an operator gives an assistant a token, sees it listed without its secret, a
   await vi.waitFor(async () => expect((await tools('list_calls')).status).toBe(401), { timeout: 1_500, interval: 50 });
 });
 
-it('no scope at all is a slip, and gives nothing', async () => {
+it('an empty or unknown scope is refused, and makes no token', async () => {
   await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', '')).rejects.toMatchObject({ code: 2 });
   await expect(crs('token', 'create', '--org', 'globex', '--user', ANN, '--scope', 'nope')).rejects.toMatchObject({ code: 1 });
   expect(await crs('token', 'list', '--org', 'globex')).toEqual({ data: [] });
@@ -84,7 +84,7 @@ it('an operator registers an assistant, lists it without its secret, and removes
   expect(await crs('client', 'list')).toEqual({ data: [] });
 });
 
-it('an operator makes a new key for tokens, and tokens of the one before stay good', async () => {
+it('an operator rotates the key for tokens, and older tokens stay good', async () => {
   const { access_token: token } = await crs('token', 'create', '--org', 'acme', '--user', ANN);
   expect(await crs('token', 'rotate-key')).toEqual({ key_id: expect.stringMatching(/^tk_/) });
   expect((await toolClient(world.stack.addresses.tools, String(token))('list_calls')).value.calls).toHaveLength(1);

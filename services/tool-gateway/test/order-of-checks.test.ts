@@ -5,7 +5,7 @@ import { ask, bearer, errorOf, LEGACY, MODERN, spoken, toolCall, type Answer } f
 const ANN = 'ann@acme.example';
 
 let world: World;
-/** Of a user whose limit is used up, and of one with plenty, with every scope and with one that is not asked for. */
+/** Tokens of a user with a used-up limit and of one with plenty, each with every scope and with one that the tool does not ask for. */
 const tokens: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** A request in the making: what is wrong with it can be told for all of it at once. */
+/** A request before it is sent, so that several faults can be put into it. */
 interface Draft {
   organization: string;
   narrow: boolean;
@@ -30,7 +30,7 @@ interface Draft {
   args: object;
   method: string;
   headers: Record<string, string | undefined>;
-  /** From the message to what is sent. */
+  /** Changes of the serialized body. */
   wrap: ((body: string) => string)[];
 }
 
@@ -98,7 +98,7 @@ async function send(version: string, faults: Fault[]): Promise<Answer> {
     headers: {},
     wrap: [],
   };
-  // The later ones first: they are further inside.
+  // Later faults come first, as they change inner parts of the body.
   for (const { make } of faults.toReversed()) make(draft, version);
   const token = tokens[draft.organization + (draft.narrow ? ' narrow' : '')];
   const { headers, body } = spoken(version, toolCall(draft.name, draft.args), token);
@@ -107,11 +107,11 @@ async function send(version: string, faults: Fault[]): Promise<Answer> {
 }
 
 describe.each([LEGACY, MODERN])('a client of %s', (version) => {
-  it('is served where nothing is wrong', async () => {
+  it('is served if nothing is wrong', async () => {
     expect((await send(version, [])).json.result.structuredContent).toEqual({ calls: [], next_cursor: null });
   });
 
-  it.each(FAULTS.map((fault, n) => ({ ...fault, n })))('hears of $what, before all that comes later', async (fault) => {
+  it.each(FAULTS.map((fault, n) => ({ ...fault, n })))('hears of $what before all later faults', async (fault) => {
     const after = FAULTS.slice(fault.n + 1);
     for (const later of [[], ...after.map((one) => [one]), after]) {
       const answer = await send(version, [fault, ...later]);

@@ -21,14 +21,14 @@ const rpc = async (request: Ask) => {
   const { status, json } = await ask(request);
   return [status, json.id, json.error?.code];
 };
-/** A good request, with some headers changed. */
+/** A good request, but for the given headers. */
 const listed = (headers: Record<string, string | undefined> = {}, version = LEGACY) => {
   const good = spoken(version, toolCall('list_calls'), token);
   return { ...good, headers: { ...good.headers, ...headers } };
 };
 const EMPTY = { calls: [], next_cursor: null };
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   it.each([
     ['nothing', '', -32700],
     ['half a message', '{"jsonrpc":"2.0"', -32700],
@@ -72,7 +72,7 @@ describe('what is no request', () => {
     expect([status, headers.allow]).toEqual([405, 'POST']);
   });
 
-  it.each(['/', '/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('%s: there is nothing, 404', async (path) => {
+  it.each(['/', '/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('an unknown path: %s: 404', async (path) => {
     const { status, json } = await ask({ ...listed(), path });
     expect([status, json.error.code]).toEqual([404, 'not_found']);
   });
@@ -85,12 +85,12 @@ describe('what is no request', () => {
     ['two hosts', 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nHost: x\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
     ['no host', 'POST /mcp HTTP/1.1\r\nConnection: close\r\n\r\n', 403, 'unauthorized'],
     [
-      'an expectation that is none',
+      'an unknown expectation',
       'POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: x\r\n\r\n',
       401,
       'unauthorized',
     ],
-  ])('%s is refused in the envelope', async (_, bytes, status, code) => {
+  ])('%s is refused with the error envelope', async (_, bytes, status, code) => {
     const answer = await sendRaw(world.stack.addresses.tools, bytes);
     expect(Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1])).toBe(status);
     const [, id] = /^X-Request-Id: ([0-9a-f]{32})\r$/m.exec(answer)!;
@@ -150,7 +150,7 @@ describe('protocol versions up to 2025-11-25', () => {
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
 
-  it('a notification is taken without an answer', async () => {
+  it('a notification gets 202 and no answer', async () => {
     const { status, text } = await ask({ ...listed(), body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
     expect([status, text]).toEqual([202, '']);
   });
@@ -166,12 +166,12 @@ describe('protocol versions up to 2025-11-25', () => {
     },
   );
 
-  it.each([{}, { ttl: 60_000 }, 7])('a call that asks for the task %j is answered, as there are no tasks', async (task) => {
+  it.each([{}, { ttl: 60_000 }, 7])('a call that asks for the task %j is answered directly, as there are no tasks', async (task) => {
     const { status, json } = await ask({ ...listed(), body: message('tools/call', { name: 'list_calls', arguments: {}, task }) });
     expect([status, json.result?.structuredContent]).toEqual([200, EMPTY]);
   });
 
-  it.each([undefined, {}, { name: 'list_calls', arguments: [] }])('parameters %j of a call are one, too', async (params) => {
+  it.each([undefined, {}, { name: 'list_calls', arguments: [] }])('a call with parameters %j is an error of JSON-RPC', async (params) => {
     expect(await rpc({ ...listed(), body: { ...message('tools/call'), params } })).toEqual([200, 7, -32602]);
   });
 });
@@ -183,20 +183,20 @@ describe('protocol version 2026-07-28', () => {
     expect(headers['content-type']).toMatch(/^application\/json/);
   });
 
-  it('says who this is and what it can', async () => {
+  it('names the server and its capabilities', async () => {
     const { json } = await ask(spoken(MODERN, message('server/discover'), token));
     expect(json.result.supportedVersions).toEqual([MODERN]);
     expect(JSON.stringify(json.result)).toContain('"version":"0.5.0"');
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
 
-  it('lists tools for everybody to remember', async () => {
+  it('lists tools in an answer that anyone may cache', async () => {
     const { json } = await ask(spoken(MODERN, message('tools/list'), token));
     expect(json.result).toMatchObject({ resultType: 'complete', cacheScope: 'public', ttlMs: expect.any(Number) });
     expect(json.result.tools).toHaveLength(4);
   });
 
-  it.each(['2027-01-01', '1999-01-01'])('%s is unknown: 400, with what is known', async (version) => {
+  it.each(['2027-01-01', '1999-01-01'])('%s is unknown: 400 with the known versions', async (version) => {
     const { status, json } = await ask(spoken(version, toolCall('list_calls'), token));
     expect([status, json.id, json.error.code, json.error.data.supported]).toEqual([400, 7, -32022, [MODERN]]);
   });
@@ -212,7 +212,7 @@ describe('protocol version 2026-07-28', () => {
     expect(await rpc(listed({ [name]: value }, MODERN))).toEqual([400, 7, -32020]);
   });
 
-  it('an unknown method is 404, and an unknown tool is not', async () => {
+  it('an unknown method is 404, an unknown tool is 200 with an error', async () => {
     expect(await rpc(spoken(MODERN, message('nope'), token))).toEqual([404, 7, -32601]);
     expect(await rpc(spoken(MODERN, toolCall('nope'), token))).toEqual([200, 7, -32602]);
   });

@@ -4,7 +4,7 @@ import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { startLanes, type Lane } from '@crs/testing/lanes';
 import { ALPHA, BOB, call, found, getCall, LIST_CALLS, LIST_PROJECTS, load, RIGHTS, type Read } from './_rights.ts';
 
-/** `CRS_ROUNDS=1000` runs more. */
+/** Set `CRS_ROUNDS=1000` for a longer run. */
 const ROUNDS = Number(process.env['CRS_ROUNDS'] ?? 100);
 
 let lanes: [Lane, Lane];
@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** Of one gateway: how often each read is asked before and after, and how long it waits in between. */
+/** For each gateway: the number of times that each read is asked before and after the change, and the pause between two requests. */
 const TIMES = 2;
 const PAUSE_MS = 50;
 
-describe('gone on every gateway, in time, is', () => {
-  /** When the last answer that still showed it was asked for, from the acknowledgement on. */
+describe('every gateway refuses or hides in time', () => {
+  /** Time from the acknowledgement to the latest request whose answer still showed the mark. */
   let lastMs = 0;
   let answered = 0;
   afterAll(() =>
@@ -62,8 +62,8 @@ describe('gone on every gateway, in time, is', () => {
   });
 });
 
-describe('what is added after an acknowledged removal', () => {
-  it(`is not shown, ${ROUNDS} times`, { timeout: 20_000 + ROUNDS * 500 }, async () => {
+describe('a call added after the acknowledged removal of a member', () => {
+  it(`is not shown to that user, in ${ROUNDS} rounds`, { timeout: 20_000 + ROUNDS * 500 }, async () => {
     const tenant = await found('rounds', lanes[0]);
     const member = { projectId: ALPHA, email: BOB, role: ProjectRole.PROJECT_ROLE_MEMBER };
     const started = performance.now();
@@ -73,7 +73,7 @@ describe('what is added after an acknowledged removal', () => {
       const added = `added-${round}.`;
       const ask = async (lane: Lane, read: Read) => ({ shown: await read(tenant, lane, added), done: performance.now() });
       const operator = await near!.operator.operator(tenant.organization);
-      // Under way meanwhile: on one of the lanes calls stands still, wherever its reads have got to.
+      // These reads are under way during the removal: on one lane the calls service stops at a random point.
       const underWay = [LIST_CALLS, LIST_PROJECTS, getCall(added)].map((read) => ask(far!, read));
       await sleep(Math.random() * 15);
       process.kill(far!.pids.get('calls')!, 'SIGSTOP');

@@ -31,7 +31,7 @@ const send = (request: Ask) =>
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 const post = (path: string, fields: Record<string, string>) => send({ method: 'POST', path, headers: FORM, body: form(fields) });
 
-/** A person's browser, as far as it is needed: it keeps cookies and goes on to wherever an answer leads, until it leaves our origin. */
+/** A minimal browser: it keeps cookies and follows redirects within our origin. */
 function openBrowser() {
   const cookies = new Map<string, string>();
   return async function go(request: Ask): Promise<{ page: Answer; away?: URL }> {
@@ -60,7 +60,7 @@ function filled({ text: page }: Answer, fields: Record<string, string>): Ask {
 }
 
 describe("by the tools' origin alone, a client", () => {
-  it('finds an issuer of that origin, whose endpoints are all there', async () => {
+  it('finds an issuer of that origin, and all of its endpoints exist', async () => {
     const challenge = (await send({ method: 'POST', path: '/mcp' })).headers['www-authenticate']!;
     const { pathname } = new URL(/resource_metadata="([^"]+)"/.exec(challenge)![1]!);
     const [issuer] = (await send({ path: pathname })).json.authorization_servers as string[];
@@ -89,7 +89,7 @@ describe("by the tools' origin alone, a client", () => {
     }
   });
 
-  it('registers, has its user sign in and allow it, and calls the tools with the tokens that it gets', async () => {
+  it('registers, has its user sign in and consent, and calls the tools with the tokens from that', async () => {
     const registration = {
       client_name: 'Client',
       redirect_uris: [CALLBACK],
@@ -132,7 +132,7 @@ describe("by the tools' origin alone, a client", () => {
     for (const secret of secrets) expect(world.log.join('')).not.toContain(secret);
   });
 
-  it('reads of one request id, in the answer and in its words', async () => {
+  it('reads the same request id in the header and in the message', async () => {
     const { headers, text: page } = await send({ path: '/sign-in/nothing' });
     expect(headers['content-type']).toContain('text/html');
     expect(headers['x-request-id']).not.toMatch(/^0+$/);

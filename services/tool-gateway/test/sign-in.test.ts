@@ -13,7 +13,7 @@ import { ask as askAt, startGateway, type Ask } from './_requests.ts';
 const HOST = 'tools.example';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** What auth is to the gateway: an HTTP server behind it. */
+/** An HTTP server in auth's place. */
 const upstream = createServer((request, response) => {
   void text(request).then((body) => {
     const { method, url, headers } = request;
@@ -28,7 +28,7 @@ let authHttpAddress: string;
 let gateway: { address: string; stop: () => Promise<void> };
 const log: string[] = [];
 
-/** No other service is there: sign-in needs none, and without the rate-limit service gateways count by themselves. */
+/** No service runs: sign-in needs only auth's HTTP server, and without the rate-limit service gateways count by themselves. */
 async function start(settings: Partial<ToolGatewayConfig> = {}) {
   const nowhere = new Proxy({}, { get: () => '127.0.0.1:1' }) as World['stack']['addresses'];
   return startGateway({ stack: { addresses: nowhere }, log }, { authHttpAddress, loopback: false, ...settings });
@@ -78,15 +78,15 @@ const PAGES: [string, string][] = [
   ['POST', '/connections/one'],
 ];
 
-describe('what is passed on', () => {
-  it.each([...FOR_PROGRAMS, ...PAGES])('%s %s, with its query', async (method, path) => {
+describe('requests passed on to auth', () => {
+  it.each([...FOR_PROGRAMS, ...PAGES])('include %s %s, with its query', async (method, path) => {
     const query = '?scope=a%20b&x=%2F..%2F&y=?';
     const { status, json } = await ask({ method, path: path + query, ...(method === 'POST' && { body: 'a=b', headers: FORM }) });
     expect([status, json]).toEqual([200, { from: 'auth' }]);
     expect(passed).toMatchObject([{ method, url: path.replace('/mcp', '') + query, body: method === 'POST' ? 'a=b' : '' }]);
   });
 
-  it.each(['/jwks', METADATA[0]!, '/connections'])('HEAD %s', async (path) => {
+  it.each(['/jwks', METADATA[0]!, '/connections'])('include HEAD %s', async (path) => {
     expect(await ask({ method: 'HEAD', path })).toMatchObject({ status: 200, text: '' });
     expect(passed[0]!.method).toBe('HEAD');
   });
@@ -129,7 +129,7 @@ describe('what is passed on', () => {
     '/.well-known/jwks.json',
     '/toString',
     '/__proto__',
-  ])('is not %s', async (path) => {
+  ])('do not include %s', async (path) => {
     for (const method of ['GET', 'POST']) expect((await ask({ method, path })).status).toBe(404);
     expect(passed).toEqual([]);
   });
@@ -140,12 +140,12 @@ describe('what is passed on', () => {
     ['POST', '/jwks', 'GET, HEAD'],
     ['DELETE', '/authorize', 'GET, HEAD, POST'],
     ['OPTIONS', '/connections', 'GET, HEAD, POST'],
-  ])('is not %s %s', async (method, path, allow) => {
+  ])('do not include %s %s', async (method, path, allow) => {
     const { status, headers } = await ask({ method, path });
     expect([status, headers.allow, passed]).toEqual([405, allow, []]);
   });
 
-  it('is nothing where there is no sign-in', async () => {
+  it('do not exist without `authHttpAddress`', async () => {
     const without = await start({ authHttpAddress: undefined });
     try {
       for (const [method, path] of [...FOR_PROGRAMS, ...PAGES])
@@ -156,7 +156,7 @@ describe('what is passed on', () => {
     }
   });
 
-  it('is asked over connections that are kept', async () => {
+  it('share a connection that is kept', async () => {
     for (const path of ['/jwks', '/connections', '/jwks']) await get(path);
     expect(new Set(passed.map(({ port }) => port)).size).toBe(1);
   });
@@ -184,7 +184,7 @@ describe('headers inward', () => {
   };
   const own = { host: HOST, 'x-forwarded-host': HOST, 'x-forwarded-proto': 'http', 'x-forwarded-for': '127.0.0.1' };
 
-  it("of a page are a browser's own, and what we say ourselves", async () => {
+  it("of a page are the browser's and our own", async () => {
     const kept = {
       'accept-language': 'de',
       cookie: 'a=b; c=d',
@@ -200,7 +200,7 @@ describe('headers inward', () => {
     expect(passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
-  it('of a program are fewer: no cookie, no origin', async () => {
+  it('of a program include no cookie and no origin', async () => {
     const kept = { authorization: 'Basic YTpi', ...FORM, 'user-agent': 'Program' };
     const asked = { ...claims, ...kept, cookie: 'a=b', origin: 'https://app.example', referer: 'https://app.example/' };
     const { headers } = await ask({ method: 'POST', path: '/token', body: 'a=b', headers: asked });
@@ -209,7 +209,7 @@ describe('headers inward', () => {
     expect(passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
-  it('name the client as a trusted proxy does', async () => {
+  it('name the client's address as a trusted proxy gave it', async () => {
     const behind = await start({ publicUrl: 'https://tools.example:8443', trustedProxies: parseNetworks('127.0.0.1')! });
     try {
       const clients = {
@@ -229,7 +229,7 @@ describe('headers inward', () => {
 });
 
 describe('an answer', () => {
-  it("is auth's own, without what belongs to the connection", async () => {
+  it("is passed on from auth, without headers of the connection", async () => {
     answer = (_, response) => {
       response.writeHead(303, 'Elsewhere', {
         Location: 'https://client.example/cb?code=1&iss=http%3A%2F%2Ftools.example',
@@ -260,7 +260,7 @@ describe('an answer', () => {
     expect(Object.keys(headers).filter((name) => inner.test(name))).toEqual([]);
   });
 
-  it.each([400, 401, 404, 500, 503])("of status %d is auth's own", async (status) => {
+  it.each([400, 401, 404, 500, 503])("of status %d is passed on from auth", async (status) => {
     answer = (_, response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"error":"x"}');
     expect(await post('/token')).toMatchObject({ status, json: { error: 'x' } });
   });
@@ -279,12 +279,12 @@ describe('an answer', () => {
     expect(await text(response)).toBe('second');
   });
 
-  it('that breaks off is cut off', async () => {
+  it('that auth breaks off is broken off for the client', async () => {
     answer = (_, response) => void response.writeHead(200, { 'Content-Length': 100 }).write('half', () => response.destroy());
     await expect(get('/connections')).rejects.toThrow('aborted');
   });
 
-  it('that nobody waits for is given up', async () => {
+  it('is given up when the client hangs up', async () => {
     const gone = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     answer = (_, response) => {
@@ -304,7 +304,7 @@ describe('an answer', () => {
 });
 
 describe('a body', () => {
-  it('of 64 KiB is passed on, of a byte more it is not', async () => {
+  it('of 64 KiB is passed on, and refused with a byte more', async () => {
     expect((await post('/register', 'x'.repeat(65_536))).status).toBe(200);
     expect(passed.pop()!.body).toHaveLength(65_536);
     const framings: Record<string, string>[] = [{ 'content-length': '65537' }, { 'transfer-encoding': 'chunked' }];
@@ -316,25 +316,25 @@ describe('a body', () => {
     expect(passed).toEqual([]);
   });
 
-  it('has one length, however it was framed', async () => {
+  it('is passed on with Content-Length, also if it came in chunks', async () => {
     await post('/token', 'a=b', { 'transfer-encoding': 'chunked' });
     expect(passed[0]).toMatchObject({ body: 'a=b', headers: { 'content-length': '3' } });
     expect(passed[0]!.headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('that is compressed is not passed on', async () => {
+  it('that is compressed is refused', async () => {
     const body = gzipSync('a=b').toString('latin1');
     expect((await post('/token', body, { 'content-encoding': 'gzip' })).status).toBe(415);
     expect(passed).toEqual([]);
   });
 
-  it('of none is none', async () => {
+  it('that is missing is passed on as empty', async () => {
     await ask({ method: 'POST', path: '/revoke' });
     expect(passed[0]).toMatchObject({ body: '', headers: { 'content-length': '0' } });
   });
 });
 
-describe('where auth', () => {
+describe('while auth', () => {
   const settings: [string, Partial<ToolGatewayConfig>, number][] = [
     ['is away', { authHttpAddress: '127.0.0.1:1' }, 503],
     ['does not answer', { timeoutMs: 300 }, 504],
@@ -356,7 +356,7 @@ describe('where auth', () => {
     }
   });
 
-  it('answers what is no HTTP, it counts as away', async () => {
+  it('answers something other than HTTP, it counts as away', async () => {
     answer = (request) =>
       void request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     expect((await get('/jwks')).status).toBe(503);
@@ -365,7 +365,7 @@ describe('where auth', () => {
   });
 });
 
-describe('a page elsewhere', () => {
+describe('a page of another origin', () => {
   const origin = 'https://app.example';
 
   it.each(FOR_PROGRAMS)('may ask %s %s, without credentials', async (method, path) => {
@@ -407,7 +407,7 @@ describe('an address', () => {
   let own: typeof gateway;
   afterEach(() => own?.stop());
 
-  it('has an account for sign-in, apart from that of strangers', async () => {
+  it('has one limit for sign-in, and another for unknown paths', async () => {
     own = await start({ signInLimit: { requests: 3, periodSeconds: 60 }, addressLimit: { requests: 3, periodSeconds: 60 } });
     const statuses = [];
     for (const path of ['/jwks', '/connections', '/authorize', '/authorize', '/jwks', ...Array<string>(4).fill('/nothing')])
@@ -423,7 +423,7 @@ describe('an address', () => {
   });
 });
 
-it('no query gets into the log', async () => {
+it('no query, cookie or body gets into the log', async () => {
   await get('/authorize?code_challenge=SECRET1&login_hint=SECRET2');
   await get('/authorize/SECRET3?x=SECRET4', { cookie: 'SECRET5', referer: 'SECRET6' });
   await post('/token', 'code=SECRET7', { authorization: 'SECRET8' });

@@ -89,20 +89,20 @@ async function resultOf(version: string, method: string, params?: object): Promi
   return (await ask(world.stack.addresses.tools, spoken(version, message(method, params), authorization))).json.result;
 }
 
-/** Names, parameters and shapes, without what is said of them. */
+/** Names, parameters and types, without descriptions and titles. */
 function shapeOf(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, each) => (key === 'description' && typeof each === 'string' ? undefined : each)));
 }
 
 describe('the definitions of the tools', () => {
-  it('change their shape with the version alone', async () => {
+  it('change their shape only with the version', async () => {
     const client = { protocolVersion: LEGACY, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const { version } = (await resultOf(LEGACY, 'initialize', client))['serverInfo'] as { version: string };
     const known = JSON.parse(await readFile(SNAPSHOT, 'utf8')) as { version: string; tools: Definition[] };
     const shapes = (of: Definition[]) =>
       of.map(({ name, inputSchema, outputSchema }) => shapeOf({ name, inputSchema, outputSchema }));
     if (version === known.version) {
-      const advice = `A name, a parameter or a response of a tool changed, which clients remember by the version: raise it in
+      const advice = `A name, a parameter or a response of a tool changed. Clients remember tools by the version: raise it in
         src/protocol/serve-tools.ts, then renew tool-contract.json by running this test with --update.`;
       expect(shapes(definitions), advice).toEqual(shapes(known.tools));
     }
@@ -111,14 +111,14 @@ describe('the definitions of the tools', () => {
     await expect(contract, advice).toMatchFileSnapshot(SNAPSHOT.pathname);
   });
 
-  it('are the same in either generation, and fit into what assistants spare for them', async () => {
+  it('are the same in both protocol generations, and at most 10,000 characters long', async () => {
     const { tools: modern } = await resultOf(MODERN, 'tools/list');
     expect(modern).toEqual(definitions);
     for (const version of [LEGACY, MODERN])
       expect(JSON.stringify(await resultOf(version, 'tools/list')).length).toBeLessThanOrEqual(10_000);
   });
 
-  it('have what a model and a directory want to know', () => {
+  it('have titles, descriptions and annotations for models and directories', () => {
     expect(definitions.map(({ name }) => name).toSorted()).toEqual(['get_call', 'list_calls', 'list_entities', 'list_projects']);
     for (const { title, description, inputSchema, outputSchema, annotations } of definitions) {
       expect(title).toMatch(/\S/);
@@ -177,7 +177,7 @@ describe('an answer', () => {
     expect(json.result.content).toEqual([{ type: 'text', text: JSON.stringify(value) }]);
   });
 
-  it('of get_call has what was asked for', async () => {
+  it('of get_call has the requested parts', async () => {
     const parts = {
       include_ktas: ['ktas', 'kta_approval_status'],
       include_notes: ['notes'],

@@ -4,9 +4,9 @@ import { toolClient, type Tools } from '@crs/testing/mcp';
 import { startWorld, type World } from '@crs/testing/world';
 import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from './_oracle.ts';
 
-/** In each of two locales. `CRS_WORLDS=500 CRS_TEST_SEED=1` runs more, or repeats a run. */
+/** Worlds in each of two locales. `CRS_WORLDS=500` runs more; `CRS_TEST_SEED=1` repeats a run. */
 const WORLDS = Number(process.env['CRS_WORLDS'] ?? 15);
-/** `CRS_TEST_UNWALLED=1` takes row-level security away, so that the services' own predicates alone keep tenants apart. */
+/** With `CRS_TEST_UNWALLED=1` row-level security is off, and only the predicates of the services keep tenants apart. */
 const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
 
@@ -15,7 +15,7 @@ let made = 0;
 
 beforeAll(async () => {
   world = await startWorld();
-  if (UNWALLED) await takeWallsAway();
+  if (UNWALLED) await disableRowSecurity();
 });
 afterAll(() => world?.close());
 
@@ -27,12 +27,12 @@ async function connect(organization: string, email: string): Promise<Tools> {
   return toolClient(world.stack.addresses.tools, accessToken);
 }
 
-async function takeWallsAway(): Promise<void> {
+async function disableRowSecurity(): Promise<void> {
   const { rows } = await world.query('select oid::regclass as name from pg_class where relrowsecurity');
   for (const { name } of rows) await world.query(`alter table ${name} disable row level security`);
 }
 
-/** Gives users of the same e-mail the same id, which chance never would: then every id is there twice. */
+/** Gives the users of an e-mail the same id in each organization, so that every id exists twice. */
 async function shareUserIds(organization: string): Promise<void> {
   const ofUser = (column: string) => `(select md5(u.email_folded)::uuid from auth.users u
     where u.organization = '${organization}' and u.user_id = t.${column})`;
@@ -49,7 +49,7 @@ async function shareUserIds(organization: string): Promise<void> {
   );
 }
 
-/** All pages of a list, with pages of this size. */
+/** The rows of all pages, with `limit` rows a page. */
 async function readAll(tools: Tools, name: string, key: string, args: object, limit: number): Promise<unknown[]> {
   const rows: unknown[] = [];
   for (let cursor: string | null = null; ;) {
@@ -66,7 +66,7 @@ async function readAll(tools: Tools, name: string, key: string, args: object, li
 
 describe(`what users see, in ${WORLDS} random worlds (seed ${SEED})`, () => {
   it(
-    'is what the model says, for every tool, user and filter',
+    'matches the model, for every tool, user and filter',
     async () => {
       await fc.assert(
         fc.asyncProperty(

@@ -6,12 +6,12 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 const ORGANIZATIONS = ['acme', 'globex'];
 const CHAPTERS = 6;
-/** Calls of one organization that are left once all is imported. */
+/** The number of calls of one organization after a whole import. */
 export const CALLS_LEFT = CHAPTERS * 20;
 
 const uuid = (kind: number, n: number) => `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Records of every type, in short runs that refer to earlier ones, deletions of all that can be deleted among them. */
+/** Records of every type, in short runs that refer to earlier ones, with deletions among them. */
 export function records(): object[] {
   const lines: object[] = ORGANIZATIONS.map((id) => ({ type: 'organization', id, write_surface: true }));
   for (let chapter = 0; chapter < CHAPTERS; chapter++) {
@@ -58,7 +58,7 @@ export function records(): object[] {
       }),
       6,
     );
-    // Its five calls and two of the entities go with it.
+    // Five calls and two entities are deleted with the project.
     each((organization, n) => ({ type: 'project', organization, id: uuid(1, n + 2), deleted: true }));
     each((organization, n) => ({ type: 'entity', organization, id: uuid(2, n), deleted: true }));
     each((organization, n) => ({ type: 'call', organization, id: `call-${n}`, deleted: true }));
@@ -90,7 +90,7 @@ export function startImport(file: string, { admin }: Processes, environment: Rec
   return { child, ended: all.then(([code, stdout, stderr]) => ({ status: code, stdout, stderr })) };
 }
 
-/** Differs from one run to the next: times, what is made of random ids, what counts changes. */
+/** These columns differ between runs: times, hashes of random ids, counters of changes. */
 const VARIES = ['updated_at', 'record_hash', 'visibility_version'];
 const TABLES: Record<string, string[]> = {
   'auth.organizations': ['created_at'],
@@ -106,7 +106,7 @@ const TABLES: Record<string, string[]> = {
   'entities.entities': [],
 };
 
-/** Whole tables, users by their e-mail. */
+/** The rows of whole tables, with e-mails in place of user ids, which are random. */
 export async function tablesOf(query: (text: string) => Promise<Record<string, unknown>[]>): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   const users = new Map(

@@ -33,7 +33,7 @@ test('the environment comes first, setting by setting', async () => {
   expect(config).toEqual({ addresses: { ...LOCAL, calls: 'calls:9' }, credential: 'cro_other' });
 });
 
-test('needs no directory where the environment has everything', async () => {
+test('needs no directory if the environment has every setting', async () => {
   await write('secret.json', { name: 'ci', credential: 'cro_ci', created_at: '2026-01-01T00:00:00.000Z' });
   const config = await loadConfig({
     CRS_DATA_DIR: join(dir, 'none'),
@@ -55,7 +55,7 @@ describe('says what to do', () => {
     expect(failure).toContain(`set ${services.join(', ')}, CRS_OPERATOR_FILE to`);
   });
 
-  test('when something is missing, and only about that', async () => {
+  test('when a setting is missing, and only about that setting', async () => {
     const failure = await loadConfig({
       CRS_DATA_DIR: dir,
       CRS_AUTH_ADMIN_ADDRESS: 'a:1',
@@ -72,7 +72,7 @@ describe('says what to do', () => {
     await expect(loadConfig({ CRS_DATA_DIR: dir, ...environment })).rejects.toThrow(message);
   });
 
-  test('about what an older version left, which knows fewer services', async () => {
+  test('about files of an older version, which knows fewer services', async () => {
     await writeLocal();
     await write('admin.json', { auth: LOCAL.auth, calls: LOCAL.calls });
     await expect(loadConfig({ CRS_DATA_DIR: dir })).rejects.toThrow('admin.json is not valid. `npm start` writes a new one.');

@@ -6,7 +6,7 @@ async function* streamOf(lines: (object | string)[], chunkSize = 64 * 1024): Asy
   for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize);
 }
 
-/** Imports records, or lines as they are, and keeps all that was told. */
+/** Imports records, or lines given as text, and records all reports. */
 export async function importLines(lines: (object | string)[], send: Send) {
   const refused: Refusal[] = [];
   const progress: Progress[] = [];
@@ -17,7 +17,7 @@ export async function importLines(lines: (object | string)[], send: Send) {
   return { summary, refused, progress };
 }
 
-/** Takes everything and keeps what it was sent: service, organization, line numbers. */
+/** Accepts each batch and records its service, organization and line numbers. */
 export function recorder() {
   const sent: [string, string, number[]][] = [];
   const send: Send = async ({ service, organization, lines }) => {

@@ -12,9 +12,9 @@ import { CALLS_LEFT, records, startImport, tablesOf, type Import } from './_impo
 let world: ProcessWorld;
 let dir: string;
 let file: string;
-/** What one clean run leaves. */
+/** The tables after a run without faults. */
 let clean: Record<string, string[]>;
-/** Begun first, as it waits for half a minute. */
+/** This import without the calls service starts before the tests, as it gives up only after half a minute. */
 let inVain: Import;
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 beforeEach(async () => {
-  // One failed test is enough.
+  // A failed test may leave a service stopped.
   for (const service of PROCESS_NAMES) await world.processes.start(service);
   const tables = 'calls.calls, calls.call_days, entities.entities, projects.projects, projects.billing_offices';
   await world.database.query(`truncate ${tables} cascade`);
@@ -54,7 +54,7 @@ async function write(name: string, lines: object[]): Promise<string> {
   return path;
 }
 
-/** Everything but what the import in vain has stored. */
+/** All tables without the rows of the import in vain. */
 async function stored(): Promise<Record<string, string[]>> {
   const all = await tablesOf((text) => world.database.query(text));
   return Object.fromEntries(Object.entries(all).map(([table, rows]) => [table, rows.filter((row) => !row.includes('"away"'))]));
@@ -70,18 +70,18 @@ async function expectDone(running: Import): Promise<void> {
   expect(await stored()).toEqual(clean);
 }
 
-it('a clean run leaves something in every table', () => {
+it('a run without faults leaves rows in every table', () => {
   for (const [table, rows] of Object.entries(clean)) expect(rows.length, table).toBeGreaterThan(1);
   expect(clean['calls.calls']).toHaveLength(2 * CALLS_LEFT);
 });
 
-describe('an import goes on, and ends as a clean run does', () => {
+describe('an import ends as a run without faults does,', () => {
   it.each([
     ['calls', 'calls.calls', 'crs-calls-import'],
     ['entities', 'entities.entities', 'crs-entities-import'],
     ['projects', 'projects.projects', 'crs-projects-import'],
     ['auth', 'auth.project_roles', 'crs-auth'],
-  ] as const)('though %s dies while it writes to %s', async (victim, table, by) => {
+  ] as const)('even if %s dies while it writes to %s', async (victim, table, by) => {
     const { running } = await whileHeld(
       world.databaseUrl,
       { table, at: 'statement', by },
@@ -92,7 +92,7 @@ describe('an import goes on, and ends as a clean run does', () => {
     await expectDone(running);
   });
 
-  it('though one service after the other dies', { timeout: 60_000 }, async () => {
+  it('even if one service after the other dies', { timeout: 60_000 }, async () => {
     const running = startImport(file, world.processes);
     let kills = 0;
     while (running.child.exitCode === null && kills < 5) {
@@ -105,7 +105,7 @@ describe('an import goes on, and ends as a clean run does', () => {
     expect(kills).toBeGreaterThan(2);
   });
 
-  it('though it is killed itself, again and again, as it is run again', async () => {
+  it('even if it is killed itself again and again, and run again', async () => {
     for (const calls of [40, 100, 170]) {
       const { child, ended } = startImport(file, world.processes);
       const count = async () => (await world.database.query<{ n: number }>('select count(*)::int as n from calls.calls'))[0]!.n;
@@ -120,8 +120,8 @@ describe('an import goes on, and ends as a clean run does', () => {
   });
 });
 
-describe('an import into a system of which a service is away for long', () => {
-  it('stops with what is done and what to do, and is finished by running it again', { timeout: 60_000 }, async () => {
+describe('an import while a service is away for long', () => {
+  it('stops with the last finished line and the next step, and a second run finishes it', { timeout: 60_000 }, async () => {
     const { status, stdout, stderr } = await inVain.ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };

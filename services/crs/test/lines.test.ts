@@ -49,7 +49,7 @@ test('chunks may end anywhere, also within a character, a line end or the byte o
   }
 });
 
-test('a line says how far it reaches into the file', async () => {
+test('a line has its end in the file, in bytes', async () => {
   expect((await linesOf('\uFEFFab\r\n', '\nc')).map(({ end }) => end)).toEqual([7, 8, 9]);
 });
 
@@ -77,7 +77,7 @@ describe('the longest line', () => {
     ]);
   });
 
-  test('is not a byte longer at the end of the file', async () => {
+  test('has the same bound at the end of the file', async () => {
     expect(texts(await linesOf(`a\n${longest}x`))).toEqual(['a', undefined]);
   });
 

@@ -75,14 +75,14 @@ describe('usage errors end with 2', () => {
   });
 });
 
-describe('what can not be done ends with 1', () => {
+describe('failures end with 1', () => {
   test('no installation', () => {
     const { status, stdout, stderr } = crs(['org', 'list']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^error: There is no local installation .*npm start.*\n$/);
   });
 
-  test('nobody answers, for people and for programs', () => {
+  test('no service answers, for people and for programs', () => {
     const forPeople = crs(['org', 'list'], AWAY);
     expect(forPeople).toMatchObject({ status: 1, stdout: '' });
     expect(forPeople.stderr).toMatch(/^error: The auth service is not available\. .*`crs status`.*\n$/);
@@ -114,7 +114,7 @@ describe('what can not be done ends with 1', () => {
     expect(crs(['import', file], AWAY)).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
   });
 
-  test('a password that is not there', () => {
+  test('a missing password file', () => {
     const { status, stderr } = crs(
       ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'],
       AWAY,
@@ -124,7 +124,7 @@ describe('what can not be done ends with 1', () => {
     expect(stderr).toContain('no password on standard input');
   });
 
-  test('a client secret that is not there', () => {
+  test('a missing client secret', () => {
     const { status, stderr } = crs(['org', 'update', 'acme', '--oidc-client-secret-stdin'], AWAY, '');
     expect(status).toBe(1);
     expect(stderr).toContain('no client secret on standard input');
@@ -139,7 +139,7 @@ describe('an import whose lines never reach a service', () => {
     { line: 4, field: 'deleted', reason: 'is not possible by import; use "crs org delete"' },
   ];
 
-  test('prints one summary for programs', () => {
+  test('prints one JSON summary for programs', () => {
     const file = join(dir, 'bad.ndjson');
     writeFileSync(file, lines);
     const { status, stdout, stderr } = crs(['import', file, '--json'], AWAY);

@@ -11,11 +11,11 @@ interface TestRecord {
   user?: string;
 }
 
-/** Services in memory that check references as the real ones do: by what is stored when a batch arrives. */
+/** Services in memory that check references as the real ones do: against the records stored before the batch. */
 export function memoryImporters(): { send: Send; state(): string[] } {
   const organizations = new Map<string, Map<string, string>>();
 
-  /** What became of a record: `accepted`, `unchanged`, or the field that it was refused for. */
+  /** @returns `accepted`, `unchanged`, or the field that the record is refused for */
   const store = (organization: string, record: TestRecord): string => {
     if (record.type === 'organization') {
       if (organizations.has(organization)) return 'unchanged';

@@ -3,13 +3,13 @@ import type { Refusal } from '../src/import/route.ts';
 import { call, entity, importLines, office, org, project, recorder, user } from './import-lines.ts';
 import { memoryImporters } from './memory-importers.ts';
 
-test('a type that comes again waits for what stands before it', async () => {
+test('a type that comes again waits for the types before it', async () => {
   const { sent, send } = recorder();
   await importLines([user('a', '1'), call('a', '1'), user('a', '2'), call('a', '2')], send);
   expect(sent.map(([, , numbers]) => numbers)).toEqual([[1], [2], [3], [4]]);
 });
 
-test('deletions of a type travel together, away from what stands around them', async () => {
+test('deletions of a type travel in a batch without other lines', async () => {
   const { sent, send } = recorder();
   const gone = { deleted: true };
   await importLines([call('a', '1'), call('a', '1', {}, gone), call('a', '2', {}, gone), call('a', '1')], send);
@@ -37,7 +37,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
     () => '',
   ];
   for (let round = 0; round < 60; round++) {
-    // Runs of one type as well as a mixture.
+    // The file has runs of one type and mixtures.
     const lines = Array.from({ length: 60 }, () => makers[Math.floor(random() * makers.length)]!).flatMap((make) =>
       Array.from({ length: 1 + Math.floor(random() * 4) }, () => make(organizations[Number(pick(3))]!)),
     );
@@ -60,7 +60,7 @@ test('any file ends as if its lines had been sent one by one', async () => {
   }
 });
 
-test('what a file says of a record in several batches and windows keeps its order, whatever takes how long', async () => {
+test('lines of one record in several batches and windows take effect in the order of the file, even if batches take unequal time', async () => {
   const random = seeded(7);
   const lines = [org('a')].concat(
     Array.from({ length: 24_000 }, (_, n) => call('a', String(Math.floor(random() ** 4 * 20_000)), {}, { summary: String(n) })),
@@ -83,7 +83,7 @@ test('what a file says of a record in several batches and windows keeps its orde
   expect(most).toBeLessThanOrEqual(3);
 });
 
-/** The same numbers in each run (mulberry32). */
+/** Random numbers that are the same for the same seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

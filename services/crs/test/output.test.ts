@@ -39,8 +39,8 @@ test('a long table takes time in proportion to its rows', () => {
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test('a table of nothing says so', () => expect(table(['name'], [])).toBe('None.'));
+test('an empty table prints None.', () => expect(table(['name'], [])).toBe('None.'));
 
-test('what others wrote can not steer the terminal', () => {
+test('control characters in values do not reach the terminal', () => {
   expect(table(['name'], [['a\u001b[31m\nb\u202Ec']])).toBe('NAME\na�[31m�b�c');
 });

@@ -31,7 +31,7 @@ function failing(kind: ErrorKind, times: number, callMs = 0) {
   return { send: ended, calls: () => calls, now: () => performance.now() - started, pauses };
 }
 
-test('a lost race is run again a few times', async () => {
+test('a conflict is retried a few times', async () => {
   const won = failing('aborted', 4);
   expect(await won.send()).toEqual(DONE);
   const lost = failing('aborted', Infinity);
@@ -55,7 +55,7 @@ test.each(['unavailable', 'deadline_exceeded', 'resource_exhausted'] as const)(
   },
 );
 
-test('a timeout longer than that is tried once more', async () => {
+test('a call that timed out after more than that is retried once', async () => {
   const slow = failing('deadline_exceeded', 1, 35_000);
   expect(await slow.send()).toEqual(DONE);
 });

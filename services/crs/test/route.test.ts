@@ -33,7 +33,7 @@ describe('a line goes to the service that stores its type', () => {
     expect(routeText(text)).toMatchObject({ id }),
   );
 
-  test('what is not quite a deletion is left for the service to refuse', () => {
+  test('a malformed deletion is left to the service, which refuses it', () => {
     expect(routeText('{"type":"call","organization":"acme","deleted":"yes"}')).toMatchObject({ service: 'calls', group: 'call' });
   });
 });

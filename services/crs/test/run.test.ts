@@ -28,7 +28,7 @@ describe('batches', () => {
     expect(sent.map(([, , numbers]) => numbers.length)).toEqual([1_000, 1_000, 1]);
   });
 
-  test('are full though organizations are mixed', async () => {
+  test('are full even if organizations are mixed', async () => {
     const { sent, send } = recorder();
     await importLines(
       Array.from({ length: 4_000 }, (_, i) => call(i % 2 ? 'a' : 'b', String(i))),
@@ -54,8 +54,8 @@ describe('batches', () => {
   });
 });
 
-describe('what is told', () => {
-  test('a summary, refusals in the order of the file, and where the bytes are', async () => {
+describe('an import reports', () => {
+  test('a summary, refusals in the order of the file, and its progress in bytes', async () => {
     const send: Send = async ({ lines }: Batch) => {
       const bad = lines.filter(({ number }) => number === 2);
       return {
@@ -77,7 +77,7 @@ describe('what is told', () => {
     expect(progress.every((now, i) => i === 0 || now.bytes >= progress[i - 1]!.bytes)).toBe(true);
   });
 
-  test('nothing of an empty file', async () => {
+  test('a summary of zeros for an empty file', async () => {
     const { sent, send } = recorder();
     expect((await importLines([], send)).summary).toEqual({ lines: 0, bytes: 0, accepted: 0, unchanged: 0, refused: 0 });
     expect(sent).toEqual([]);
@@ -85,7 +85,7 @@ describe('what is told', () => {
 });
 
 describe('an import that can not go on', () => {
-  test('says through which line it is done', async () => {
+  test('names the last finished line', async () => {
     const failure = new ServiceError('permission_denied', 'no');
     const send: Send = async ({ lines }) => {
       if (lines[0]!.number > 2) throw failure;
@@ -98,7 +98,7 @@ describe('an import that can not go on', () => {
     expect(stopped).toMatchObject({ doneThrough: 2, cause: failure });
   });
 
-  test('a file that breaks off counts what is under way', async () => {
+  test('still counts the batches under way when the file breaks off', async () => {
     async function* broken() {
       yield Buffer.from(`${JSON.stringify(org('a'))}\n${JSON.stringify(user('a', '1'))}\n`);
       throw new Error('disk');
@@ -111,7 +111,7 @@ describe('an import that can not go on', () => {
   });
 });
 
-test('reading waits for the services: at most two windows and what is under way are held', async () => {
+test('reading waits for the services: at most two windows and the batches under way are in memory', async () => {
   let read = 0;
   let stored = 0;
   let most = 0;

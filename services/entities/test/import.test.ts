@@ -39,7 +39,7 @@ const gone = (organization: string, id: string, more: object = {}) => ({
 const load = (...lines: object[]) => world.tryLoad(lines);
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
 
-/** As they are stored, by id. */
+/** The stored entities of an organization, in the order of their ids. */
 async function entitiesOf(organization: string): Promise<Record<string, unknown>[]> {
   const { rows } = await world.query(
     `select entity_id as id, project_id, name, entity_type, category, competitor_tier, is_competitor, description, overview, domain, created_at
@@ -70,7 +70,7 @@ describe('an entity', () => {
     expect(await entitiesOf('globex')).toEqual([]);
   });
 
-  it('is unchanged the second time, however it is written', async () => {
+  it('is unchanged by a second line with the same meaning', async () => {
     await load(FULL);
     const again = {
       ...FULL,
@@ -83,21 +83,21 @@ describe('an entity', () => {
     expect(await load({ ...FULL, created_at: null })).toEqual(counts(0, 1));
   });
 
-  it('is whole: what is absent becomes null, and null is absent', async () => {
+  it('is replaced as a whole: absent fields become null, and null counts as absent', async () => {
     await load(FULL);
     expect(await load(entity('acme', ONE))).toEqual(counts(1, 0));
     expect(await entitiesOf('acme')).toEqual([{ ...EMPTY, id: ONE, project_id: ALPHA, created_at: STORED.created_at }]);
     expect(await load(entity('acme', ONE, { ...EMPTY, deleted: null }))).toEqual(counts(0, 1));
   });
 
-  it.each(Object.keys(FIELDS))('changes when %s does', async (field) => {
+  it.each(Object.keys(FIELDS))('changes when %s changes', async (field) => {
     await load(FULL);
     const value = field === 'is_competitor' ? false : 'other';
     expect(await load({ ...FULL, [field]: value })).toEqual(counts(1, 0));
     expect(await entitiesOf('acme')).toEqual([{ ...STORED, [field]: value }]);
   });
 
-  it('without a time bears that of its first import', async () => {
+  it('without created_at keeps the time of its first import', async () => {
     await load(entity('acme', ONE, { name: 'first' }));
     const [first] = await entitiesOf('acme');
     await load(entity('acme', ONE, { name: 'second' }));
@@ -111,12 +111,12 @@ describe('an entity', () => {
     expect(await entitiesOf('acme')).toEqual([{ ...STORED, project_id: BETA }]);
   });
 
-  it('given twice in a file ends as the later line', async () => {
+  it('that comes twice in a file ends as the later line', async () => {
     expect(await load(FULL, entity('acme', ONE, { name: 'later' }), FULL, FULL)).toEqual(counts(3, 1));
     expect(await entitiesOf('acme')).toEqual([STORED]);
   });
 
-  it('of the same id in two organizations is two entities', async () => {
+  it('may have the same id in two organizations', async () => {
     await load(FULL, { ...FULL, organization: 'globex', name: 'Theirs', project_id: BETA });
     expect(await entitiesOf('acme')).toEqual([STORED]);
     expect(await entitiesOf('globex')).toEqual([{ ...STORED, name: 'Theirs', project_id: BETA }]);
@@ -125,7 +125,7 @@ describe('an entity', () => {
     expect(await entitiesOf('globex')).toEqual([]);
   });
 
-  it('imported by many at once ends as one of them, whole', async () => {
+  it('imported by many at once ends as one of the lines, whole', async () => {
     const variants = Array.from({ length: 6 }, (_, i) => ({ name: `variant ${i}`, description: `variant ${i}` }));
     await Promise.all(variants.map((each) => load(entity('acme', ONE, each), entity('acme', TWO, each))));
     const [one, two] = await entitiesOf('acme');
@@ -134,13 +134,13 @@ describe('an entity', () => {
 });
 
 describe('a deletion', () => {
-  it('removes the entity, and is unchanged where there is none', async () => {
+  it('removes the entity, and counts as unchanged without one', async () => {
     await load(FULL, entity('acme', TWO));
     expect(await load(gone('acme', ONE), gone('acme', ONE.toUpperCase()))).toEqual(counts(1, 1));
     expect((await entitiesOf('acme')).map(({ id }) => id)).toEqual([TWO]);
   });
 
-  it('keeps its place among other lines', async () => {
+  it('takes effect at its place among other lines', async () => {
     expect(
       await load(
         FULL,
@@ -163,10 +163,10 @@ describe('a deletion', () => {
   });
 });
 
-describe('what an entity refers to', () => {
+describe('the project of an entity', () => {
   const NEW = '00000000-0000-4000-8000-00000000000c';
 
-  it('may stand in an earlier line, and counts from there on', async () => {
+  it('may be defined in an earlier line, not in a later one', async () => {
     const named = [
       entity('acme', ONE, { project_id: NEW }),
       { type: 'project', organization: 'acme', id: NEW },
@@ -180,7 +180,7 @@ describe('what an entity refers to', () => {
     expect((await entitiesOf('acme')).map(({ id }) => id)).toEqual([TWO]);
   });
 
-  it('is of its own organization', async () => {
+  it('must belong to the same organization', async () => {
     const theirs = '00000000-0000-4000-8000-00000000000d';
     await world.load([{ type: 'project', organization: 'globex', id: theirs }]);
     const { refused } = await load(entity('acme', ONE, { project_id: theirs }));
@@ -188,7 +188,7 @@ describe('what an entity refers to', () => {
   });
 });
 
-describe('is refused by field, with nothing half written', () => {
+describe('a bad line is refused by field and changes nothing', () => {
   const own = (more: object) => ({ ...FULL, name: 'Changed', ...more });
   it.each([
     ['id: is required', own({ id: undefined })],

@@ -5,7 +5,7 @@ import { userToken } from '@crs/testing/user-token';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-/** Statements without a predicate on the organization: they insert under its name. */
+/** These statements have no predicate on the organization, as they insert rows of it. */
 const WITHOUT_PREDICATE = ['put_entities'];
 const TENANTS = ['acme', 'globex'] as const;
 const ANN = 'ann@crs.example';
@@ -60,7 +60,7 @@ const everything = async (tenant: string) =>
     (await world.query('select * from entities.entities where organization = $1 order by entity_id', [tenant])).rows,
   );
 
-/** Uses every way to the table. @returns the ways by which one organization saw or changed another's rows */
+/** Runs every operation on the table. @returns the operations that read or changed rows of another organization */
 async function leaks(): Promise<Set<string>> {
   const found = new Set<string>();
   for (const own of TENANTS) {
@@ -97,12 +97,12 @@ async function leaks(): Promise<Set<string>> {
   return found;
 }
 
-describe('with the organization taken out of every statement', () => {
-  it('nobody sees or changes a row of another organization', async () => {
+describe('without the predicate on the organization in any statement', () => {
+  it('no operation reads or changes rows of another organization', async () => {
     expect(await leaks()).toEqual(new Set());
   });
 
-  it('no statement of the service was left out', async () => {
+  it('every statement of the service was sent', async () => {
     await leaks();
     const declared = declaredStatements(new URL('../src/store/', import.meta.url));
     for (const name of declared)
@@ -110,7 +110,7 @@ describe('with the organization taken out of every statement', () => {
     expect([...unwalled.sent.keys()].filter((name) => name !== 'lock_imports' && !declared.includes(name))).toEqual([]);
   });
 
-  it('and with the wall down, it would be seen', async () => {
+  it('the operations leak once row-level security is off', async () => {
     await world.query('alter table entities.entities disable row level security');
     try {
       expect(await leaks()).toEqual(new Set(['list', 'import', 'erasure']));

@@ -16,18 +16,18 @@ const defaults = {
   address: { requests: 60, periodSeconds: 1 },
 };
 
-/** The service on a port of its own, and a client of it. */
+/** A running service and its client. */
 export interface Running {
   address: string;
   ask(descriptors: RateLimitDescriptor[], options?: { domain?: string; hitsAddend?: number }): Promise<RateLimitResponse>;
-  /** The answer for one descriptor of its own. */
+  /** Sends one descriptor. @returns its status */
   askOne(entries: Entries, limit?: RateLimitDescriptor['limit']): Promise<Status>;
   stop(): Promise<void>;
 }
 
-/** @param redisUrl counters in the process where undefined */
+/** @param redisUrl undefined: counters in the process */
 export async function startService(redisUrl: string | undefined): Promise<Running> {
-  // Far above what a loaded machine needs: what a short one does is tested with the store.
+  // Long enough for a loaded machine. The tests of the store cover a short timeout.
   const redisTimeoutMs = 3_000;
   const service = createRateLimitService({ listen: '127.0.0.1:0', redisUrl, redisTimeoutMs, ...defaults }, { log });
   const { grpc: address } = await service.start();
@@ -50,7 +50,7 @@ export async function startService(redisUrl: string | undefined): Promise<Runnin
   };
 }
 
-/** Entries of a descriptor, in order. */
+/** Keys and values of a descriptor's entries, in order. */
 export type Entries = Record<string, string>;
 
 export function describing(entries: Entries, limit?: RateLimitDescriptor['limit']): RateLimitDescriptor {
@@ -59,7 +59,7 @@ export function describing(entries: Entries, limit?: RateLimitDescriptor['limit'
 
 let lastId = 0;
 
-/** An id that no other test counts. */
+/** An id that no other test uses. */
 export function newId(): string {
   return `subject-${lastId++}`;
 }

@@ -50,7 +50,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     for (const server of servers) await server.stop();
   });
 
-  it('are on every node, and exact', async () => {
+  it('are spread over all nodes, and exact', async () => {
     const ids = Array.from({ length: 60 }, (_, id) => id);
     for (const count of [1, 2]) {
       const counts = await Promise.all(ids.map((id) => store.add(hit(id))));
@@ -63,7 +63,7 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
     }
   });
 
-  it('go on where the nodes answer, and come back with the one that did not', async () => {
+  it('go on at the nodes that answer, and come back with the node that was away', async () => {
     const ids = Array.from({ length: 60 }, (_, id) => 1_000 + id);
     const counted = async () => {
       const outcomes = await Promise.allSettled(ids.map((id) => store.add(hit(id))));

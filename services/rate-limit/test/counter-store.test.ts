@@ -59,7 +59,7 @@ describe.each([
       expect(await subject.store.add({ key: newKey(), amount: 1, windowMs })).toMatchObject({ count: 1 });
     });
 
-    it('of hits at the same time each gets a count of its own', async () => {
+    it('each of several hits at the same time gets another count', async () => {
       const key = newKey();
       const counts = await Promise.all(Array.from({ length: 200 }, () => subject.store.add({ key, amount: 1, windowMs })));
       expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));

@@ -24,7 +24,7 @@ describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
     expect(codes).toEqual(['OK', 'OK', 'OVER_LIMIT']);
   });
 
-  it('gone, calls fail fast and gateways count by themselves, until it is back', async () => {
+  it('that is gone, calls fail fast and gateways count by themselves, until it is back', async () => {
     const own = (await startRedis())!;
     cleanups.push(() => own.stop());
     const service = await startService(own.url);

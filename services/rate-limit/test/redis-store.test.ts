@@ -36,8 +36,8 @@ async function openAdmin(url: string) {
 
 const hit = { key: 'rl:{call-research:kind=organization:id=acme}:600/60', amount: 1, windowMs: 60_000 };
 
-/** What becomes of a hit. The bound is far above ours, for slow machines, and far below what an unbounded wait would take. */
-async function fate(store: RedisStore): Promise<string> {
+/** The result of a hit. Two seconds is far above the store's timeout, for slow machines, and far below an unbounded wait. */
+async function resultOfHit(store: RedisStore): Promise<string> {
   const started = performance.now();
   const outcome = await store.add(hit).then(
     () => 'counted',
@@ -65,32 +65,32 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     expect(await store.add(hit)).toMatchObject({ count: 2 });
   });
 
-  it('fails at once while Redis is gone, and picks it up when it is back', async () => {
+  it('fails at once while Redis is gone, and counts again when it is back', async () => {
     const redis = await openRedis();
     const store = await openStore(redis.url);
     await store.add(hit);
     await redis.stop();
-    expect(await fate(store)).toBe('unavailable');
+    expect(await resultOfHit(store)).toBe('unavailable');
     await openRedis(redis.port);
     expect(await recovered(store)).toMatchObject({ count: 1 });
   });
 
-  it('opens while Redis is not there yet', async () => {
+  it('opens before Redis is there', async () => {
     const redis = await openRedis();
     await redis.stop();
     const store = await openStore(redis.url);
-    expect(await fate(store)).toBe('unavailable');
+    expect(await resultOfHit(store)).toBe('unavailable');
     await openRedis(redis.port);
     expect(await recovered(store)).toHaveProperty('count');
   });
 
-  it('fails in time while Redis is silent, and leaves the silent connection', async () => {
+  it('fails in time while Redis is silent, and then gives the silent connection up', async () => {
     const redis = await openRedis();
     const store = await openStore(redis.url);
     await store.add(hit);
     process.kill(redis.pid, 'SIGSTOP');
     await expect(store.add(hit)).rejects.toMatchObject({ kind: 'unavailable', cause: { message: 'no answer within 100 ms' } });
-    // From here on there is no connection to wait on.
+    // Once the connection is given up, hits fail at once.
     await vi.waitFor(
       async () => {
         const started = performance.now();
@@ -111,7 +111,7 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     const own = await admin.clientId();
     const before = await connections();
     await admin.replicaOf('127.0.0.1', 1);
-    expect(await fate(store)).toBe('unavailable');
+    expect(await resultOfHit(store)).toBe('unavailable');
     await vi.waitFor(
       async () => {
         await expect(store.add(hit)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -131,6 +131,6 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     const store = await openStore(redis.url);
     await sleep(50);
     await store.close();
-    expect(await fate(store)).toBe('unavailable');
+    expect(await resultOfHit(store)).toBe('unavailable');
   });
 });

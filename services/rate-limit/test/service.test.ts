@@ -33,13 +33,13 @@ describe.each([
       ]);
     });
 
-    it('admits exactly the limit of many at the same time', async () => {
+    it('admits exactly the limit out of many requests at the same time', async () => {
       const entries = organization('25/60');
       const statuses = await Promise.all(Array.from({ length: 60 }, () => service.askOne(entries)));
       expect(statuses.filter(({ code }) => code === 'OK')).toHaveLength(25);
     });
 
-    it('states the limit, and when the window closes from now on', async () => {
+    it('states the limit and the time until the window closes', async () => {
       const entries = organization('3/60');
       const first = await service.askOne(entries);
       expect(first.currentLimit).toEqual({ requestsPerUnit: 3, unit: 'MINUTE', name: '' });
@@ -52,7 +52,7 @@ describe.each([
       const entries = organization('1/1');
       await service.askOne(entries);
       let refused = await service.askOne(entries);
-      // On a machine that slept through the window.
+      // The window of 1 s may close between both requests on a slow machine.
       while (refused.code === 'OK') refused = await service.askOne(entries);
       await sleep(resetOf(refused) + 1);
       expect(await service.askOne(entries)).toMatchObject({ code: 'OK', limitRemaining: 0 });
@@ -71,7 +71,7 @@ describe.each([
       ['organization', 600, 60_000],
       ['user', 120, 45_000],
       ['address', 60, 1_000],
-    ])('holds a kind without a rule to its default: %s', async (kind, requestsPerUnit, resetInMs) => {
+    ])('applies the default of the kind to a descriptor without a rule: %s', async (kind, requestsPerUnit, resetInMs) => {
       const status = await service.askOne({ kind, id: newId() });
       expect(status).toMatchObject({ code: 'OK', currentLimit: { requestsPerUnit }, limitRemaining: requestsPerUnit - 1 });
       expect(resetOf(status)).toBe(resetInMs);
@@ -95,14 +95,14 @@ describe.each([
     });
 
     it.each<Entries>([{ remote_address: '::1' }, { kind: 'constructor' }])(
-      'does not limit what has no limit: %o',
+      'does not limit a descriptor without a limit: %o',
       async (entries) => {
         const bare = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined };
         expect(await service.askOne(entries)).toEqual(bare);
       },
     );
 
-    it('counts domains, entries and limits apart, and what only looks alike', async () => {
+    it('counts similar domains, entries and limits apart', async () => {
       const id = newId();
       const limit = { requestsPerUnit: 9, unit: 'HOUR' } as const;
       const descriptors = [
@@ -138,14 +138,14 @@ describe.each([
       expect(second.statuses.map(({ code }) => code)).toEqual(['OVER_LIMIT', 'OK', 'OK', 'OVER_LIMIT']);
     });
 
-    it('takes hits that were granted elsewhere, with what is left of their window', async () => {
+    it('adds hits that a gateway admitted by itself, with the rest of their window', async () => {
       const entries = organization('10/60');
       const told = { ...describing({ ...entries, window: '2/20000' }), hitsAddend: 4 };
       const { statuses } = await service.ask([told, describing(entries)], { hitsAddend: 1 });
       expect(statuses.map(({ limitRemaining }) => limitRemaining)).toEqual([4, 3]);
       expect(resetOf(statuses[0]!)).toBe(20_000);
       expect(resetOf(await service.askOne(entries))).toBeLessThanOrEqual(20_000);
-      // The window that is open there already stays as it is.
+      // A report does not change the end of a window that is already open.
       const later = { ...describing({ ...entries, window: '5/1000' }), hitsAddend: 0 };
       const [looked] = (await service.ask([later])).statuses;
       expect(looked).toMatchObject({ code: 'OK', limitRemaining: 2 });
@@ -156,8 +156,8 @@ describe.each([
       ['a descriptor without entries', 'descriptors[1].entries', describing({})],
       ['an entry without a key', 'descriptors[1].entries', describing({ '': 'x' })],
       ['an entry without a value', 'descriptors[1].entries', describing({ x: '' })],
-      ['a rule that is none', 'descriptors[1].entries', describing({ kind: 'user', rule: '600' })],
-      ['a window that is none', 'descriptors[1].entries', describing({ kind: 'user', rule: '6/6', window: '1/-1' })],
+      ['a malformed rule', 'descriptors[1].entries', describing({ kind: 'user', rule: '600' })],
+      ['a malformed window', 'descriptors[1].entries', describing({ kind: 'user', rule: '6/6', window: '1/-1' })],
       [
         'an override without a unit',
         'descriptors[1].limit.unit',
@@ -169,7 +169,7 @@ describe.each([
       expect((await service.ask([good])).statuses[0]!.limitRemaining).toBe(4);
     });
 
-    it('refuses an empty domain, and no descriptors', async () => {
+    it('refuses an empty domain and a request without descriptors', async () => {
       const good = describing(organization('5/60'));
       await expect(service.ask([good], { domain: '' })).rejects.toMatchObject({ kind: 'invalid_argument', field: 'domain' });
       await expect(service.ask([])).rejects.toMatchObject({ kind: 'invalid_argument', field: 'descriptors' });

@@ -145,16 +145,19 @@ const PARAMETERS: Record<string, Record<string, Parameter>> = {
 describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   const call = (args: object) => tools(name, { ...NEEDED[name], ...args });
 
-  it.each(Object.entries(parameters))('takes %s within its limits, and refuses other values with the limit', async (field, { good, bad }) => {
-    for (const value of good) expect((await call({ [field]: value })).error, JSON.stringify(value)).toBeUndefined();
-    for (const [reason, values] of Object.entries(bad)) {
-      for (const value of values) {
-        const { status, error } = await call({ [field]: value });
-        const { code, message } = error ?? {};
-        expect([status, code, message], JSON.stringify(value)).toEqual([200, 'bad_request', `${field}: ${reason}`]);
+  it.each(Object.entries(parameters))(
+    'takes %s within its limits, and refuses other values with the limit',
+    async (field, { good, bad }) => {
+      for (const value of good) expect((await call({ [field]: value })).error, JSON.stringify(value)).toBeUndefined();
+      for (const [reason, values] of Object.entries(bad)) {
+        for (const value of values) {
+          const { status, error } = await call({ [field]: value });
+          const { code, message } = error ?? {};
+          expect([status, code, message], JSON.stringify(value)).toEqual([200, 'bad_request', `${field}: ${reason}`]);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('reads null as absent', async () => {
     const optional = Object.keys(parameters).filter((field) => !(field in NEEDED[name]!));

@@ -241,7 +241,7 @@ describe.each(LISTS)('$name', ({ name, key, args, row, same, other, meaning }) =
     expect(refusal(await ann(name, { ...args, cursor: 7 }))).toEqual([200, 'bad_request', 'cursor: must be text']);
   });
 
-  it("refuses a cursor of another user or another tool", async () => {
+  it('refuses a cursor of another user or another tool', async () => {
     const cursor = await cursorOf();
     for (const stranger of [bob, annElsewhere]) expect(refusal(await stranger(name, { ...args, cursor }))).toEqual(REFUSED);
     expect(refusal(await ann(name, { ...args, cursor: await cursorOf({}, annElsewhere) }))).toEqual(REFUSED);

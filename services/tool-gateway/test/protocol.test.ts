@@ -166,14 +166,23 @@ describe('protocol versions up to 2025-11-25', () => {
     },
   );
 
-  it.each([{}, { ttl: 60_000 }, 7])('a call that asks for the task %j is answered directly, as there are no tasks', async (task) => {
-    const { status, json } = await ask({ ...listed(), body: message('tools/call', { name: 'list_calls', arguments: {}, task }) });
-    expect([status, json.result?.structuredContent]).toEqual([200, EMPTY]);
-  });
+  it.each([{}, { ttl: 60_000 }, 7])(
+    'a call that asks for the task %j is answered directly, as there are no tasks',
+    async (task) => {
+      const { status, json } = await ask({
+        ...listed(),
+        body: message('tools/call', { name: 'list_calls', arguments: {}, task }),
+      });
+      expect([status, json.result?.structuredContent]).toEqual([200, EMPTY]);
+    },
+  );
 
-  it.each([undefined, {}, { name: 'list_calls', arguments: [] }])('a call with parameters %j is an error of JSON-RPC', async (params) => {
-    expect(await rpc({ ...listed(), body: { ...message('tools/call'), params } })).toEqual([200, 7, -32602]);
-  });
+  it.each([undefined, {}, { name: 'list_calls', arguments: [] }])(
+    'a call with parameters %j is an error of JSON-RPC',
+    async (params) => {
+      expect(await rpc({ ...listed(), body: { ...message('tools/call'), params } })).toEqual([200, 7, -32602]);
+    },
+  );
 });
 
 describe('protocol version 2026-07-28', () => {

@@ -7,7 +7,7 @@ import { SECRET } from '@crs/testing/setup';
 import type { World } from '@crs/testing/world';
 import { createCallsService } from '../src/service.ts';
 
-/** The database as the service connects to it. */
+/** The database URL with the role of the service. */
 export function serviceDatabaseUrl(world: World): string {
   const url = new URL(world.databaseUrl);
   url.username = 'crs_calls';
@@ -15,12 +15,12 @@ export function serviceDatabaseUrl(world: World): string {
   return url.href;
 }
 
-/** Asks the service without a gateway between. */
+/** A client of the service, without a gateway. */
 export function callsClient(address: string): ServiceClient<CallsServiceService> {
   return client(CallsServiceService, { name: 'calls', address, timeoutMs: 10_000, retry: false });
 }
 
-/** What the gateway makes of an API key. */
+/** The caller token that a gateway gets for an API key. */
 export async function callerToken(world: World, apiKey: string): Promise<string> {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   try {
@@ -46,7 +46,7 @@ export async function startAnother(world: World): Promise<{ address: string; sto
   return { address: grpc, stop: () => service.stop() };
 }
 
-/** The interviewee's name of a call, as a service shows it to the holder of the key. */
+/** The interviewee's name in a call, as the service at `address` shows it to the holder of the key. */
 export async function shownName(world: World, address: string, apiKey: string, callId: string): Promise<string> {
   const calls = callsClient(address);
   try {

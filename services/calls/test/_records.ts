@@ -4,7 +4,7 @@ import type { World } from '@crs/testing/world';
 
 export const PROJECT = '11111111-2222-4333-8444-555555555555';
 
-/** A `call` import line, loosely: tests also send what isn't one. */
+/** A `call` import line, loosely typed as tests also send bad ones. */
 export interface CallLine {
   type: 'call';
   organization: string;
@@ -17,7 +17,7 @@ export function callLine(organization: string, id: string, fields: object = {}):
   return { type: 'call', organization, id, ...fields };
 }
 
-/** An organization that sees everything and may ask without end, with users ann and bob and a project. */
+/** An organization with all fields allowed, a very high rate limit, users ann and bob, and a project. */
 export function tenant(id: string, settings: object = {}): object[] {
   const people = ['ann', 'bob'].map((name) => ({ type: 'user', organization: id, email: `${name}@crs.example`, name }));
   return [
@@ -36,7 +36,7 @@ export function tenant(id: string, settings: object = {}): object[] {
 
 export type BatchLine = object | string | Buffer;
 
-/** One batch, as `crs` sends it, but without what `crs` itself refuses. Errors as `line: field: reason`. */
+/** Sends a batch as `crs` does, without the checks of `crs`. @returns refusals as `line: field: reason` */
 export async function sendBatch(world: World, organization: string, lines: BatchLine[], options: CallOptions = {}) {
   const batch = lines.map((line, i) => ({ number: i + 1, json: bytesOf(line), id: idOf(line) }));
   const { calls } = world.operator.importers;
@@ -47,7 +47,7 @@ export async function sendBatch(world: World, organization: string, lines: Batch
   return { accepted, unchanged, refused: errors.map(({ line, field, reason }) => `${line}: ${field}: ${reason}`) };
 }
 
-/** As `crs` reads it. */
+/** The id as `crs` reads it. */
 function idOf(line: BatchLine): string {
   return typeof line === 'object' && 'id' in line ? String(line.id) : '';
 }
@@ -56,7 +56,7 @@ function bytesOf(line: BatchLine): Buffer {
   return Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line));
 }
 
-/** Of a user's list: all that the user sees. */
+/** Selects everything that a user sees. */
 export const NO_FILTERS = {
   projectId: null,
   callStatus: null,

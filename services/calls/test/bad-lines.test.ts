@@ -3,7 +3,7 @@ import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLine, PROJECT, sendBatch, tenant, type BatchLine } from './_records.ts';
 
-/** A project and a user that only globex has. */
+/** A project and a user of globex alone. */
 const THEIRS = '99999999-2222-4333-8444-555555555555';
 const STRANGER = 'eve@globex.example';
 
@@ -90,26 +90,23 @@ const BAD: Record<string, [BatchLine, string]> = {
     '{"type":"call","organization":"acme","id":"bad","transcript":"\\ud83d"}',
     'transcript: must not contain a lone surrogate',
   ],
-  'a project that is nowhere': [
-    bad({ project_id: PROJECT.replaceAll('1', '0') }),
-    'project_id: must be a project of this organization',
-  ],
+  'an unknown project': [bad({ project_id: PROJECT.replaceAll('1', '0') }), 'project_id: must be a project of this organization'],
   "another organization's project": [bad({ project_id: THEIRS }), 'project_id: must be a project of this organization'],
-  'a project id that is none': [bad({ project_id: 'x' }), 'project_id: must be a UUID'],
+  'a malformed project id': [bad({ project_id: 'x' }), 'project_id: must be a UUID'],
   "another organization's user": [bad({ conducted_by: STRANGER }), `conducted_by: ${E_MAIL}`],
-  'a user that is nowhere': [bad({ conducted_by: 'nobody@crs.example' }), `conducted_by: ${E_MAIL}`],
+  'an unknown user': [bad({ conducted_by: 'nobody@crs.example' }), `conducted_by: ${E_MAIL}`],
   'a note of nobody': [bad({ notes: [note('ann@crs.example'), note(STRANGER)] }), `notes[1].email: ${E_MAIL}`],
   'a note of nobody after one without text': [
     bad({ notes: [{ email: 'ann@crs.example' }, note(STRANGER)] }),
     `notes[1].email: ${E_MAIL}`,
   ],
   'a note of nobody without text': [bad({ notes: [{ email: STRANGER, text: null }] }), `notes[0].email: ${E_MAIL}`],
-  'a deletion that says more': [bad({ deleted: true, rating: 4 }), 'rating: is not a known property'],
+  'a deletion with another field': [bad({ deleted: true, rating: 4 }), 'rating: is not a known property'],
   'deleted as text': [bad({ deleted: 'yes' }), 'deleted: must be true or false'],
 };
 
 describe('bad lines', () => {
-  it('are refused one by one, by number, field and reason, and the good ones around them are kept', async () => {
+  it('are refused one by one with number, field and reason, and the good ones around them are stored', async () => {
     const lines: BatchLine[] = [];
     const refusals: string[] = [];
     for (const [line, refusal] of Object.values(BAD)) {
@@ -126,7 +123,7 @@ describe('bad lines', () => {
     expect(await storedIds('globex')).toEqual(['theirs']);
   });
 
-  it('leave the call that they name as it was', async () => {
+  it('leave the stored call unchanged', async () => {
     const line = callLine('acme', 'kept', { rating: 1, notes: [note('ann@crs.example')], transcript: 'words' });
     await sendBatch(world, 'acme', [line]);
     const before = await world.rest('/v1/calls/kept', { key });
@@ -143,20 +140,20 @@ describe('bad lines', () => {
     expect((await world.rest('/v1/calls/kept', { key })).text).toBe(before.text);
   });
 
-  it('hold the bounds of a rating', async () => {
+  it('do not include ratings at the bounds', async () => {
     expect(
       await sendBatch(world, 'acme', [callLine('acme', 'r1', { rating: 1 }), callLine('acme', 'r5', { rating: 5 })]),
     ).toMatchObject({ accepted: 2 });
   });
 
-  it('name users by e-mail in any case', async () => {
+  it('do not include e-mails in another case', async () => {
     const line = callLine('acme', 'folded', { conducted_by: 'ANN@crs.EXAMPLE', notes: [note('Bob@crs.example')] });
     expect(await sendBatch(world, 'acme', [line])).toMatchObject({ accepted: 1, refused: [] });
     const lower = { ...line, conducted_by: 'ann@crs.example', notes: [note('bob@crs.example')] };
     expect(await sendBatch(world, 'acme', [lower])).toMatchObject({ unchanged: 1, refused: [] });
   });
 
-  it('are all of an organization that does not exist', async () => {
+  it('include every line of an organization that does not exist', async () => {
     const lines = [
       callLine('nowhere', 'x'),
       callLine('nowhere', 'x', { deleted: true }),
@@ -174,7 +171,7 @@ describe('bad lines', () => {
     expect(await storedIds('nowhere')).toEqual([]);
   });
 
-  it('may name more people than are looked up at once', async () => {
+  it('are found among more e-mails than one look-up takes', async () => {
     const notes = Array.from({ length: 12_000 }, (_, i) => note(`${'x'.repeat(230)}${i}@crs.example`));
     const answer = await sendBatch(world, 'acme', [
       callLine('acme', 'crowd', { notes }),

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 
 const log = createLogger('test', { level: 'silent' });
 const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
-/** Waited for four fifths of its time. */
+/** The refusal after a wait of four fifths of the time. */
 const CROWDED = { kind: 'resource_exhausted' };
 const GONE = { kind: 'unavailable', retryAfterSeconds: 1 };
 
@@ -24,7 +24,7 @@ afterAll(() => superuser?.close());
 const scope = (ms = 5_000, signal?: AbortSignal): Scope => credentialScope('acme', { ...workFor(ms), signal });
 const PID = { name: 'pid', row: { pid: column.integer }, text: 'select pg_backend_pid() as pid' };
 const SLEEP = { name: 'sleep', text: 'select pg_sleep(20)' };
-/** How long it took to fail with this. */
+/** @returns the milliseconds until the promise rejected as expected */
 async function failure(promise: Promise<unknown>, expected: object): Promise<number> {
   const started = performance.now();
   await expect(promise).rejects.toMatchObject(expected);
@@ -50,13 +50,13 @@ describe.each([
     expect(await pid()).not.toBe(first);
   });
 
-  it('is free again at the deadline of who had it', async () => {
+  it('is free again at the deadline of its holder', async () => {
     open();
     expect(await failure(run(scope(200), SLEEP), LATE)).toBeLessThan(1_000);
     await pid();
   });
 
-  it('keeps nobody waiting past a deadline of their own', async () => {
+  it('makes no caller wait past its deadline', async () => {
     open();
     const controller = new AbortController();
     const working = failure(run(scope(15_000, controller.signal), SLEEP), LATE);
@@ -65,7 +65,7 @@ describe.each([
     await working;
   });
 
-  it('is given up at the deadline where the server has fallen silent', async () => {
+  it('is given up at the deadline if the server has fallen silent', async () => {
     const { url, silence, close } = await proxy(inject('postgresUrl'));
     open(url);
     try {
@@ -77,7 +77,7 @@ describe.each([
     }
   });
 
-  it('is free again as soon as its caller is gone, and so is a place in the queue', async () => {
+  it('is free again as soon as its caller is gone, as is a place in the queue', async () => {
     open();
     const [first, second] = [new AbortController(), new AbortController()];
     const working = failure(run(scope(15_000, first.signal), SLEEP), LATE);
@@ -89,7 +89,7 @@ describe.each([
     await pid();
   });
 
-  it('is not asked for by who is gone or late already', async () => {
+  it('is not opened for a caller that is gone or late already', async () => {
     open('postgres://nobody@127.0.0.1:1/none');
     await failure(run(scope(5_000, AbortSignal.abort()), PID), LATE);
     await failure(run(scope(0), PID), LATE);
@@ -122,7 +122,7 @@ describe.each([
   });
 });
 
-/** The way to a server, which can be cut, or let nothing through. */
+/** A proxy to a server that can cut its connections or fall silent. */
 async function proxy(target: string): Promise<{ url: string; cut: () => void; silence: () => void; close: () => void }> {
   const { hostname, port } = new URL(target);
   let sockets: Socket[] = [];

@@ -8,13 +8,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerToken, callsClient } from './_clients.ts';
 import { callLine, sendBatch, tenant } from './_records.ts';
 
-/** As in `npm start`. */
+/** The number of connections in `npm start`. */
 const CONNECTIONS = 8;
 const LATE = { kind: 'deadline_exceeded', retryAfterSeconds: 1 };
 
 let world: World;
 let database: Session;
-/** Holds locks. */
 let locks: Session;
 let token: string;
 
@@ -37,7 +36,7 @@ const block = async () => {
   await locks.query('lock table calls.calls in access exclusive mode');
 };
 
-/** By a client of its own, whose breaker knows nothing of the failures before. */
+/** Uses a new client, whose circuit breaker has seen no failure yet. */
 async function asking<T>(ask: (calls: ReturnType<typeof callsClient>) => Promise<T>): Promise<T> {
   const calls = callsClient(world.stack.addresses.calls);
   try {
@@ -53,7 +52,7 @@ const detail = (options: CallOptions = {}) => asking((calls) => calls.getOrganiz
 const importing = (options: CallOptions = {}) =>
   sendBatch(world, 'acme', [callLine('acme', 'call_1', { summary: `${Math.random()}` })], options);
 
-/** The sessions of the service, by what they wait for. */
+/** The process ids of the service's database sessions. */
 async function sessions(where = 'true'): Promise<number[]> {
   const rows = await database.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name like 'crs-calls%' and ${where}`,
@@ -68,12 +67,12 @@ async function until(condition: () => Promise<boolean>, withinMs: number): Promi
   }
 }
 
-describe('a call whose statement is stuck', () => {
+describe('a gRPC call whose statement is blocked', () => {
   it.each([
     ['a list', list],
     ['a detail', detail],
     ['an import', importing],
-  ])('ends by its deadline and leaves nothing behind: %s', async (_, ask) => {
+  ])('ends by its deadline and leaves no statement behind: %s', async (_, ask) => {
     await ask();
     await block();
     const started = Date.now();
@@ -89,7 +88,7 @@ describe('a call whose statement is stuck', () => {
     expect(now.filter((pid) => pids.includes(pid))).toEqual([]);
   });
 
-  it('keeps half of the connections to itself and no others waiting, more of them than there are connections', async () => {
+  it('takes at most half of the connections, even if more such calls come than there are connections', async () => {
     await block();
     const answers = await Promise.all(
       Array.from({ length: CONNECTIONS * 2 }, () => detail({ deadline: Date.now() + 500 }).catch((error: unknown) => error)),
@@ -104,7 +103,7 @@ describe('a call whose statement is stuck', () => {
   });
 });
 
-describe('a call whose caller is gone', () => {
+describe('a gRPC call whose caller is gone', () => {
   it.each([
     ['a detail', detail],
     ['an import', importing],
@@ -124,7 +123,7 @@ describe('a call whose caller is gone', () => {
 });
 
 describe('an import', () => {
-  it('never takes longer than the 30 seconds that pollers reach back over, whatever its caller allows', async () => {
+  it('takes at most the 30 seconds that pollers reach back over, even if its caller allows more', async () => {
     const timeouts: number[] = [];
     let latest = Infinity;
     const stop = interceptStatements((statement) => {

@@ -49,7 +49,7 @@ const rollup = () =>
   database.query(`select day::text, calls from calls.call_days where organization = 'acme' and calls > 0 order by 1`);
 
 describe('erasing', () => {
-  it('a project takes its calls, all that hangs on them, and their share of the rollup', async () => {
+  it('a project erases its calls, their notes and transcripts, and their share of the rollup', async () => {
     await erase({ $case: 'projectId', value: PROJECT });
     const calls = await database.query(`select call_id as id from calls.calls where organization = 'acme' order by 1`);
     expect(calls).toEqual([{ id: 'call-1' }, { id: 'call-3' }, { id: 'call-5' }]);
@@ -62,7 +62,7 @@ describe('erasing', () => {
     ]);
   });
 
-  it('a user takes their notes alone; their calls stay, unchanged for REST, without them', async () => {
+  it('a user erases only the notes of the user; the calls stay without the user, unchanged for REST', async () => {
     const rows = () =>
       database.query<{ id: string; updated_at: Date }>(
         `select call_id as id, updated_at from calls.calls where organization = 'acme' order by 1`,
@@ -78,12 +78,12 @@ describe('erasing', () => {
     expect(await count(`calls where organization = 'acme' and conducted_by is null`)).toBe(2);
     expect(await count(`calls where organization = 'acme' and conducted_by is not null`)).toBe(3);
 
-    // Auth knows them still, so the same lines bring them back.
+    // Auth still knows the user, so the same lines restore the notes.
     expect(await store('acme')).toMatchObject({ accepted: 5, unchanged: 0 });
     expect(await count(`notes where organization = 'acme'`)).toBe(10);
   });
 
-  it('an organization takes everything of it and nothing of another', async () => {
+  it('an organization erases all of its rows and none of another', async () => {
     const left = async () => {
       const counts: Record<string, unknown> = {};
       for (const table of TABLES) {
@@ -100,7 +100,7 @@ describe('erasing', () => {
     expect(await left()).toEqual(Object.fromEntries(ofOthers));
   });
 
-  it('an organization takes its anonymized names: one that is made anew has new ones, the same by every instance', async () => {
+  it('an organization erases its anonymized names: an organization created anew gets new names, the same from every instance', async () => {
     const detail = async () => (await world.rest('/v1/calls/call-1', { key })).json.interviewee.name as string;
     const before = await detail();
     expect(before).toMatch(/^Expert /);

@@ -6,7 +6,7 @@ import { callLine, tenant } from './_records.ts';
 
 const CREATED = '2025-03-01T10:00:00.000Z';
 
-/** The same call in every organization. */
+/** Every organization has this call. */
 const call = (organization: string, id = 'call_1', fields: object = {}) =>
   callLine(organization, id, {
     anonymity_status: 'complete',
@@ -49,7 +49,7 @@ const redacted = (name: string) => ({ kind: 'redacted', language: 'en', text: `$
 const clean = { kind: 'clean', language: 'en', text: 'Q: Why?\nA: Because.', segments: [] };
 const block = { id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: 'Intro' };
 
-/** What each field shows when it alone is enabled, besides what is always there. */
+/** The optional content of a call for each field, with that field alone enabled. */
 const SHOWN: Record<AllowedField, object> = {
   'interviewee.name': { interviewee: { name: 'Eva Muster' } },
   'interviewee.job_title': { interviewee: { job_title: 'CFO' } },
@@ -107,14 +107,14 @@ async function listItem(organization: string) {
   return json.data[0];
 }
 
-/** What a detail holds besides what is always there. */
+/** The optional content of a detail. */
 function optional(json: Record<string, unknown>): object {
   for (const key of ALWAYS) expect(json).toHaveProperty(key);
   return Object.fromEntries(Object.entries(json).filter(([key]) => !ALWAYS.includes(key)));
 }
 
 describe('allowed_fields', () => {
-  it.each(ALLOWED_FIELDS)('with %s alone shows that and no more', async (field) => {
+  it.each(ALLOWED_FIELDS)('with %s alone shows that field and no other', async (field) => {
     const organization = organizationOf(field);
     expect(optional(await detail(organization))).toEqual({ interviewee: {}, transcripts: [], ...SHOWN[field] });
     const { segment, source, has_transcript: hasTranscript } = await listItem(organization);
@@ -125,11 +125,11 @@ describe('allowed_fields', () => {
     expect(hasTranscript).toBe(field === 'transcripts.verbatim' || field === 'transcripts.redacted');
   });
 
-  it('without any shows what is always there', async () => {
+  it('without any field shows only the fields that every call has', async () => {
     expect(optional(await detail('none'))).toEqual({ interviewee: {}, transcripts: [] });
   });
 
-  it('with all shows all', async () => {
+  it('with all fields shows all', async () => {
     expect(optional(await detail('all'))).toEqual({
       interviewee: { name: 'Eva Muster', job_title: 'CFO', organization: 'Initech', country: 'Chile', bio: 'Two companies.' },
       participants: [{ name: 'eva muster', role: 'expert', email: 'eva@initech.example' }],
@@ -159,7 +159,7 @@ describe('include flags', () => {
     expect(transcripts.map((it: { kind: string }) => it.kind)).toEqual(kinds);
   });
 
-  it('can ask for nothing that is not enabled', async () => {
+  it('do not show fields that are not enabled', async () => {
     expect(
       (await detail(organizationOf('transcripts.redacted'), 'call_1?include_verbatim=true&include_redacted=false')).transcripts,
     ).toEqual([]);
@@ -167,7 +167,7 @@ describe('include flags', () => {
 });
 
 describe('anonymize_interviewees', () => {
-  it('shows one made-up name wherever the recorded one stands', async () => {
+  it('shows one made-up name in place of the recorded one everywhere', async () => {
     const { interviewee, participants, transcripts } = await detail('anonymous');
     expect(interviewee).toMatchObject({ name: expect.stringMatching(/^Expert [A-Z2-7]{8}$/), job_title: 'CFO' });
     expect(participants[0].name).toBe(interviewee.name);
@@ -192,7 +192,7 @@ describe('anonymize_interviewees', () => {
     expect((await detail('anonymous-too')).interviewee.name).not.toBe(name);
   });
 
-  it('gives the same names by another instance, even where both meet an organization for the first time', async () => {
+  it('gives the same names in each instance, even if both meet an organization for the first time', async () => {
     await world.load([...tenant('fresh', { anonymize_interviewees: true }), call('fresh')]);
     keys.set('fresh', await world.createKey('fresh'));
     const another = await startAnother(world);

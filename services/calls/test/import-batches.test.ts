@@ -8,7 +8,6 @@ const MIB = 1024 * 1024;
 
 let world: World;
 let database: Session;
-/** Holds locks. */
 let locks: Session;
 
 beforeAll(async () => {
@@ -23,7 +22,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** A call that writes into every table. */
+/** A call with rows in every table. */
 const full = (organization: string, id: string, text = 'first', day = 1): CallLine =>
   callLine(organization, id, {
     created_at: `2025-03-0${day}T10:00:00Z`,
@@ -33,7 +32,7 @@ const full = (organization: string, id: string, text = 'first', day = 1): CallLi
     notes: [{ email: 'ann@crs.example', text }],
   });
 
-/** All that is stored for an organization. */
+/** All stored rows of an organization. */
 async function everything(organization: string): Promise<unknown[][]> {
   const stored = [];
   for (const table of ['calls', 'transcripts', 'notes', 'call_days']) {
@@ -42,7 +41,7 @@ async function everything(organization: string): Promise<unknown[][]> {
   return stored;
 }
 
-/** How far the rollup is from the calls, by day. */
+/** Days whose count in the rollup differs from the number of calls. */
 async function rollupErrors(): Promise<unknown[]> {
   return database.query(
     `select organization, day::text, coalesce(d.calls, 0) - coalesce(c.calls, 0) as off from calls.call_days d full join (
@@ -81,7 +80,7 @@ describe('the size of a batch', () => {
   });
 });
 
-describe('an import that fails half way', () => {
+describe('an import that fails midway', () => {
   const change = [full('acme', 'kept', 'second', 2), full('acme', 'new'), callLine('acme', 'gone', { deleted: true })];
   let before: unknown[][];
 
@@ -90,7 +89,7 @@ describe('an import that fails half way', () => {
     before = await everything('acme');
   });
 
-  it.each(['calls', 'transcripts', 'notes', 'call_days'])('as it may not write to %s, leaves nothing', async (table) => {
+  it.each(['calls', 'transcripts', 'notes', 'call_days'])('because it may not write to %s changes nothing', async (table) => {
     await database.query(`revoke insert, update on calls.${table} from crs_calls`);
     try {
       await expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({
@@ -103,7 +102,7 @@ describe('an import that fails half way', () => {
     expect(await everything('acme')).toEqual(before);
   });
 
-  it('as the server ends its connection, leaves nothing, and the next one works', async () => {
+  it('because the server ends its connection changes nothing, and the next import works', async () => {
     await locks.query('begin');
     await locks.query('lock table calls.call_days in exclusive mode');
     const answer = expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
@@ -118,7 +117,7 @@ describe('an import that fails half way', () => {
 });
 
 describe('imports at the same time', () => {
-  it('of the same calls, in orders of their own, end with one of them whole, and an exact rollup', async () => {
+  it('of the same calls in different orders leave each call as one of its lines, whole, and the rollup exact', async () => {
     const ids = Array.from({ length: 30 }, (_, i) => `call-${i}`);
     const rounds = Array.from({ length: 8 }, (_, i) => i);
     const send = async (organization: string, client: string, order: string[]) => {
@@ -152,7 +151,7 @@ describe('imports at the same time', () => {
       expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
   });
 
-  it('bear the times of their writing, however long they waited for each other', async () => {
+  it('set updated_at to the time of the write, not of the request', async () => {
     await locks.query('begin');
     await locks.query(`select pg_advisory_xact_lock(hashtextextended('calls.import:' || 'shared', 0))`);
     const answer = sendBatch(world, 'shared', [full('shared', 'late')]);

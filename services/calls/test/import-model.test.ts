@@ -14,7 +14,7 @@ interface Stored {
   updatedAt: Date;
 }
 
-/** What must be stored: a few lines instead of a service. */
+/** A model of the service in a few lines: it holds the calls that must be stored. */
 class Model {
   readonly calls = new Map<string, Stored>();
 
@@ -30,7 +30,7 @@ class Model {
     return true;
   }
 
-  /** Newest first, then by descending id. */
+  /** Ids in the order of the list: newest first, then by descending id. */
   list(from: number, to: number, since = -Infinity): string[] {
     const within = [...this.calls.values()].filter((it) => +it.createdAt >= from && +it.createdAt < to && +it.updatedAt >= since);
     return within.sort((a, b) => +b.createdAt - +a.createdAt || (a.line.id < b.line.id ? 1 : -1)).map(({ line }) => line.id);
@@ -43,7 +43,7 @@ const notesOf = (line: CallLine): string[] =>
   (line['notes'] ?? []).map((it: { email: string; text: string }) => `${it.email} ${it.text}`).sort();
 const whole = (it: Stored) => shown(it) + JSON.stringify([it.line['conducted_by'] ?? null, notesOf(it.line)]);
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Picks at random, with the same choices for the same seed (mulberry32). */
 function randomFrom(seed: number): <T>(...choices: T[]) => T {
   let state = seed;
   const next = () => {
@@ -56,7 +56,7 @@ function randomFrom(seed: number): <T>(...choices: T[]) => T {
 }
 
 const pick = randomFrom(SEED);
-// Both sides of midnights, UTC's and others'; the last two are one instant.
+// Instants around midnight in UTC and in other zones. The last two are the same millisecond.
 const INSTANTS = [
   '2025-03-01T23:59:59.999Z',
   '2025-03-02T00:00:00Z',
@@ -67,7 +67,7 @@ const INSTANTS = [
   '2025-03-03T23:59:59.999Z',
 ];
 
-/** One thing that may be said of a call. */
+/** A random value for one field of a call, or for a few. */
 function randomField(stored: Stored | undefined): object {
   const note = (name: string) => ({ email: `${name}@crs.example`, text: pick('one', 'two') });
   return pick<() => object>(
@@ -83,7 +83,7 @@ function randomField(stored: Stored | undefined): object {
   )();
 }
 
-/** Often what is stored but for one field, or the same again. */
+/** Often the stored line, as it is or with one change. */
 function randomLine(organization: string): CallLine {
   const id = `call-${pick(1, 2, 3, 4, 5, 6, 7, 8)}`;
   const stored = models.get(organization)!.calls.get(id);
@@ -114,7 +114,7 @@ let keys: Map<string, string>;
 beforeAll(async () => {
   world = await startWorld();
   database = await openSession(world.databaseUrl);
-  // Days are UTC's wherever the server stands.
+  // Days of the rollup are in UTC, whatever the time zone of the server.
   await database.query(
     `do $$ begin execute format('alter database %I set timezone = ''America/St_Johns''', current_database()); end $$`,
   );
@@ -129,7 +129,7 @@ afterAll(async () => {
 /** Sends a batch to the service and to the model. */
 async function both(organization: string, lines: CallLine[]): Promise<void> {
   const model = models.get(organization)!;
-  // So that the times of two batches differ.
+  // The times of two batches must differ.
   await sleep(2);
   const earliest = new Date();
   const { accepted, unchanged, refused } = await sendBatch(world, organization, lines);
@@ -138,7 +138,7 @@ async function both(organization: string, lines: CallLine[]): Promise<void> {
     [organization, earliest],
   );
   const times = row?.times ?? [];
-  expect(times.length, 'one time for all that a batch changes').toBeLessThanOrEqual(1);
+  expect(times.length, 'all changes of a batch bear one time').toBeLessThanOrEqual(1);
   const time = times[0] ?? earliest;
   expect(+time).toBeLessThanOrEqual(Date.now());
   const changed = lines.filter((line) => model.take(line, time)).length;
@@ -208,7 +208,7 @@ async function compareList(organization: string): Promise<void> {
 }
 
 describe('imports', () => {
-  it(`leave what a plain model leaves, over ${BATCHES} random batches (CRS_TEST_SEED=${SEED})`, async () => {
+  it(`leave the same rows as the model, over ${BATCHES} random batches (CRS_TEST_SEED=${SEED})`, async () => {
     for (let batch = 0; batch < BATCHES; batch++) {
       const organization = pick(...ORGANIZATIONS);
       const lines = randomBatch(organization);

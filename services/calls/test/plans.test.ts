@@ -9,11 +9,11 @@ import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts
 import { projectSegments } from '../src/store/project-segments.ts';
 import { NO_FILTERS } from './_records.ts';
 
-/** Of the large organization; the others have a tenth of that each. */
+/** The size of the large organization. Each other organization has a tenth of its calls. */
 const DAYS = 100;
 const CALLS_A_DAY = 200;
 const CHANGED = 50;
-/** In each of these projects are a twentieth of the calls; the user conducted some of another project. */
+/** Each project has a twentieth of the calls. The user conducted calls of yet another project. */
 const PROJECTS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
 const USER = '99999999-0000-4000-8000-000000000000';
 const CONDUCTED = (DAYS * CALLS_A_DAY) / 40;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await session.query('analyze calls.calls, calls.transcripts, calls.call_days');
   await session.query(`set role crs_calls`);
   await session.query(`set app.organization_id = 'large'`);
-  // What a statement gets that was run often, whatever is asked for then.
+  // PostgreSQL may choose the generic plan for a statement that has run often.
   await session.query('set plan_cache_mode = force_generic_plan');
 });
 afterAll(async () => {
@@ -115,7 +115,7 @@ describe('the plan of', () => {
     ],
     ['a page past the end', listCalls('large', ALL, { offset: 1_000_000, limit: 50 }), CALLS_A_DAY + 100],
     [
-      'what changed lately',
+      'recent changes',
       listChangedCalls('large', ALL, new Date('2025-06-01T00:30:00Z'), { offset: 0, limit: 50 }),
       2 * CHANGED + 50,
     ],
@@ -126,7 +126,7 @@ describe('the plan of', () => {
     ["a user's call", getUserCall('large', USER, PROJECTS, 'call-7-7', true), 1],
     ['the segments of a project', projectSegments('large', [PROJECTS[0]!]), (DAYS * CALLS_A_DAY) / 20],
     ['a call', getCall('large', 'call-7-7', ['verbatim', 'redacted']), 1],
-  ])('%s reads by index, and no more than it needs', async (_, statement, needed) => {
+  ])('%s reads by index, and no more rows than needed', async (_, statement, needed) => {
     const scans = await scansOf(statement);
     const ofCalls = scans.filter(({ table }) => table === 'calls');
     expect(ofCalls.length).toBeGreaterThan(0);
@@ -138,11 +138,14 @@ describe('the plan of', () => {
   });
 });
 
-describe('a plan that is made while nothing is stored', () => {
-  // It is kept when millions of rows have come.
+describe('a plan made while the tables are empty', () => {
+  // A connection may keep this plan until the tables have millions of rows.
   it.each([
-    ['for checking that a call is there', 'select 1 from calls.calls where organization = $1 and call_id = $2 for key share'],
-    ['for finding what an import says again', `select 1 from calls.calls where organization = $1 and call_id = $2 limit 1`],
+    ['for checking that a call exists', 'select 1 from calls.calls where organization = $1 and call_id = $2 for key share'],
+    [
+      'for finding the stored row of a repeated line',
+      `select 1 from calls.calls where organization = $1 and call_id = $2 limit 1`,
+    ],
   ])('%s uses the key', async (_, text) => {
     const fresh = await createDatabase(inject('postgresUrl'), inject('template'));
     const empty = await openSession(fresh.url);

@@ -18,7 +18,7 @@ const NASTY = [
 const LONG = 'Lorem ipsum "dolor" \\ 👩 é\n'.repeat(20_000);
 const EVERYTHING = NASTY.join('|');
 
-/** Something in every field, the odder the better. */
+/** Every field has a value, mostly an odd one. */
 const FULL = callLine('acme', 'Az09._:-', {
   project_id: PROJECT,
   call_type: 'meeting',
@@ -73,7 +73,7 @@ async function roundTrip(line: CallLine) {
 }
 
 describe('a record', () => {
-  it('comes back as it was sent, whatever its fields hold', async () => {
+  it('comes back as it was sent, with odd values in all fields', async () => {
     const { json, expected } = await roundTrip(FULL);
     expect(json).toEqual(expected);
     expect(json.summary.length).toBe(LONG.length);
@@ -81,7 +81,7 @@ describe('a record', () => {
     expect(notes).toEqual([{ text: '' }, { text: EVERYTHING }]);
   });
 
-  it('changes nothing when it is sent again, in whatever order its properties are', async () => {
+  it('changes nothing when it is sent again with its properties in another order', async () => {
     const reversed = JSON.parse(JSON.stringify(FULL), (_, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).toReversed())
@@ -90,13 +90,13 @@ describe('a record', () => {
     expect(await world.tryLoad([FULL, reversed])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
   });
 
-  it('comes back with nulls and empty lists where it says nothing', async () => {
+  it('comes back with nulls and empty lists for absent fields', async () => {
     const { json, expected } = await roundTrip(callLine('acme', 'bare', { created_at: '2025-03-01T00:00:00.000Z' }));
     expect(json).toEqual(expected);
     expect(json).toMatchObject({ call_type: 'interview', rating: null, participants: [], qa_blocks: [], transcripts: [] });
   });
 
-  it('may say nothing in nested places, by null and by empty lists', async () => {
+  it('may have nulls and empty lists in nested places', async () => {
     const nobody = { name: null, role: null, email: null };
     const { json, expected } = await roundTrip(
       callLine('acme', 'nested', {
@@ -130,24 +130,24 @@ describe('a record', () => {
     },
   );
 
-  it('that says less than before loses what it no longer says', async () => {
+  it('loses the fields that a later line omits', async () => {
     await world.load([{ ...FULL, id: 'whole' }]);
     const { json, expected } = await roundTrip(callLine('acme', 'whole', { created_at: FULL['created_at'] }));
     expect(json).toEqual(expected);
     expect(await database.query("select 1 from calls.notes where call_id = 'whole'")).toEqual([]);
   });
 
-  it('may have been created at any instant that can be written, wherever the process stands', async () => {
+  it('may have any valid instant as created_at, whatever the time zone of the process', async () => {
     const LAST = '9999-12-31T23:59:59.999Z';
     const zone = process.env['TZ'];
-    // Before standard time, its offset had seconds.
+    // Before standard time the offset of this zone had seconds.
     process.env['TZ'] = 'Europe/Berlin';
     try {
       for (const instant of ['0001-01-01T00:00:00.000Z', '1850-06-01T12:00:00.000Z', '9999-12-31T23:59:59.998Z', LAST]) {
         const { json, expected } = await roundTrip(callLine('acme', 'early-or-late', { created_at: instant, date: instant }));
         expect(json).toEqual(expected);
         for (const [start_date, end_date, found] of [
-          // The end is exclusive, so no range holds the very last instant.
+          // The end is exclusive, so no range includes the last valid instant.
           [instant, LAST, instant !== LAST],
           ['0001-01-01T00:00:00Z', instant, false],
         ] as const) {
@@ -163,7 +163,7 @@ describe('a record', () => {
     }
   });
 
-  it('is all that the organization ever reads: every field of the contract is there', async () => {
+  it('has every field of the contract when the organization reads it', async () => {
     expect(ALLOWED_FIELDS).toHaveLength(17);
     const { json } = await world.rest(`/v1/calls/${FULL.id}`, { key });
     expect(json.transcripts.map((it: { kind: string }) => it.kind)).toEqual(['verbatim', 'redacted', 'clean']);

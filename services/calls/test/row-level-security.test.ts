@@ -13,7 +13,7 @@ import { projectSegments } from '../src/store/project-segments.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
 import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts';
 
-/** Statements without a predicate on the organization: they insert under its name, lock, or make temporary tables. */
+/** These statements have no predicate on the organization: they insert rows of it, or make temporary tables. */
 const WITHOUT_PREDICATE = /^(upsert_calls|insert_(calls|transcripts|notes|name_secret)|open_call_days|stage_\w+)$/;
 const INSERTS = ['insert_calls', 'upsert_calls', 'insert_transcripts', 'insert_notes', 'open_call_days', 'insert_name_secret'];
 const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets'];
@@ -23,16 +23,16 @@ const PAIRS = [
 ] as const;
 const SAME = ['same-1', 'same-2', 'same-3', 'same-4', 'same-5'];
 
-/** The statements on tables of calls that were sent, and whether every predicate on the organization was removed from them. */
+/** The names of the statements sent to tables of calls, with whether every predicate on the organization was removed. */
 const sent = new Map<string, boolean>();
-/** The name of a statement that is sent without one, as its text varies. */
+/** The declared name of a dynamic statement, which is sent without a name as its text varies. */
 let dynamic: string | undefined;
-/** An insert that is sent under the name of another organization. */
+/** The insert that is sent with the id of another organization. */
 let forged: { name: string; as: string } | undefined;
 
 function withoutPredicate(statement: SentStatement): SentStatement {
   const { name = dynamic ?? 'unnamed', text, values = [] } = statement;
-  // The migrations that have run are no tenant's.
+  // Statements on other tables stay unchanged, as do those on the table of migrations, which has no organization.
   if (!/\bcalls"?\."?(?!migrations\b)\w/.test(text)) return statement;
   const rewritten = text.replaceAll(
     /("?\w+"?\.)?"?organization"? = (\$\d+)\b/g,
@@ -45,7 +45,7 @@ function withoutPredicate(statement: SentStatement): SentStatement {
 let stopIntercepting: () => void;
 let world: World;
 let superuser: Session;
-/** As the service connects. */
+/** Connected with the role of the service. */
 let database: Database;
 const keys = new Map<string, string>();
 
@@ -105,7 +105,7 @@ async function everything(organization: string): Promise<unknown[][]> {
   return stored;
 }
 
-/** Ids of projects may be the same in two organizations; those of users can't, so one organization is asked for a user of the other. */
+/** The id of ann in the organization. A user id exists in one organization only, so leaks are tried with a user of the other. */
 async function userOf(organization: string): Promise<string> {
   const users = await superuser.query<{ id: string }>(
     `select user_id as id from auth.users where name = 'ann' and organization = $1`,
@@ -123,7 +123,7 @@ async function read<Row>(organization: string, statement: Statement<Row>): Promi
   }
 }
 
-/** Reads as a user of `other` would, could they get in at `own`: there they see what is in the project that has the same id. */
+/** Reads from `own` with a user of `other`, who may see only the project, which has the same id in both. */
 async function leaksToUser(own: string, other: string): Promise<string[]> {
   const stranger = await userOf(other);
   const found: string[] = [];
@@ -141,7 +141,7 @@ function nameSecretOf(organization: string): Promise<Buffer> {
   return database.transact(scopeOf(organization), (query) => ensureNameSecret(query, organization));
 }
 
-/** Uses every way to the tables. @returns the ways by which one organization saw or changed another's rows */
+/** Runs every operation on the tables. @returns the operations that read or changed rows of another organization */
 async function leaks(): Promise<Set<string>> {
   const found = new Set<string>();
   const names: string[] = [];
@@ -194,19 +194,19 @@ async function leaks(): Promise<Set<string>> {
       await world.operator.erasers.calls.erase({ target }, await world.operator.operator(own)).catch(() => found.add('erasure'));
       if (JSON.stringify(await everything(other)) !== before) found.add('erasure');
     }
-    // For the other's turn.
+    // The other organization's turn needs the first state.
     await store(own);
   }
   if (new Set(names).size !== PAIRS.length) found.add('names');
   return found;
 }
 
-describe('with the organization taken out of every statement', () => {
-  it('nobody sees or changes a row of another organization', async () => {
+describe('without the predicate on the organization in any statement', () => {
+  it('no operation reads or changes rows of another organization', async () => {
     expect(await leaks()).toEqual(new Set());
   });
 
-  it('no statement of the service was left out', async () => {
+  it('every statement of the service was sent', async () => {
     const folder = new URL('../src/store/', import.meta.url);
     const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
     const declared = sources.flatMap((source) =>
@@ -233,7 +233,7 @@ describe('with the organization taken out of every statement', () => {
     ['notes', ['user detail', 'import', 'erasure']],
     ['call_days', ['first page', 'later page', 'import', 'erasure']],
     ['name_secrets', ['name secret', 'detail', 'erasure']],
-  ])('and with the wall around %s down, it would be seen', async (table, ways) => {
+  ])('the operations leak once row-level security of %s is off', async (table, ways) => {
     await superuser.query(`alter table calls.${table} disable row level security`);
     try {
       expect([...(await leaks())]).toEqual(expect.arrayContaining(ways));
@@ -243,7 +243,7 @@ describe('with the organization taken out of every statement', () => {
   });
 });
 
-describe('under the name of another organization', () => {
+describe('with the id of another organization', () => {
   it.each(INSERTS)('%s writes nothing', async (name) => {
     const before = [await everything('acme'), await everything('globex')];
     forged = { name, as: 'globex' };
@@ -256,7 +256,7 @@ describe('under the name of another organization', () => {
 });
 
 describe('row-level security', () => {
-  it('shows nothing where no organization is set', async () => {
+  it('shows nothing without an organization in the scope', async () => {
     for (const table of TABLES) {
       expect(
         await database.read(directoryScope(workFor(5_000)), {
@@ -267,7 +267,7 @@ describe('row-level security', () => {
     }
   });
 
-  it('is forced on every table of the schema, and the service runs under a role that it binds', async () => {
+  it('is forced on every table of the schema, and the service can not bypass it', async () => {
     const walls = await superuser.query(
       `select relname as table, relrowsecurity and relforcerowsecurity as forced from pg_class
         where relnamespace = 'calls'::regnamespace and relkind in ('r', 'p') and relname not like 'migrations%' order by 1`,

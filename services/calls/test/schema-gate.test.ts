@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const up = (list: Migration[]) => migrate({ adminUrl: database.url, service: 'calls', migrations: list, password });
 
-/** `grpc.health.v1.Health/Check`: from the name of a service to a status. */
+/** `grpc.health.v1.Health/Check`, which answers the status of a named service. */
 const Health = {
   check: {
     path: '/grpc.health.v1.Health/Check',
@@ -41,7 +41,7 @@ const Health = {
   },
 };
 
-/** The service as a process, and what a kubelet asks of it. */
+/** Starts the service as a process. @returns the questions of a kubelet to it */
 async function start(databaseUrl = database.url) {
   const [grpc, admin, ops, health] = (await freePorts(4)).map((port) => `127.0.0.1:${port}`) as [string, string, string, string];
   const url = new URL(databaseUrl);
@@ -74,7 +74,7 @@ async function start(databaseUrl = database.url) {
   return {
     ask,
     stop,
-    /** The HTTP probe says the same. */
+    /** The status of the HTTP probe. */
     readyz: async () => (await fetch(`http://${ops}/readyz`)).status,
     waitsFor: () => said.flatMap((line) => (/waiting/.test(line) ? [String(JSON.parse(line).reason)] : [])),
   };
@@ -82,7 +82,7 @@ async function start(databaseUrl = database.url) {
 
 const soon = { timeout: 5_000, interval: 100 };
 
-it('a service is ready once its schema is, and says once what it waits for', { timeout: 60_000 }, async () => {
+it('a service becomes ready with its schema, and logs each reason to wait once', { timeout: 60_000 }, async () => {
   const service = await start();
   expect(await service.ask('readiness')).toBe('NOT_SERVING');
   expect(await service.readyz()).toBe(503);
@@ -95,13 +95,13 @@ it('a service is ready once its schema is, and says once what it waits for', { t
   await up(migrations);
   await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
   expect(await service.readyz()).toBe(200);
-  // No such table, and perhaps, while it is made, not yet allowed to read it.
+  // 42P01: no such table; 3F000: no such schema.
   expect(new Set(service.waitsFor()).size).toBe(service.waitsFor().length);
   expect(service.waitsFor()[0]).toMatch(/^it can't be read \((42P01|3F000)\)$/);
   expect(await service.stop()).toBe(0);
 });
 
-it('a service starts on a schema that is newer than itself', { timeout: 60_000 }, async () => {
+it('a service starts on a newer schema', { timeout: 60_000 }, async () => {
   await up([...migrations, { name: '29990101T000000-make-later', up: async () => {}, down: async () => {} }]);
   const service = await start();
   await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
@@ -120,13 +120,13 @@ it('a service starts before its database', { timeout: 60_000 }, async () => {
   await relay.open();
   await expect.poll(() => service.ask('readiness'), soon).toBe('SERVING');
 
-  // From then on the database's health is not its own.
+  // Once ready, the service stays ready without its database.
   await relay.close();
   expect(await service.ask('readiness')).toBe('SERVING');
   await service.stop();
 });
 
-it('a service that still waits can be stopped', { timeout: 60_000 }, async () => {
+it('a waiting service can be stopped', { timeout: 60_000 }, async () => {
   const service = await start();
   expect(await service.stop()).toBe(0);
 });

@@ -49,7 +49,7 @@ test('chunks may end anywhere, also within a character, a line end or the byte o
   }
 });
 
-test('a line has its end in the file, in bytes', async () => {
+test('a line names the byte at which it ends in the file', async () => {
   expect((await linesOf('\uFEFFab\r\n', '\nc')).map(({ end }) => end)).toEqual([7, 8, 9]);
 });
 

@@ -114,7 +114,7 @@ describe('failures end with 1', () => {
     expect(crs(['import', file], AWAY)).toEqual({ status: 1, stdout: '', stderr: `error: ${message}\n` });
   });
 
-  test('a missing password file', () => {
+  test('no password on standard input', () => {
     const { status, stderr } = crs(
       ['user', 'create', '--org', 'acme', '--email', 'a@b', '--name', 'A', '--password-stdin'],
       AWAY,
@@ -124,7 +124,7 @@ describe('failures end with 1', () => {
     expect(stderr).toContain('no password on standard input');
   });
 
-  test('a missing client secret', () => {
+  test('no client secret on standard input', () => {
     const { status, stderr } = crs(['org', 'update', 'acme', '--oidc-client-secret-stdin'], AWAY, '');
     expect(status).toBe(1);
     expect(stderr).toContain('no client secret on standard input');

@@ -30,7 +30,7 @@ const entity = (organization: string, id: string, projectId: string) => ({
   name: 'Box Inc',
 });
 
-/** Rows in every table: two projects, calls in each and in none, entities in each. */
+/** Import lines: two projects, with calls in each and outside both, and entities in each. */
 export const records = (organization: string): object[] => [
   ...tenant(organization, FIELDS),
   project(organization, ALPHA, {
@@ -51,7 +51,7 @@ export const records = (organization: string): object[] => [
 
 const SCHEMAS = ['auth', 'calls', 'projects', 'entities'];
 
-/** Every table of every service, with those that are given to it later. */
+/** Every table of every service's schema, so that a new table is included. */
 export async function tablesOf(world: World): Promise<string[]> {
   const { rows } = await world.query(
     `select table_schema || '.' || table_name as name from information_schema.tables
@@ -61,10 +61,10 @@ export async function tablesOf(world: World): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The audit trail stays whatever is deleted. */
+/** The audit trail outlasts every deletion. */
 const STAYS = 'auth.audit';
 
-/** Tables that hold this text in a row of the organization, in whatever column. */
+/** Tables with this text in any column of a row of the organization. */
 export async function tracesOf(world: World, organization: string, text: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of await tablesOf(world)) {
@@ -78,7 +78,7 @@ export async function tracesOf(world: World, organization: string, text: string)
   return found;
 }
 
-/** Everything of an organization, table by table; of users without what moves by itself. */
+/** The rows of an organization by table, without `last_used_at`, which changes with each use. */
 export async function everythingOf(world: World, organization: string): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   for (const table of await tablesOf(world)) {
@@ -92,7 +92,7 @@ export async function everythingOf(world: World, organization: string): Promise<
   return all;
 }
 
-/** Days whose count in the rollup isn't that of the calls. */
+/** Days whose count in the rollup differs from the number of calls. */
 export async function wrongDays(world: World): Promise<unknown[]> {
   const { rows } = await world.query(
     `select organization, day from calls.call_days d full join (
@@ -102,7 +102,7 @@ export async function wrongDays(world: World): Promise<unknown[]> {
   return rows;
 }
 
-/** What hangs on a thing that isn't there, between services. */
+/** Rows that refer to a project or user unknown to auth. */
 export async function orphans(world: World): Promise<unknown[]> {
   const { rows } = await world.query(
     `select 'call' as what, organization, call_id as id from calls.calls c where project_id is not null
@@ -122,11 +122,11 @@ export async function orphans(world: World): Promise<unknown[]> {
 export interface Filled {
   keys: Record<string, string>;
   created: Record<string, string>;
-  /** Names ann as the caller, in acme. */
+  /** Call options with the token of ann in acme. */
   ann: { token: string };
 }
 
-/** Both organizations anew, each with its key, a token of ann's and a project that it created by REST. */
+/** Creates both organizations anew, each with a key, a token of ann's and a project created by REST. */
 export async function fill(world: World): Promise<Filled> {
   await world.query(
     `truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
@@ -137,7 +137,7 @@ export async function fill(world: World): Promise<Filled> {
   for (const id of TENANTS) {
     await world.load(records(id));
     keys[id] = await world.createKey(id);
-    // Anonymized names have a secret once they are asked for.
+    // The secret for anonymized names is made at the first request for such a name.
     await world.rest('/v1/calls/alone', { key: keys[id] });
     created[id] = (await post(world, keys[id])).json.project_id;
     await userToken(world, id, ANN);
@@ -150,7 +150,7 @@ export async function fill(world: World): Promise<Filled> {
   return { keys, created, ann: await userToken(world, 'acme', ANN) };
 }
 
-/** Creates a project by REST, always under the same key. */
+/** Creates a project by REST, always with the same idempotency key. */
 export function post(world: World, key: string) {
   return world.rest('/v1/projects', {
     key,
@@ -160,7 +160,7 @@ export function post(world: World, key: string) {
   });
 }
 
-/** Total of calls that a key sees. */
+/** The total number of calls that a key sees. */
 export async function totalOf(world: World, key: string): Promise<number> {
   const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', { key });
   return json.pagination.total_items;
@@ -172,7 +172,7 @@ export const TARGETS: Record<'project' | 'user' | 'organization', EraseTarget> =
   organization: { $case: 'organization', value: true },
 };
 
-/** As `crs` deletes it, of acme. */
+/** Deletes something of acme as `crs` does. */
 export function eraseOfAcme(world: World, what: keyof typeof TARGETS, before?: Parameters<typeof erase>[3]): Promise<boolean> {
   return erase(world.operator, 'acme', TARGETS[what], before);
 }
@@ -185,7 +185,7 @@ export async function userIdOf(world: World, organization: string, email: string
   return rows[0].id;
 }
 
-/** Ids of the projects that a user is shown. */
+/** Ids of the projects that a user sees. */
 export async function shownTo(world: World, token: { token: string }): Promise<string[]> {
   const projects = client(ProjectsServiceService, {
     name: 'projects',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
 import type { ProcessName } from '@crs/testing/processes';
 
-/** Processes, an organization that may create projects, and its key. */
+/** Processes, a database, and the key of an organization that may create projects. */
 export interface FaultyWorld extends ProcessWorld {
   key: string;
 }
@@ -31,7 +31,7 @@ export interface Body {
   member_emails: string[];
 }
 
-/** A body like no other: the name is its own. */
+/** A request body, unique by its name. */
 export function bodyOf(name: string, n = 0): Body {
   const [lead = '', ...members] = PEOPLE.map((_, i) => PEOPLE[(i + n) % PEOPLE.length]!);
   return { name, lead_email: lead, member_emails: members.slice(0, 1 + (n % 3)) };
@@ -40,7 +40,7 @@ export function bodyOf(name: string, n = 0): Body {
 export interface Created {
   key: string;
   body: Body;
-  /** What was acknowledged; undefined where nothing was. */
+  /** The acknowledged project; undefined without an acknowledgement. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are looked into freely
   answer: any;
   replayed: boolean;
@@ -48,10 +48,10 @@ export interface Created {
   tries: number[];
 }
 
-/** Longest that a test's client waits, whatever it is told. */
+/** The client waits at most this long, even if Retry-After says more. */
 const LONGEST_PAUSE_MS = 300;
 
-/** Asks until the project is created, as a client does that doesn't lose heart, or until it is told to. */
+/** Asks until the project is created or `giveUp` aborts. @throws Refused for an answer without Retry-After */
 export async function create(
   { processes, key }: FaultyWorld,
   idempotencyKey: string,
@@ -92,7 +92,7 @@ export async function create(
   }
 }
 
-/** A project as it is shown, once the connections to what was started again are back. */
+/** Reads a project, and waits while restarted processes are not connected yet. */
 export async function read({ processes, key }: FaultyWorld, projectId: string): Promise<unknown> {
   for (;;) {
     const response = await fetch(`${processes.api}/v1/projects/${projectId}`, { headers: { authorization: `Bearer ${key}` } });
@@ -102,10 +102,10 @@ export async function read({ processes, key }: FaultyWorld, projectId: string): 
   }
 }
 
-/** An answer that nobody may try again after. */
+/** An answer that tells the client not to retry. */
 class Refused extends Error {}
 
-/** What a dead owner's lease would do by itself after 15 s. Harmless where the owner lives. */
+/** Ends the leases, which a dead owner's would do after 15 s by itself. A living owner keeps working. */
 export async function expireLeases({ database }: FaultyWorld): Promise<void> {
   await database.query('update projects.creations set lease_until = now() where answer is null');
 }

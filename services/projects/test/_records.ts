@@ -1,6 +1,6 @@
 import type { World } from '@crs/testing/world';
 
-/** Both hold the same ids, offices and people, so that whatever is mixed up between them shows. */
+/** Both organizations have the same ids, offices and people, so that a mix-up between them shows. */
 export const TENANTS = ['acme', 'globex'] as const;
 export const ANN = 'ann@crs.example';
 export const BOB = 'bob@crs.example';
@@ -42,7 +42,7 @@ export function tenant(id: string, settings: object = {}): object[] {
   return [organization(id, settings), ...people, office(id, 'London', { is_default: true }), office(id, 'Paris')];
 }
 
-/** Offices of an organization as `name`, or `name (default)`. */
+/** The offices of an organization, each as `name` or `name (default)`. */
 export async function officesOf(world: World, tenantId: string): Promise<string[]> {
   const { rows } = await world.query(
     `select name || case when is_default then ' (default)' else '' end as text from projects.billing_offices where organization = $1 order by 1`,
@@ -51,7 +51,7 @@ export async function officesOf(world: World, tenantId: string): Promise<string[
   return rows.map(({ text }) => text);
 }
 
-/** Projects of an organization as they are stored, by id. */
+/** The stored projects of an organization, in the order of their ids. */
 export async function projectsOf(world: World, tenantId: string): Promise<Record<string, unknown>[]> {
   const { rows } = await world.query(
     `select project_id as id, name, summary, status, is_archived, created_at, billing_office_name from projects.projects
@@ -61,7 +61,7 @@ export async function projectsOf(world: World, tenantId: string): Promise<Record
   return rows;
 }
 
-/** What auth holds of a project: its creator and its roles, by e-mail; undefined where it isn't registered. */
+/** A project's creator and roles at auth, by e-mail; undefined if auth doesn't know the project. */
 export async function grantOf(
   world: World,
   tenantId: string,

@@ -10,12 +10,12 @@ import { createProjectsService } from '../src/service.ts';
 
 export type ProjectsClient = ServiceClient<ProjectsServiceService>;
 
-/** Asks a projects service without a gateway between, and with all the time in the world. */
+/** A client of a projects service, without a gateway and with a long timeout. */
 export function projectsClient(address: string): ProjectsClient {
   return client(ProjectsServiceService, { name: 'projects', address, timeoutMs: 30_000, retry: false });
 }
 
-/** What the gateway makes of an API key. */
+/** The caller token that a gateway gets for an API key. */
 export async function callerToken(world: World, apiKey: string): Promise<string> {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   try {
@@ -25,7 +25,7 @@ export async function callerToken(world: World, apiKey: string): Promise<string>
   }
 }
 
-/** A way between a service and auth on which everything can come to a halt. */
+/** A relay between a service and auth that can be halted. */
 export interface Line {
   address: string;
   halt(): void;
@@ -37,7 +37,7 @@ export async function lineTo(target: string): Promise<Line> {
   const [host = '', port = ''] = target.split(':');
   const sockets = new Set<Socket>();
   let halted = false;
-  /** What is under way while nothing moves. */
+  /** Writes and closes that wait for the end of the halt. */
   let held: (() => void)[] = [];
   const pass = (from: Socket, to: Socket) => {
     const when = (work: () => void) => (halted ? held.push(work) : work());

@@ -4,7 +4,7 @@ import { letCommitsBeHeld, whileHeld, type Hold } from '@crs/testing/hold';
 import { bodyOf, create, expireLeases, read, restart, startFaultyWorld, type Created, type FaultyWorld } from './_faults.ts';
 
 let world: FaultyWorld;
-/** All that clients asked for. */
+/** All creations that clients asked for. */
 const asked: Created[] = [];
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const STEPS: (Hold & { does: string })[] = [
 ];
 const CASES = STEPS.flatMap((step) => {
   const victims = step.by === 'crs-auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
-  // At the edge it makes no difference which statement is held.
+  // For the api-gateway a few steps are enough: it can't tell which statement is held.
   return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map(
     (victim) => ({ ...step, victim }),
   );
@@ -39,7 +39,7 @@ interface Stored {
   roles: string[];
 }
 
-/** What is stored under a name, which is a request's own. */
+/** The stored projects of a name, which belongs to one request. */
 async function stored(name: string): Promise<Stored[]> {
   return world.database.query<Stored>(
     `select p.project_id as id,
@@ -53,7 +53,7 @@ async function stored(name: string): Promise<Stored[]> {
   );
 }
 
-/** An acknowledged project is there once, whole, and as it was answered; under another's key there is nothing more. */
+/** Expects the acknowledged project to be stored once, complete, equal to its answer, and replayed for its key. */
 async function expectWhole({ key, body, answer }: Created): Promise<void> {
   const rows = await stored(body.name);
   const roles = [`${body.lead_email} lead`, ...body.member_emails.map((email) => `${email} member`)].toSorted();
@@ -62,8 +62,8 @@ async function expectWhole({ key, body, answer }: Created): Promise<void> {
   expect(await create(world, key, body)).toMatchObject({ answer, replayed: true });
 }
 
-describe('a project that is asked for until it is acknowledged is created once, whole', () => {
-  it.each(CASES)('though $victim dies while it $does', async ({ victim, ...step }) => {
+describe('a project requested until it is acknowledged is created once, complete,', () => {
+  it.each(CASES)('even if $victim dies while it $does', async ({ victim, ...step }) => {
     const name = `${step.table} ${step.at} ${victim}`;
     const asking = await whileHeld(
       world.databaseUrl,
@@ -73,19 +73,19 @@ describe('a project that is asked for until it is acknowledged is created once, 
       { reads: step.table === 'auth.users' },
     );
     await world.processes.start(victim);
-    // Whoever lives on gives its key up by itself, unless it does not know whether it has it.
+    // A surviving projects service gives the key up by itself, unless it can't know whether it holds the key.
     if (victim === 'projects' || step.table === 'projects.creations') await expireLeases(world);
     const created = await asking.created;
     asked.push(created);
     await expectWhole(created);
-    // An answer that was lost after it was stored is given again.
+    // The lost answer was stored, so it is replayed.
     if (step.table === 'projects.projects' && step.at === 'commit') expect(created.replayed).toBe(true);
-    // It did not go by unnoticed, and nobody was told that it is for good.
+    // The client noticed the fault, and each refusal allowed a retry.
     expect(created.tries.length).toBeGreaterThan(1);
     expect(created.tries.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);
   });
 
-  it('though everything dies while it is stored', async () => {
+  it('even if all processes die while it is stored', async () => {
     const asking = await whileHeld(
       world.databaseUrl,
       { table: 'projects.projects', at: 'statement', by: 'crs-projects' },
@@ -101,14 +101,14 @@ describe('a project that is asked for until it is acknowledged is created once, 
   });
 });
 
-describe('whatever dies when', () => {
-  it('every acknowledged project is there once, and others at most once', { timeout: 60_000 }, async () => {
+describe('under random deaths', () => {
+  it('every acknowledged project is stored once, and any other at most once', { timeout: 60_000 }, async () => {
     const stop = new AbortController();
     let sent = 0;
     const client = async () => {
       while (!stop.signal.aborted) {
         const name = `random ${sent++}`;
-        // Every fourth client goes away in the middle of it.
+        // Every fourth client gives up during the request.
         const giveUp = sent % 4 === 0 ? AbortSignal.timeout(5 + Math.floor(Math.random() * 40)) : undefined;
         asked.push(await create(world, name, bodyOf(name, sent), giveUp));
       }
@@ -129,7 +129,7 @@ describe('whatever dies when', () => {
     for (const { body } of asked.filter(({ answer }) => !answer)) expect((await stored(body.name)).length).toBeLessThanOrEqual(1);
   });
 
-  it('no key has two projects, no project is without its answer, its key and its place at auth', async () => {
+  it('each key has one project, and each project has its key, its answer and its entry at auth', async () => {
     const projects = await world.database.query(
       `select p.project_id from projects.projects p
         left join projects.creations c on (c.organization, c.project_id) = (p.organization, p.project_id) and c.answer is not null

@@ -45,13 +45,13 @@ const deletion = (type: string, id: string) => ({
   deleted: true,
 });
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
-/** Deletes it twice, for the second time in vain. */
+/** Deletes a record twice; the second time changes nothing. */
 async function remove(type: string, id: string): Promise<void> {
   expect(await world.tryLoad([deletion(type, id)])).toEqual(counts(1, 0));
   expect(await world.tryLoad([deletion(type, id)])).toEqual(counts(0, 1));
 }
 
-it('there is something to delete in every table', async () => {
+it('every table has rows to delete', async () => {
   const above = ['audit', 'caller_keys', 'clients', 'oidc_payloads', 'operators', 'throttles', 'token_keys'].map(
     (each) => `auth.${each}`,
   );
@@ -76,7 +76,7 @@ describe('a deleted entity', () => {
 });
 
 describe('a deleted project', () => {
-  it('is gone with its roles, entities and calls, and nothing else is', async () => {
+  it('is gone with its roles, entities and calls, and with nothing else', async () => {
     await remove('project', ALPHA.toUpperCase());
     expect(await tracesOf(world, 'acme', ALPHA)).toEqual([]);
     expect(await tracesOf(world, 'acme', 'alpha-')).toEqual([]);
@@ -86,7 +86,7 @@ describe('a deleted project', () => {
     expect(await totalOf(world, acme)).toBe(3);
   });
 
-  it('that was created by REST takes its key along: the key makes a new one', async () => {
+  it('that was created by REST frees its idempotency key for a new project', async () => {
     expect((await post(world, acme)).json.project_id).toBe(created);
     await remove('project', created);
     expect(await tracesOf(world, 'acme', created)).toEqual([]);
@@ -95,7 +95,7 @@ describe('a deleted project', () => {
     expect(json.project_id).not.toBe(created);
   });
 
-  it('can be imported again, as a new one', async () => {
+  it('can be imported again, as a new project', async () => {
     await remove('project', ALPHA);
     expect(await world.tryLoad([project('acme', ALPHA)])).toEqual(counts(1, 0));
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [] });
@@ -104,7 +104,7 @@ describe('a deleted project', () => {
 });
 
 describe('a deleted user', () => {
-  it('is gone with roles and notes; their calls and projects stay, without them', async () => {
+  it('is gone with roles and notes; calls and projects of the user stay, without the user', async () => {
     const id = await userIdOf(world, 'acme', ANN);
     await remove('user', ANN.toUpperCase());
     expect(await tracesOf(world, 'acme', id)).toEqual([]);
@@ -120,7 +120,7 @@ describe('a deleted user', () => {
     expect(notes).toEqual([{ n: 5 }]);
   });
 
-  it('is not named any more by an answer that is given again, which is still the same project', async () => {
+  it('is absent from a replayed answer, which still shows the same project', async () => {
     await remove('user', ANN);
     const again = await post(world, acme);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
@@ -130,7 +130,7 @@ describe('a deleted user', () => {
     expect((await post(world, acme)).json).toMatchObject({ project_id: created, lead: null, members: [] });
   });
 
-  it('is missed by lines that name them, also by those that were imported before, until they are back', async () => {
+  it('makes lines that name the user fail, even unchanged ones, until the user is imported again', async () => {
     const calls = records('acme').filter((line) => 'type' in line && line.type === 'call');
     expect(await world.tryLoad(calls)).toEqual(counts(0, 5));
     await remove('user', ANN);
@@ -143,7 +143,7 @@ describe('a deleted user', () => {
     expect(await tracesOf(world, 'acme', id)).toEqual(['auth.users', 'calls.calls', 'calls.notes']);
   });
 
-  it('can be imported again, as somebody else', async () => {
+  it('can be imported again, as a new user', async () => {
     const id = await userIdOf(world, 'acme', ANN);
     await remove('user', ANN);
     await world.load([{ type: 'user', organization: 'acme', email: ANN }]);
@@ -153,7 +153,7 @@ describe('a deleted user', () => {
 });
 
 describe('a deleted organization', () => {
-  it('is gone from every table, but for the audit trail', async () => {
+  it('is gone from every table but the audit trail', async () => {
     const keys = await world.query(`select key_id as id from auth.api_keys where organization = 'acme'`);
     expect(await eraseOfAcme(world, 'organization')).toBe(true);
     expect(await eraseOfAcme(world, 'organization')).toBe(false);
@@ -165,7 +165,7 @@ describe('a deleted organization', () => {
     expect(rows.length).toBeGreaterThan(0);
   });
 
-  it('has no key that is served for longer than a second', async () => {
+  it('has its keys refused within a second', async () => {
     const list = () => world.rest('/v1/billing-offices', { key: acme });
     expect((await list()).status).toBe(200);
     await eraseOfAcme(world, 'organization');
@@ -178,7 +178,7 @@ describe('a deleted organization', () => {
     expect((await list()).status).toBe(401);
   });
 
-  it('can be imported again, as a new one, and the old key opens nothing', async () => {
+  it('can be imported again, as a new organization that refuses the old key', async () => {
     await eraseOfAcme(world, 'organization');
     await world.load(records('acme'));
     await sleep(1_000);
@@ -200,7 +200,7 @@ describe('a deletion is refused by field, and deletes nothing', () => {
     expect(await everythingOf(world, 'acme')).toEqual(before);
   });
 
-  it('but a deletion of what is not there, in an organization that is not there, counts as unchanged', async () => {
+  it('but a deletion of an unknown record, even in an unknown organization, counts as unchanged', async () => {
     const lines = [
       deletion('project', ONE),
       deletion('user', 'nobody@crs.example'),

@@ -16,19 +16,19 @@ const load = (...lines: object[]) => world.tryLoad(lines);
 const counts = (accepted: number, unchanged: number) => ({ accepted, unchanged, refused: [] });
 
 describe('a billing office', () => {
-  it('is stored, not the default unless it says so', async () => {
+  it('is stored, as the default only with is_default', async () => {
     expect(await load(office('acme', 'London'), office('acme', 'Paris', { is_default: true }))).toEqual(counts(2, 0));
     expect(await officesOf(world, 'acme')).toEqual(['London', 'Paris (default)']);
     expect(await officesOf(world, 'globex')).toEqual([]);
   });
 
-  it('that is absent in is_default keeps what is stored', async () => {
+  it('without is_default in its line keeps the stored value', async () => {
     await load(office('acme', 'London', { is_default: true }), office('acme', 'Paris', { is_default: false }));
     expect(await load(office('acme', 'London'), office('acme', 'Paris'))).toEqual(counts(0, 2));
     expect(await officesOf(world, 'acme')).toEqual(['London (default)', 'Paris']);
   });
 
-  it('that is a second default moves the default, in one batch as in the next', async () => {
+  it('that is a second default replaces the first, in the same batch or a later one', async () => {
     const lines = [office('acme', 'London', { is_default: true }), office('acme', 'Paris', { is_default: true })];
     expect(await load(...lines)).toEqual(counts(2, 0));
     expect(await officesOf(world, 'acme')).toEqual(['London', 'Paris (default)']);
@@ -36,7 +36,7 @@ describe('a billing office', () => {
     expect(await officesOf(world, 'acme')).toEqual(['London (default)', 'Paris']);
   });
 
-  it('can stop being the default, which leaves none', async () => {
+  it('can stop being the default, and then there is none', async () => {
     await load(office('acme', 'London', { is_default: true }), office('acme', 'London', { is_default: false }));
     expect(await officesOf(world, 'acme')).toEqual(['London']);
   });
@@ -47,7 +47,7 @@ describe('a billing office', () => {
     expect(await load(...lines)).toEqual(counts(0, 2));
   });
 
-  it('of the same name in two organizations is two offices', async () => {
+  it('may have the same name in two organizations', async () => {
     await load(
       office('acme', 'London', { is_default: true }),
       office('globex', 'London', { is_default: true }),
@@ -57,7 +57,7 @@ describe('a billing office', () => {
     expect(await officesOf(world, 'globex')).toEqual(['London', 'Paris (default)']);
   });
 
-  it('is named exactly: case, white space and form count', async () => {
+  it('differs from another by case, white space or Unicode form of its name', async () => {
     const names = ['London', 'london', ' London', 'Zürich', 'Zürich'.normalize('NFD')];
     expect(await load(...names.map((name) => office('acme', name)))).toEqual(counts(5, 0));
     expect((await officesOf(world, 'acme')).toSorted()).toEqual(names.toSorted());
@@ -67,7 +67,7 @@ describe('a billing office', () => {
     expect(await load(office('acme', name))).toEqual(counts(1, 0));
   });
 
-  it('is one default only, also when many are imported at once', async () => {
+  it('is the only default, even if many defaults are imported at once', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `Office ${i}`);
     await Promise.all(names.map((name) => load(office('acme', name, { is_default: true }))));
     const stored = await officesOf(world, 'acme');
@@ -76,7 +76,7 @@ describe('a billing office', () => {
   });
 });
 
-describe('is refused by field, and leaves nothing', () => {
+describe('a bad line is refused by field and stores nothing', () => {
   it.each([
     ['name: is required', office('acme', undefined)],
     ['name: must be text', office('acme', 7)],

@@ -41,7 +41,7 @@ const STORED = {
 const EMPTY = { name: null, summary: null, status: null, is_archived: false, billing_office_name: null };
 
 describe('a project', () => {
-  it('is stored with all of its fields, its people at auth', async () => {
+  it('is stored with all of its fields, and its people at auth', async () => {
     expect(await load(FULL)).toEqual(counts(1, 0));
     expect(await projectsOf(world, 'acme')).toEqual([STORED]);
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
@@ -49,7 +49,7 @@ describe('a project', () => {
     expect(await grantOf(world, 'globex', ALPHA)).toBeUndefined();
   });
 
-  it('is unchanged the second time, however it is written', async () => {
+  it('is unchanged by a second line with the same meaning', async () => {
     await load(FULL);
     const again = {
       ...FULL,
@@ -61,14 +61,14 @@ describe('a project', () => {
     expect(await load(FULL, again)).toEqual(counts(0, 2));
   });
 
-  it('is whole: what is absent becomes null, whoever is absent goes', async () => {
+  it('is replaced as a whole: absent fields become null, absent people lose their roles', async () => {
     await load(FULL);
     expect(await load(project('acme', ALPHA))).toEqual(counts(1, 0));
     expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, created_at: STORED.created_at }]);
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [] });
   });
 
-  it('takes null for absent', async () => {
+  it('reads null as absent', async () => {
     const nulls = {
       name: null,
       summary: null,
@@ -84,7 +84,7 @@ describe('a project', () => {
     expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, created_at: expect.any(Date) }]);
   });
 
-  it('without a time bears that of its first import, until it says another', async () => {
+  it('without created_at keeps the time of its first import, until a line has another', async () => {
     const before = Date.now();
     await load(project('acme', ALPHA, { name: 'first' }));
     const [first] = await projectsOf(world, 'acme');
@@ -96,7 +96,7 @@ describe('a project', () => {
     expect(await projectsOf(world, 'acme')).toEqual([{ ...first, name: 'third', created_at: new Date('2020-01-01T00:00:00Z') }]);
   });
 
-  it('replaces its members; one may be lead and member, and a role is member by default', async () => {
+  it('replaces its members; a user may be lead and member, and the default role is member', async () => {
     await load(project('acme', ALPHA, { members: [lead(ANN), { email: ANN }, { email: BOB, role: null }] }));
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({
       createdBy: null,
@@ -106,17 +106,17 @@ describe('a project', () => {
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} lead`] });
   });
 
-  it('may name people who are disabled', async () => {
+  it('may name disabled users', async () => {
     expect(await load(project('acme', ALPHA, { created_by: CID, members: [lead(CID)] }))).toEqual(counts(1, 0));
   });
 
-  it('given twice in a file ends as the later line', async () => {
+  it('that comes twice in a file ends as the later line', async () => {
     expect(await load(FULL, project('acme', ALPHA, { name: 'later', members: [member(BOB)] }))).toEqual(counts(2, 0));
     expect(await projectsOf(world, 'acme')).toEqual([{ id: ALPHA, ...EMPTY, name: 'later', created_at: STORED.created_at }]);
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: null, roles: [`${BOB} member`] });
   });
 
-  it('of the same id in two organizations is two projects', async () => {
+  it('may have the same id in two organizations', async () => {
     await load(FULL, { ...FULL, organization: 'globex', name: 'Theirs', created_by: BOB, members: [] });
     expect(await projectsOf(world, 'acme')).toEqual([STORED]);
     expect(await projectsOf(world, 'globex')).toEqual([{ ...STORED, name: 'Theirs' }]);
@@ -125,7 +125,7 @@ describe('a project', () => {
     expect(await grantOf(world, 'acme', ALPHA)).toEqual({ createdBy: ANN, roles: [`${ANN} lead`, `${BOB} member`] });
   });
 
-  it('imported by many at once ends as one of them, whole', async () => {
+  it('imported by many at once ends as one of the lines, whole', async () => {
     const variants = Array.from({ length: 6 }, (_, i) => ({
       name: `variant ${i}`,
       created_by: i % 2 ? ANN : BOB,
@@ -141,8 +141,8 @@ describe('a project', () => {
 
 const FULL_MEMBERS_TURNED = [member(BOB.toUpperCase()), lead(ANN)];
 
-describe('what a project refers to', () => {
-  it('may stand in an earlier line, and counts from there on', async () => {
+describe('the references of a project', () => {
+  it('may be defined in an earlier line, not in a later one', async () => {
     const lines = [
       project('acme', ALPHA, { billing_office_name: 'Rome', created_by: 'new@crs.example' }),
       office('acme', 'Rome'),
@@ -162,7 +162,7 @@ describe('what a project refers to', () => {
     expect(await grantOf(world, 'acme', BETA)).toBeUndefined();
   });
 
-  it('is of its own organization', async () => {
+  it('must belong to the same organization', async () => {
     await world.load([office('globex', 'Oslo'), user('globex', 'only@globex.example')]);
     const { refused } = await load(
       project('acme', ALPHA, { billing_office_name: 'Oslo' }),
@@ -175,7 +175,7 @@ describe('what a project refers to', () => {
   });
 });
 
-describe('is refused by field, with nothing half written', () => {
+describe('a bad line is refused by field and changes nothing', () => {
   const NOBODY = 'must be the e-mail of a user of this organization';
   const own = (more: object) => ({ ...FULL, name: 'Changed', members: [lead(BOB)], ...more });
   it.each([

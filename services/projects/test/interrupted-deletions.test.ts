@@ -20,7 +20,6 @@ import {
 import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 
 let world: World;
-/** Holds locks. */
 let locks: Session;
 let keys: Record<string, string>;
 let ann: { token: string };
@@ -53,7 +52,7 @@ const entity = (projectId: string) => ({ type: 'entity', organization: 'acme', i
 const NO_PROJECT = 'project_id: must be a project of this organization';
 const nobody = (field: string) => `${field}: must be the e-mail of a user of this organization`;
 const AGAIN = 'is being deleted; run its deletion again first';
-/** Lines that name what is being deleted, and why each is refused. */
+/** Lines that name the record under deletion, each with the reason of its refusal. */
 const NAMING: Record<Kind, [line: object, problem: string][]> = {
   project: [
     [project('acme', ALPHA, { name: 'Back' }), `id: ${AGAIN}`],
@@ -82,7 +81,7 @@ async function interruptBefore(kind: Kind, step: ErasureStep): Promise<void> {
   await expect(eraseOfAcme(world, kind, stop)).rejects.toThrow('interrupted');
 }
 
-/** Nothing of it is left. */
+/** Expects the deletion to have left nothing. */
 async function expectGone(kind: Kind, annsId: string): Promise<void> {
   if (kind === 'organization') {
     for (const [table, rows] of Object.entries(await everythingOf(world, 'acme'))) expect(rows, table).toEqual([]);
@@ -94,14 +93,14 @@ async function expectGone(kind: Kind, annsId: string): Promise<void> {
 }
 
 describe.each(KINDS)('a deletion of a %s', (kind) => {
-  it('that did not begin has changed nothing', async () => {
+  it('that is interrupted before it begins changes nothing', async () => {
     const before = await everythingOf(world, 'acme');
     await interruptBefore(kind, 'begin');
     expect(await everythingOf(world, 'acme')).toEqual(before);
   });
 
   it.each(ERASURE_STEPS.slice(1))(
-    'that is interrupted before %s lets nobody name it, and is finished by running it again',
+    'that is interrupted before %s makes lines that name the record fail, and a second run finishes it',
     async (step) => {
       const annsId = await userIdOf(world, 'acme', ANN);
       await interruptBefore(kind, step);
@@ -119,7 +118,7 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
     },
   );
 
-  it('that is run by two at once is one deletion', async () => {
+  it('that two operators run at once succeeds', async () => {
     const annsId = await userIdOf(world, 'acme', ANN);
     const found = await Promise.all([eraseOfAcme(world, kind), eraseOfAcme(world, kind)]);
     expect(found).toContain(true);
@@ -128,20 +127,20 @@ describe.each(KINDS)('a deletion of a %s', (kind) => {
 });
 
 describe('from the first step on', () => {
-  it('nobody is shown a project that is being deleted', async () => {
+  it('nobody sees a project under deletion', async () => {
     expect(await shownTo(world, ann)).toContain(ALPHA);
     await interruptBefore('project', 'entities');
     expect(await shownTo(world, ann)).not.toContain(ALPHA);
     expect(await shownTo(world, ann)).toContain(BETA);
   });
 
-  it('a user who is being deleted is shown nothing', async () => {
+  it('a user under deletion is refused', async () => {
     await interruptBefore('user', 'entities');
     await expect(shownTo(world, ann)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 });
 
-describe('an import that waits for its turn while a deletion begins is refused what it named', () => {
+describe('an import that waits for its turn while a deletion begins refuses lines that name the deleted record', () => {
   it.each([
     ['calls', 'project', call({ project_id: ALPHA }), NO_PROJECT],
     ['calls', 'user', call({ conducted_by: ANN }), nobody('conducted_by')],
@@ -172,8 +171,8 @@ async function waitingFor(application: string): Promise<void> {
   while ((await world.query(text, [application])).rows.length === 0) await sleep(5);
 }
 
-describe('whatever is imported and created while something is deleted', () => {
-  it.each(KINDS)('nothing hangs on a %s that is gone', { timeout: 60_000 }, async (kind) => {
+describe('during imports and creations', () => {
+  it.each(KINDS)('a deleted %s leaves no row that refers to it', { timeout: 60_000 }, async (kind) => {
     for (let round = 0; round < 6; round++) {
       if (round > 0) ({ keys } = await fill(world));
       theirs = await everythingOf(world, 'globex');

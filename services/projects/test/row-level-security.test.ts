@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { projectsClient, type ProjectsClient } from './_twins.ts';
 import { ALPHA, ANN, BETA, BOB, office, officesOf, project, projectsOf, tenant, TENANTS } from './_records.ts';
 
-/** Statements without a predicate on the organization: they insert under its name, or lock. */
+/** These statements have no predicate on the organization, as they insert rows of it. */
 const WITHOUT_PREDICATE = /^(insert_creation|put_billing_office|put_projects)$/;
 const TABLES = ['billing_offices', 'creations', 'projects'];
 
@@ -45,7 +45,7 @@ const post = (id: string, key: string, name = 'Made') =>
     body: JSON.stringify({ name: `${name} by ${id}`, lead_email: ANN, member_emails: [BOB] }),
   });
 
-/** The same names and ids for both: what is one's own bears its name. */
+/** Stores rows with the same ids for both organizations. The organization's name stands in each row. */
 async function store(id: string): Promise<void> {
   await world.load([
     office(id, 'London', { is_default: true }),
@@ -65,7 +65,7 @@ async function everything(id: string): Promise<unknown> {
   return { offices: await officesOf(world, id), projects: await projectsOf(world, id), creations: rows };
 }
 
-/** Uses every way to the tables. @returns the ways by which one organization saw or changed another's rows */
+/** Runs every operation on the tables. @returns the operations that read or changed rows of another organization */
 async function leaks(): Promise<Set<string>> {
   const found = new Set<string>();
   for (const own of TENANTS) {
@@ -82,7 +82,7 @@ async function leaks(): Promise<Set<string>> {
     if (detail.text.includes(other) || detail.json.name !== own) found.add('detail');
     if ((await get(`/v1/projects/${names.get(other)}`)).status !== 404) found.add('detail');
 
-    // Ann created it in either, and leads what was made by REST.
+    // Ann of each organization created the project ALPHA and leads both projects made by REST.
     const first = await projects.listUserProjects(
       { mine: false, includeArchived: true, after: undefined, limit: 1 },
       anns.get(own),
@@ -132,20 +132,20 @@ async function leaks(): Promise<Set<string>> {
         .catch(() => found.add('erasure'));
       await untouched('erasure');
     }
-    // For the other's turn.
+    // The other organization's turn needs the first state.
     await world.query('delete from auth.projects where organization = $1', [own]);
     await store(own);
   }
   return found;
 }
 
-describe('with the organization taken out of every statement', () => {
-  it('nobody sees or changes a row of another organization', async () => {
+describe('without the predicate on the organization in any statement', () => {
+  it('no operation reads or changes rows of another organization', async () => {
     expect(await leaks()).toEqual(new Set());
   });
 
-  it('no statement of the service was left out', async () => {
-    // Failures that give a key up, or leave it to a twin.
+  it('every statement of the service was sent', async () => {
+    // These failures send the statements that give an idempotency key up.
     expect((await post('acme', 'failed', 'x'.repeat(190))).status).toBe(201);
     await world.query('revoke insert on projects.projects from crs_projects');
     expect((await post('acme', 'failing')).status).toBe(500);
@@ -169,7 +169,7 @@ describe('with the organization taken out of every statement', () => {
     ['billing_offices', ['offices', 'import', 'erasure']],
     ['projects', ['detail', 'list', 'erasure']],
     ['creations', ['creation', 'erasure']],
-  ])('and with the wall around %s down, it would be seen', async (table, ways) => {
+  ])('the operations leak once row-level security of %s is off', async (table, ways) => {
     await world.query(`alter table projects.${table} disable row level security`);
     try {
       expect([...(await leaks())]).toEqual(expect.arrayContaining(ways));
@@ -178,7 +178,7 @@ describe('with the organization taken out of every statement', () => {
     }
   });
 
-  it('every table of the schema is among these', async () => {
+  it('every table of the schema has row-level security and is in the list above', async () => {
     const { rows } = await world.query(
       `select relname as name from pg_class where relnamespace = 'projects'::regnamespace and relkind in ('r', 'p')
         and relname not like 'migrations%' and relrowsecurity and relforcerowsecurity order by 1`,

@@ -7,11 +7,10 @@ import { ANN, BOB, grantOf, project, projectsOf, tenant } from './_records.ts';
 import { callerToken, lineTo, projectsClient, startTwin, type Line, type ProjectsClient } from './_twins.ts';
 
 let world: World;
-/** Holds locks. */
 let locks: Session;
-/** Between the slow twin and auth. */
+/** The relay between the slow twin and auth. */
 let line: Line;
-/** Two instances of the service; the one comes to a halt where a test says so. */
+/** Two instances of the service. A test can halt the answers of auth to the slow one. */
 let slow: { projects: ProjectsClient; stop(): Promise<void> };
 let quick: ProjectsClient;
 let key: string;
@@ -58,7 +57,7 @@ async function waiting(application: string): Promise<void> {
   while ((await world.query(text, [application])).rows.length === 0) await sleep(5);
 }
 
-/** The slow twin's request, at a halt: auth has done what it was asked for (to look people up, or to grant), and its answer is under way. */
+/** Sends a request to the slow twin and halts it once auth has looked the people up, or granted their roles, but before the answer arrives. */
 async function haltedAt(table: 'auth.users' | 'auth.project_roles') {
   await locks.query('begin');
   await locks.query(`lock table ${table} in access exclusive mode`);
@@ -70,7 +69,7 @@ async function haltedAt(table: 'auth.users' | 'auth.project_roles') {
   return { late };
 }
 
-/** There is one project, with its people. */
+/** Expects exactly one project, with its people. */
 async function expectOne(projectId: string, name = 'Twins'): Promise<void> {
   expect(await projectsOf(world, 'acme')).toEqual([
     expect.objectContaining({ id: projectId, name, billing_office_name: 'London' }),
@@ -79,7 +78,7 @@ async function expectOne(projectId: string, name = 'Twins'): Promise<void> {
 }
 
 describe.each(['auth.users', 'auth.project_roles'] as const)('a request that hangs past its lease at %s', (table) => {
-  it('holds its key until then, is taken over after, and then gives the answer of its twin', async () => {
+  it('holds its key during the lease, is taken over after it, and then returns the answer of its twin', async () => {
     const { late } = await haltedAt(table);
     await expect(ask(quick)).rejects.toMatchObject({
       ...IN_FLIGHT,
@@ -95,7 +94,7 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
     expect(await ask(quick)).toEqual({ project: taken.project, replayed: true });
   });
 
-  it('leaves what has become of the project alone when it ends', async () => {
+  it('does not undo later changes of the project when it ends', async () => {
     const { late } = await haltedAt(table);
     await expireLease();
     const { project: taken } = await ask(quick);
@@ -111,7 +110,7 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
     await expectOne(taken!.projectId, 'Renamed');
   });
 
-  it('creates nothing where its twin failed and gave the key up', async () => {
+  it('creates nothing if its twin failed and gave the key up', async () => {
     const { late } = await haltedAt(table);
     await expireLease();
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, await world.operator.operator('acme'));
@@ -128,12 +127,12 @@ describe.each(['auth.users', 'auth.project_roles'] as const)('a request that han
 });
 
 describe('a request that hangs past its lease while it stores the project', () => {
-  it('is waited for, and its answer is given by both', async () => {
+  it('makes its twin wait, and both return its answer', async () => {
     await locks.query('begin');
     await locks.query('lock table projects.projects in share mode');
     const first = ask(slow.projects);
     await waiting('crs-projects');
-    // Which waits, too.
+    // The second request waits for the first.
     const second = expireLease().then(() => ask(quick));
     await locks.query('commit');
     const [one, two] = await Promise.all([first, second]);
@@ -143,14 +142,14 @@ describe('a request that hangs past its lease while it stores the project', () =
 });
 
 describe('a key', () => {
-  it('of a pending request refuses another body, and takes its own again', async () => {
+  it('of a pending request refuses another body', async () => {
     const { late } = await haltedAt('auth.users');
     await expect(ask(quick, { name: 'Other' })).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_REUSED' });
     line.goOn();
     await expectOne((await late).project!.projectId);
   });
 
-  it('is forgotten after a day: it then makes another project', async () => {
+  it('is forgotten after a day, and then makes another project', async () => {
     const first = await ask(quick);
     await world.query(`update projects.creations set created_at = created_at - interval '23 hours 59 minutes'`);
     expect(await ask(quick)).toEqual({ project: first.project, replayed: true });

@@ -16,7 +16,7 @@ function run(environment: Record<string, string>) {
 }
 
 describe('the process', { timeout: 30_000 }, () => {
-  it('prints its addresses, serves the operators' endpoints, and ends on SIGTERM', async () => {
+  it('prints its addresses, serves /readyz to operators, and ends on SIGTERM', async () => {
     const { child, exited, lines } = run({ CRS_LISTEN: '127.0.0.1:0', CRS_OPS_LISTEN: '127.0.0.1:0' });
     let ops = '';
     for await (const line of lines) {

@@ -255,7 +255,7 @@ describe.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-
     });
   });
 
-  it('answers a preflight, which the clients' protocol version header causes', async () => {
+  it('answers the preflight that the protocol version header of clients causes', async () => {
     const headers = {
       ...FROM_ANYWHERE,
       'access-control-request-method': 'GET',

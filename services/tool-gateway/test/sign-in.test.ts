@@ -209,7 +209,7 @@ describe('headers inward', () => {
     expect(passed[0]!.headers).toEqual({ ...kept, ...own, ...connection, 'x-request-id': id });
   });
 
-  it('name the client's address as a trusted proxy gave it', async () => {
+  it('name the address of the client as a trusted proxy gave it', async () => {
     const behind = await start({ publicUrl: 'https://tools.example:8443', trustedProxies: parseNetworks('127.0.0.1')! });
     try {
       const clients = {
@@ -229,7 +229,7 @@ describe('headers inward', () => {
 });
 
 describe('an answer', () => {
-  it("is passed on from auth, without headers of the connection", async () => {
+  it('is passed on from auth, without headers of the connection', async () => {
     answer = (_, response) => {
       response.writeHead(303, 'Elsewhere', {
         Location: 'https://client.example/cb?code=1&iss=http%3A%2F%2Ftools.example',
@@ -260,7 +260,7 @@ describe('an answer', () => {
     expect(Object.keys(headers).filter((name) => inner.test(name))).toEqual([]);
   });
 
-  it.each([400, 401, 404, 500, 503])("of status %d is passed on from auth", async (status) => {
+  it.each([400, 401, 404, 500, 503])('of status %d is passed on from auth', async (status) => {
     answer = (_, response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"error":"x"}');
     expect(await post('/token')).toMatchObject({ status, json: { error: 'x' } });
   });

@@ -4,6 +4,7 @@ import { openSession, type Session } from '@crs/testing/sql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { getCall } from '../src/store/get-call.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
+import { discardPlans, findStored } from '../src/store/import-calls.ts';
 import { listCalls, listChangedCalls } from '../src/store/list-calls.ts';
 import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
@@ -136,6 +137,34 @@ describe('the plan of', () => {
       JSON.stringify(ofCalls),
     ).toBeLessThanOrEqual(needed);
   });
+});
+
+it('an import does not read by a plan that its connection kept from a tiny organization', async () => {
+  const fresh = await createDatabase(inject('postgresUrl'), inject('template'));
+  const session = await openSession(fresh.url);
+  const store = (count: number) =>
+    session.query(
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, participants, qa_blocks, has_verbatim, shown_hash, record_hash)
+        select 'acme', 'call-' || $1 || '-' || n, 'interview', '2025-01-01Z', '2025-01-01Z', '[]', '[]', true, '', '' from generate_series(1, $1::int) n`,
+      [count],
+    );
+  try {
+    await session.query('alter table calls.calls set (autovacuum_enabled = false)');
+    await store(5);
+    await session.query('analyze calls.calls');
+    await session.query(`set role crs_calls`);
+    await session.query(`set app.organization_id = 'acme'`);
+    await session.query(`prepare find as ${findStored('acme', []).text}`);
+    // After five plans for their values, a connection keeps one.
+    for (let i = 0; i < 10; i++) await session.query(`execute find('acme', '{call-5-1}')`);
+    await store(5_000);
+    await session.query(discardPlans().text);
+    const plan = await session.query<{ 'QUERY PLAN': string }>(`explain execute find('acme', '{call-5-1}')`);
+    expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain('calls_pkey');
+  } finally {
+    await session.close();
+    await fresh.drop();
+  }
 });
 
 describe('a plan made while the tables are empty', () => {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { ServiceError } from '../errors.ts';
 import { rpc, type CallContext } from '../rpc/server.ts';
-import { parseLine, type Refusal } from './import-record.ts';
+import { parseLine, type Problem } from './import-record.ts';
 import { meter } from '../process/telemetry.ts';
 import type { z } from 'zod';
 
@@ -65,12 +65,12 @@ export function checkSize({ lines }: ImportRecordsRequest): void {
   }
 }
 
-const WRONG_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
+const WRONG_ORGANIZATION: Problem = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
 
 /** Refuses each line of a batch whose organization does not exist. */
-export const NO_ORGANIZATION: Refusal = { field: 'organization', reason: 'must be an organization that exists' };
+export const NO_ORGANIZATION: Problem = { field: 'organization', reason: 'must be an organization that exists' };
 
-export function refused(number: number, { field, reason }: Refusal): ImportError {
+export function refused(number: number, { field, reason }: Problem): ImportError {
   return { line: number, field, reason };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '../text.ts';
 
 /** Why a line can't be used. It never holds a value of the line. */
-export interface Refusal {
+export interface Problem {
   /** Path of the field, as in `qa_blocks[0].id`; empty if the reason is about the line as a whole. */
   field: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
@@ -14,7 +14,7 @@ export interface Refusal {
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Parses a line of UTF-8 JSON into the record that the schema makes. Only the first problem is reported. */
-export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Refusal {
+export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Problem {
   let text: string;
   try {
     text = UTF8.decode(bytes);
@@ -31,7 +31,7 @@ export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { 
 }
 
 /** Parses a JSON value that must be an object: a line, or the arguments of a tool. */
-export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Refusal {
+export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Problem {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
   if (result.success) return { record: result.data };

@@ -1,5 +1,5 @@
 import { notFound, type ServiceError } from '@crs/kit/errors';
-import type { Refusal } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/kit/product/import-record';
 
 export function noSuchOrganization(): ServiceError {
   return notFound('There is no organization with this id. "org list" shows those that exist.');
@@ -14,6 +14,6 @@ export function noSuchProject(): ServiceError {
 }
 
 /** The record's deletion has begun and not ended: it is not found, and its id or e-mail is not free either. */
-export function beingDeleted(field: string): Refusal {
+export function beingDeleted(field: string): Problem {
   return { field, reason: 'is being deleted; run its deletion again first' };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
-import type { Refusal } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/kit/product/import-record';
 import { compareCodePoints, fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
 import {
@@ -21,7 +21,7 @@ export interface NamedRoles {
 }
 
 /** Replaces a project's creator and roles. @returns whether that changed anything, or the field whose e-mail belongs to nobody */
-export async function putRoles(query: Query, organization: string, named: NamedRoles): Promise<boolean | Refusal> {
+export async function putRoles(query: Query, organization: string, named: NamedRoles): Promise<boolean | Problem> {
   const { projectId, createdBy, members } = named;
   const [erasing] = await query(findErasingProject(organization, projectId));
   if (erasing) return beingDeleted('id');
@@ -47,7 +47,7 @@ export async function putRoles(query: Query, organization: string, named: NamedR
   return true;
 }
 
-function nobody(field: string): Refusal {
+function nobody(field: string): Problem {
   return { field, reason: 'must be the e-mail of a user of this organization' };
 }
 

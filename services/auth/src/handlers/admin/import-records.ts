@@ -3,7 +3,7 @@ import type { Database, Query } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import type { Refusal } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import { authLine, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
@@ -15,7 +15,7 @@ import { findOrganization, insertOrganization, organizationExists, updateOrganiz
 import { findEmailsWithPassword, findUser, insertUser, updateUser } from '../../store/users.ts';
 
 /** What became of a line. */
-type Outcome = 'accepted' | 'unchanged' | Refusal;
+type Outcome = 'accepted' | 'unchanged' | Problem;
 
 export function importRecords({ db }: Context) {
   return importRpc(async (request, call) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { find, pods, render } from '../src/render.ts';
 
-test('backends make the Secrets that the trial refers to', async () => {
+test('backends make the Secrets to which the trial refers', async () => {
   const manifests = await render({ chart: 'backends', release: 'backends' });
   const trial = JSON.stringify(await render({ files: ['examples/trial.yaml'] }));
   for (const [secret, key, url] of [
@@ -26,7 +26,7 @@ test('backends satisfy the restricted standard', async () => {
   }
 });
 
-test('a volume keeps the data, and the Secret is then kept with it', async () => {
+test('with a volume for the data, the Secret outlasts the release as well', async () => {
   const manifests = await render({ chart: 'backends', values: { postgres: { storage: '2Gi' } } });
   const { spec } = find(manifests, 'StatefulSet', 'crs-backends-postgres');
   expect(spec.volumeClaimTemplates[0].spec.resources.requests.storage).toBe('2Gi');

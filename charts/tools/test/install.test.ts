@@ -14,7 +14,7 @@ describe('the install Job', () => {
     job = find(manifests, 'Job', INSTALL);
   });
 
-  test('runs before each installation and upgrade, never after a deletion, and its log stays', () => {
+  test('runs before each installation and upgrade, not at a deletion, and its log stays', () => {
     expect(job.metadata.annotations).toEqual({
       'helm.sh/hook': 'pre-install,pre-upgrade',
       'helm.sh/hook-weight': '0',
@@ -22,7 +22,7 @@ describe('the install Job', () => {
     });
   });
 
-  test('needs nothing of the release, only hooks that come before it and what values name', () => {
+  test('needs only earlier hooks and objects named in values, nothing of the release', () => {
     const { spec } = job.spec.template;
     const before = manifests.filter(
       (manifest) => hookOf(manifest) === 'pre-install,pre-upgrade' && weightOf(manifest) < weightOf(job),
@@ -38,7 +38,7 @@ describe('the install Job', () => {
     expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
   });
 
-  test('may make Secrets, and read those of the release and no other', () => {
+  test('may create Secrets, and read only those of the release', () => {
     expect(find(manifests, 'Role', INSTALL).rules).toEqual([
       { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
       {
@@ -53,7 +53,7 @@ describe('the install Job', () => {
     expect(subjects).toEqual([{ kind: 'ServiceAccount', name: INSTALL, namespace: 'research' }]);
   });
 
-  test('makes every Secret that a pod refers to, but for those that values name', () => {
+  test('makes every Secret to which a pod refers, except those named in values', () => {
     const made = find(manifests, 'Role', INSTALL).rules[1].resourceNames as string[];
     const referred = pods(manifests).flatMap(({ spec }) => [
       ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
@@ -63,7 +63,7 @@ describe('the install Job', () => {
     expect(new Set(referred)).toEqual(new Set([...made, ...certificates]));
   });
 
-  test('is told whose Secrets they are', () => {
+  test('gets the prefix and the labels of the Secrets', () => {
     const env = Object.fromEntries(
       (job.spec.template.spec.containers[0].env as Manifest[]).map(({ name, value }) => [name, value]),
     );
@@ -72,7 +72,7 @@ describe('the install Job', () => {
     expect(env).not.toHaveProperty('CRS_SERVICE_DATABASE_URL');
   });
 
-  test('is told where services connect, if elsewhere', async () => {
+  test('gets the database address for services, if it differs', async () => {
     const large = await render({ files: ['examples/large.yaml'] });
     expect(find(large, 'Job', INSTALL).spec.template.spec.containers[0].env).toContainEqual({
       name: 'CRS_SERVICE_DATABASE_URL',
@@ -87,7 +87,7 @@ describe('crs', () => {
     value: `${NAME}-${service.toLowerCase()}:50052`,
   }));
 
-  test('knows the admin listeners and has the operator credential, in its pod, its jobs and the test', async () => {
+  test('has the admin addresses and the operator credential, in its pod, its jobs and the test', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     const operators = [`${NAME}-crs`, `${NAME}-nightly-import`, `${NAME}-test`];
     for (const { spec } of pods(manifests).filter(({ name }) => operators.includes(name))) {
@@ -96,12 +96,12 @@ describe('crs', () => {
     }
   });
 
-  test('is left out where it is not wanted', async () => {
+  test('is absent with toolbox.enabled false', async () => {
     const manifests = await render({ files: ['examples/trial.yaml'], values: { toolbox: { enabled: false } } });
     expect(() => find(manifests, 'Deployment', `${NAME}-crs`)).toThrow('0 objects');
   });
 
-  test('runs by schedule, with the volumes that it is given', async () => {
+  test('runs by schedule, with the given volumes', async () => {
     const { spec } = find(await render({ files: ['examples/production.yaml'] }), 'CronJob', `${NAME}-nightly-import`);
     expect(spec).toMatchObject({ schedule: '0 2 * * *', suspend: false, concurrencyPolicy: 'Forbid' });
     const [container] = spec.jobTemplate.spec.template.spec.containers;
@@ -109,14 +109,14 @@ describe('crs', () => {
     expect(container.volumeMounts).toContainEqual({ name: 'data', mountPath: '/data', readOnly: true });
   });
 
-  test('waits to be started by hand where there is no schedule', async () => {
+  test('waits to be started by hand without a schedule', async () => {
     const { spec } = find(await render({ files: ['ci/everything.yaml'] }), 'CronJob', 'crs-backfill');
     expect(spec.suspend).toBe(true);
   });
 });
 
 describe('TLS between the services', () => {
-  test('has a certificate for each, which names what clients dial', async () => {
+  test('has a certificate for each, with the name that clients dial', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     expect(ofKind(manifests, 'Certificate')).toHaveLength(8);
     for (const { name, kind, spec } of pods(manifests).filter((pod) => pod.kind !== 'Job')) {
@@ -131,14 +131,14 @@ describe('TLS between the services', () => {
     for (const { data } of ofKind(manifests, 'ConfigMap')) expect(data.CRS_TLS_DIR).toBe('/etc/crs/tls');
   });
 
-  test('or one Secret for all', async () => {
+  test('can have one Secret for all', async () => {
     const manifests = await render({ files: ['ci/everything.yaml'] });
     expect(ofKind(manifests, 'Certificate')).toEqual([]);
     for (const { spec } of pods(manifests).filter((pod) => pod.kind !== 'Job'))
       expect(spec.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'all-services', defaultMode: 0o440 } });
   });
 
-  test('or is off', async () => {
+  test('is off by default', async () => {
     const manifests = await render({ files: ['examples/trial.yaml'] });
     expect(JSON.stringify(manifests)).not.toContain('/etc/crs/tls');
   });

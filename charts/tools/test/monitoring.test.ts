@@ -7,13 +7,13 @@ const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'e
 const rulesOf = (manifests: Manifest[]) =>
   (ofKind(manifests, 'PrometheusRule')[0].spec.groups as Manifest[]).flatMap(({ rules }) => rules as Manifest[]);
 
-test('without its values there is nothing that a cluster without Prometheus would refuse', async () => {
+test('without its values the chart has no object that a cluster without Prometheus would refuse', async () => {
   const manifests = await render({ files: TRIAL });
   expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith('monitoring.coreos.com'))).toEqual([]);
   expect(ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name.includes('dashboard'))).toEqual([]);
 });
 
-test('each service is scraped where its metrics are, under the names that rules go by', async () => {
+test('each service is scraped at its metrics port, with the labels that rules use', async () => {
   const manifests = await render({
     files: TRIAL,
     values: { monitoring: { podMonitor: { enabled: true, interval: '1m', labels: { release: 'p' } } } },
@@ -29,7 +29,7 @@ test('each service is scraped where its metrics are, under the names that rules 
 });
 
 describe('rules', () => {
-  test('are about this installation, all of them', async () => {
+  test('select this installation alone', async () => {
     const values = { monitoring: { rules: { enabled: true, labels: { release: 'p' } } } };
     const manifests = await render({ files: TRIAL, values });
     expect(find(manifests, 'PrometheusRule', NAME).metadata.labels).toMatchObject({ release: 'p' });
@@ -43,7 +43,7 @@ describe('rules', () => {
     expect(JSON.stringify(other)).not.toContain('job=\\"crs-');
   });
 
-  test('name the page about each alert, at the address that is given', async () => {
+  test('link each alert to its runbook, at the given address', async () => {
     const urlsOf = async (runbookUrl: string) =>
       rulesOf(await render({ files: TRIAL, values: { monitoring: { rules: { enabled: true, runbookUrl } } } }))
         .filter(({ alert }) => alert === 'CallResearchShedding')

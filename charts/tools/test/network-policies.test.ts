@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { arrows, components, outside } from '../src/policies.ts';
 import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
-/** Every listener of ours. */
+/** The ports of all our listeners. */
 const PORTS = [8080, 8081, 8082, 9090, 50051, 50052, 50053];
 
-/** The arrows of the design, written here once more and not taken from the chart. */
+/** The arrows of the design, independent of the chart. */
 const DESIGN = [
   'api-gateway -> auth:50051',
   'api-gateway -> calls:50051',
@@ -20,7 +20,7 @@ const DESIGN = [
   'calls -> auth:50051',
   'entities -> auth:50051',
   'projects -> auth:50051',
-  // Operators: their pod, their jobs, and `helm test`, which makes a tenant and asks both gateways.
+  // Operators use their pod, their jobs, and `helm test`, which creates a tenant and asks both gateways.
   ...['crs', 'job', 'test'].flatMap((from) => ['auth', 'calls', 'entities', 'projects'].map((to) => `${from} -> ${to}:50052`)),
   'test -> api-gateway:8080',
   'test -> tool-gateway:8081',
@@ -93,19 +93,19 @@ test('auth reaches no private address outside', async () => {
     expect(blocks[0].except).toContain(network);
 });
 
-test('without values for it, PostgreSQL and Redis may be anywhere, at their ports', async () => {
+test('without values for them, PostgreSQL and Redis may be anywhere, at their ports', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'] });
   expect(outside(manifests, 'calls', 'egress')).toEqual(['anywhere:5432', DNS]);
   expect(outside(manifests, 'rate-limit', 'egress')).toEqual(['anywhere:6379', DNS]);
   expect(outside(manifests, 'api-gateway', 'ingress')).toEqual(['anywhere:8080', 'monitoring:9090']);
 });
 
-test('nobody reads metrics where no reader is named', async () => {
+test('without a named reader, no pod may read metrics', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { monitoring: [], clients: [] } } });
   expect(outside(manifests, 'calls', 'ingress')).toEqual([]);
 });
 
-test('switched off, there is none', async () => {
+test('with networkPolicy.enabled false there is no policy', async () => {
   const manifests = await render({ files: ['examples/trial.yaml'], values: { networkPolicy: { enabled: false } } });
   expect(ofKind(manifests, 'NetworkPolicy')).toEqual([]);
 });

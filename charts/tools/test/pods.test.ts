@@ -33,7 +33,7 @@ describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/larg
       }
     });
 
-    test('carry no token, but for the install Job', () => {
+    test('carry no token, except the install Job', () => {
       for (const { name, spec } of all)
         expect([name, spec.automountServiceAccountToken]).toEqual([name, name.endsWith('-install')]);
       for (const account of ofKind(manifests, 'ServiceAccount')) expect(account.automountServiceAccountToken).toBe(false);
@@ -73,7 +73,7 @@ describe('a service', () => {
     for (const service of SERVICES) expect(containerOf(service).command).toBeUndefined();
   });
 
-  test('is asked for its health by gRPC, where no TLS is', () => {
+  test('has gRPC probes on a port without TLS', () => {
     for (const service of SERVICES) {
       const { startupProbe, readinessProbe, livenessProbe } = containerOf(service);
       expect(startupProbe.grpc).toEqual({ port: 50053, service: 'liveness' });
@@ -82,10 +82,10 @@ describe('a service', () => {
     }
   });
 
-  test('sleeps before SIGTERM, and has the whole drain after it', async () => {
+  test('sleeps before SIGTERM, and then has time for the whole drain', async () => {
     const { spec } = find(manifests, 'Deployment', `${NAME}-calls`).spec.template;
     expect(spec.containers[0].lifecycle.preStop).toEqual({ sleep: { seconds: 5 } });
-    // kit's runUntilSignal ends the process 45 s after the signal.
+    // After the signal, kit's runUntilSignal gives the process 45 s.
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 45);
     const slower = await render({ files: TRIAL, values: { services: { calls: { preStopSeconds: 20 } } } });
     expect(find(slower, 'Deployment', `${NAME}-calls`).spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
@@ -93,7 +93,7 @@ describe('a service', () => {
     );
   });
 
-  test('loses no pod to an update before another is ready', () => {
+  test('loses no pod in an update before another is ready', () => {
     for (const service of SERVICES)
       expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec.strategy.rollingUpdate).toEqual({
         maxUnavailable: 0,
@@ -101,7 +101,7 @@ describe('a service', () => {
       });
   });
 
-  test('is found by DNS, pod by pod, where clients speak gRPC; by one address where they speak HTTP', () => {
+  test('has a headless Service for gRPC clients, and one address for HTTP clients', () => {
     for (const service of SERVICES) {
       const { spec } = find(manifests, 'Service', `${NAME}-${service}`);
       if (service.endsWith('gateway'))
@@ -116,7 +116,7 @@ describe('a service', () => {
     ]);
   });
 
-  test('has the settings that it reads', () => {
+  test('gets its settings', () => {
     expect(find(manifests, 'ConfigMap', `${NAME}-tool-gateway`).data).toEqual({
       CRS_LISTEN: '0.0.0.0:8081',
       CRS_OPS_LISTEN: '0.0.0.0:9090',
@@ -137,7 +137,7 @@ describe('a service', () => {
     expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({ CRS_TOOLS_URL: 'http://127.0.0.1:8081' });
   });
 
-  test('has its secrets by reference', () => {
+  test('gets its secrets by reference', () => {
     const secretsOf = (service: string) =>
       (containerOf(service).envFrom as Manifest[]).flatMap(({ secretRef }) => secretRef?.name ?? []);
     for (const service of ['auth', 'calls', 'projects', 'entities', 'tool-gateway'])
@@ -149,7 +149,7 @@ describe('a service', () => {
     expect(ofKind(manifests, 'Secret')).toEqual([]);
   });
 
-  test('restarts when its settings change, and then only', async () => {
+  test('restarts only when its settings change', async () => {
     const checksum = (of: Manifest[], service: string) =>
       find(of, 'Deployment', `${NAME}-${service}`).spec.template.metadata.annotations['checksum/config'];
     const other = await render({
@@ -162,7 +162,7 @@ describe('a service', () => {
   });
 });
 
-test('a value of one service wins over the default, be it zero, false or empty', async () => {
+test('a value of one service wins over the default, even if it is zero, false or empty', async () => {
   const manifests = await render({
     files: TRIAL,
     values: {

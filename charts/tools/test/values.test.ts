@@ -5,7 +5,7 @@ const NAME = 'crs-call-research';
 const TRIAL = ['examples/trial.yaml'];
 const refusal = (values: object, files = TRIAL) => expect(render({ files, values })).rejects;
 
-describe('a value that is missing is asked for', () => {
+describe('a missing value is asked for', () => {
   test.each([
     ['publicUrls.api', { publicUrls: { api: '' } }],
     ['publicUrls.tools', { publicUrls: { tools: '' } }],
@@ -22,20 +22,20 @@ describe('a value that is missing is asked for', () => {
   });
 });
 
-describe('values that can not be meant are refused', () => {
+describe('bad values are refused', () => {
   test.each([
-    ['an unknown one', { replicas: 3 }, "additional properties 'replicas' not allowed"],
-    ['an unknown one of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
+    ['an unknown value', { replicas: 3 }, "additional properties 'replicas' not allowed"],
+    ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
     ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
-    ['no list of proxies', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
+    ['a proxy that is no network', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
     ['a job that does nothing', { jobs: { a: {} } }, "missing property 'args'"],
     ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
-    ['both ways in', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
-    ['one host for both', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
+    ['both ingress and gateway', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
+    ['one host for both origins', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
     [
-      'fewer at the most than at the least',
+      'a maximum below the minimum',
       { services: { auth: { autoscaling: { enabled: true, minReplicas: 9 } } } },
       'auth: autoscaling.minReplicas exceeds',
     ],
@@ -48,7 +48,7 @@ describe('values that can not be meant are refused', () => {
       database: { maxConnections },
       services: { auth: { replicas: 0 }, entities: { replicas: 0 }, calls: { replicas: 4, databaseConnections: 10 } },
     });
-    // (4 + 1) x (10 + 3) of calls and (1 + 1) x (8 + 3) of projects.
+    // calls opens (4 + 1) x (10 + 3) connections, projects (1 + 1) x (8 + 3).
     await refusal(values(86)).toThrow(
       '87 connections to PostgreSQL would be open (auth 0 x 8, calls 5 x 13, entities 0 x 11, projects 2 x 11)',
     );
@@ -64,7 +64,7 @@ describe('scaling', () => {
     database: { maxConnections: 0 },
   };
 
-  test('is by CPU, of each service, and leaves the number of pods to the autoscaler', async () => {
+  test('is by CPU for each service, and leaves the number of pods to the autoscaler', async () => {
     const manifests = await render({ files: TRIAL, values: scaled });
     expect(ofKind(manifests, 'HorizontalPodAutoscaler')).toHaveLength(7);
     expect(find(manifests, 'HorizontalPodAutoscaler', `${NAME}-calls`).spec).toMatchObject({
@@ -76,7 +76,7 @@ describe('scaling', () => {
     expect(find(manifests, 'Deployment', `${NAME}-calls`).spec).not.toHaveProperty('replicas');
   });
 
-  test('tells gateways how many share the limits at the most', async () => {
+  test('tells gateways the largest number of gateways that share the limits', async () => {
     const replicasOf = async (values: object) =>
       find(await render({ files: TRIAL, values }), 'ConfigMap', `${NAME}-api-gateway`).data.CRS_REPLICAS;
     expect(await replicasOf(scaled)).toBe('7');
@@ -101,7 +101,7 @@ describe('scaling', () => {
   });
 });
 
-describe('the way in', () => {
+describe('access from outside', () => {
   test('is an Ingress for each origin', async () => {
     const manifests = await render({ files: ['examples/production.yaml'] });
     for (const [service, host] of [
@@ -125,7 +125,7 @@ describe('the way in', () => {
     expect(ofKind(manifests, 'HTTPRoute')).toEqual([]);
   });
 
-  test('or a HTTPRoute for each', async () => {
+  test('can be an HTTPRoute for each', async () => {
     const manifests = await render({ files: ['examples/large.yaml'] });
     expect(find(manifests, 'HTTPRoute', `${NAME}-tool-gateway`).spec).toEqual({
       parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
@@ -135,7 +135,7 @@ describe('the way in', () => {
     expect(ofKind(manifests, 'Ingress')).toEqual([]);
   });
 
-  test('or neither, and then nobody is believed', async () => {
+  test('can be neither, and then no proxy is trusted', async () => {
     const manifests = await render({ files: TRIAL });
     expect(manifests.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute')).toEqual([]);
     expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).not.toHaveProperty('CRS_TRUSTED_PROXIES');
@@ -143,14 +143,14 @@ describe('the way in', () => {
 });
 
 describe('names', () => {
-  test('are the release and the chart, the release alone where it says so, or what is asked for', async () => {
+  test('are release and chart, or fullnameOverride', async () => {
     const nameOf = async (values: object) => ofKind(await render({ files: TRIAL, values }), 'Job')[0].metadata.name;
     expect(await nameOf({})).toBe('crs-call-research-install');
     expect(await nameOf({ fullnameOverride: 'crs' })).toBe('crs-install');
     await refusal({ fullnameOverride: 'a'.repeat(41) }).toThrow('/fullnameOverride');
   });
 
-  test('the image goes by its digest, or else by its tag, or else by the version', async () => {
+  test('the image is chosen by digest, else by tag, else by version', async () => {
     const imageOf = async (image: object) =>
       find(await render({ files: TRIAL, values: { image } }), 'Deployment', `${NAME}-calls`).spec.template.spec.containers[0]
         .image;

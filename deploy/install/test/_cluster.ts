@@ -13,15 +13,15 @@ interface Manifest {
   stringData: Record<string, string>;
 }
 
-/** What of the Kubernetes API an installation meets, by its rules. */
+/** A server with the part of the Kubernetes API that the installation uses. */
 export interface FakeCluster {
   cluster: Cluster;
   secrets: Map<string, Manifest>;
-  /** `METHOD path`, in order. */
+  /** The requests as `METHOD path`, in order. */
   asked: string[];
-  /** Statuses to answer with before anything else. */
+  /** The statuses of the next answers, which are failures. */
   failures: number[];
-  /** What the Role allows. */
+  /** The verbs that the Role allows. */
   allowed: Set<'get' | 'create'>;
   stop(): Promise<void>;
 }

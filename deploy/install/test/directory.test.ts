@@ -19,7 +19,7 @@ const files = async () => {
   return Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const));
 };
 
-it('keeps secrets in files that node and crs read, for the owner alone, and uses what exists', async () => {
+it('writes secrets to files that node and crs read, readable by the owner alone, and uses existing files', async () => {
   const made = await ensureSecrets(directorySecrets(directory), BASE, log);
   const written = await files();
   expect(written.map(([name]) => name)).toEqual([
@@ -40,7 +40,7 @@ it('keeps secrets in files that node and crs read, for the owner alone, and uses
   expect(await files()).toEqual(written);
 });
 
-it('does not overwrite what another made meanwhile, and leaves no parts', async () => {
+it('does not overwrite the file of another installation, and leaves no temporary files', async () => {
   const store = directorySecrets(directory);
   expect(await store.create('calls', { DATABASE_URL: 'first' })).toBe(true);
   expect(await store.create('calls', { DATABASE_URL: 'second' })).toBe(false);
@@ -48,7 +48,7 @@ it('does not overwrite what another made meanwhile, and leaves no parts', async 
   expect(await readdir(directory)).toEqual(['calls.env']);
 });
 
-it('says what is wrong with the directory', async () => {
+it('names a missing directory', async () => {
   const store = directorySecrets(join(directory, 'absent'));
   const error = await store.create('calls', { DATABASE_URL: 'x' }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Failure);

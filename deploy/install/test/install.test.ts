@@ -19,7 +19,7 @@ import { startCluster, type FakeCluster } from './_cluster.ts';
 const LABELS = { 'app.kubernetes.io/part-of': 'call-research' };
 const log = createLogger('test', { level: 'silent' });
 
-// Of its own: roles are the server's, and their passwords change here.
+// These tests need a server of their own: roles belong to the whole server, and their passwords change here.
 let postgres: TestPostgres;
 let database: TestDatabase;
 let cluster: FakeCluster;
@@ -49,7 +49,7 @@ async function query<Row>(connectionString: string, statement: string, values: u
 }
 
 describe('an installation', () => {
-  it('makes secrets by which services get in, as their role, and an operator whom auth knows', async () => {
+  it('makes secrets with which services connect as their roles, and an operator known to auth', async () => {
     await run();
     expect([...cluster.secrets.keys()].toSorted()).toEqual(
       ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
@@ -71,7 +71,7 @@ describe('an installation', () => {
     expect(known).toEqual([{ name: operator.name }]);
   });
 
-  it('changes nothing when it runs again, and gives roles the passwords of their secrets', async () => {
+  it('changes no secret when it runs again, and resets roles to the passwords in their secrets', async () => {
     await run();
     const before = JSON.stringify([...cluster.secrets]);
     await query(postgres.url, `alter role crs_calls password 'another'`);
@@ -81,7 +81,7 @@ describe('an installation', () => {
     expect(await query(database.url, 'select count(*)::int from auth.operators')).toEqual([{ count: 1 }]);
   });
 
-  it('runs twice at the same time as it does once', async () => {
+  it('gives the same result when it runs several times at once', async () => {
     await Promise.all([run(), run(), run()]);
     for (const service of ['auth', 'calls', 'projects', 'entities']) {
       expect(await query(secret(service)['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -89,7 +89,7 @@ describe('an installation', () => {
     expect(await query(database.url, 'select count(*)::int from auth.operators')).toEqual([{ count: 1 }]);
   });
 
-  it('takes secrets as they are, and the way to the database that services shall use', async () => {
+  it('keeps existing secrets, and writes the database address for services into new ones', async () => {
     const manifest = (name: string, stringData: Record<string, string>) =>
       cluster.secrets.set(`crs-${name}`, {
         apiVersion: 'v1',
@@ -108,7 +108,7 @@ describe('an installation', () => {
     );
   });
 
-  it("names a secret that can't be used", async () => {
+  it('names an unusable secret', async () => {
     const put = (name: string, stringData: Record<string, string>) =>
       cluster.secrets.set(`crs-${name}`, {
         apiVersion: 'v1',
@@ -125,13 +125,13 @@ describe('an installation', () => {
 });
 
 describe('the Kubernetes API', () => {
-  it('is asked again while it is busy', { timeout: 20_000 }, async () => {
+  it('is retried while it is busy', { timeout: 20_000 }, async () => {
     cluster.failures.push(503, 429);
     await run();
     expect(cluster.secrets.size).toBe(6);
   });
 
-  it.each(['get', 'create'] as const)('refuses to %s: the Role is named', async (verb) => {
+  it.each(['get', 'create'] as const)('that refuses to %s leads to a message about the Role', async (verb) => {
     cluster.allowed.delete(verb);
     await expect(run()).rejects.toThrow(
       `The ServiceAccount may not ${verb} the Secret crs-auth (status 403): its Role must allow that.`,
@@ -140,7 +140,7 @@ describe('the Kubernetes API', () => {
 });
 
 describe('the database', () => {
-  it('is waited for', { timeout: 20_000 }, async () => {
+  it('is waited for until it answers', { timeout: 20_000 }, async () => {
     const relay = await startRelay(new URL(database.url).host);
     await relay.close();
     const through = new URL(database.url);
@@ -154,7 +154,7 @@ describe('the database', () => {
     await relay.close();
   });
 
-  it('that does not come is named, and so is what it says', { timeout: 20_000 }, async () => {
+  it('that stays away or refuses is named with its answer', { timeout: 20_000 }, async () => {
     const [port] = await freePorts(1);
     const failed = (url: string) => waitForDatabase(url, 1_500).catch((error: Error) => error);
     const away = await failed(`postgres://admin:secret@127.0.0.1:${port}/research`);
@@ -172,7 +172,7 @@ describe('the database', () => {
     expect((await failed(url.href)) as Error).toMatchObject({ message: expect.stringContaining('no database of this name') });
   });
 
-  it('is prepared by a role that is no superuser, as on a managed service', async () => {
+  it('can be prepared by a role other than a superuser, as on a managed service', async () => {
     for (const service of ['auth', 'calls', 'projects', 'entities'])
       await query(postgres.url, `drop role if exists crs_${service}`);
     await query(postgres.url, `create role managed login createrole password 'managed'`);
@@ -211,7 +211,7 @@ describe('the program', () => {
     };
   }
 
-  it('says in a sentence what is missing', { timeout: 30_000 }, async () => {
+  it('names a missing setting in a sentence', { timeout: 30_000 }, async () => {
     expect(await start({})).toEqual({
       code: 1,
       messages: ["The configuration can't be used: MIGRATE_DATABASE_URL: is required"],
@@ -226,7 +226,7 @@ describe('the program', () => {
     });
   });
 
-  it('of the toolbox waits until it is told to go', { timeout: 30_000 }, async () => {
+  it('of the toolbox runs until SIGTERM', { timeout: 30_000 }, async () => {
     const child = spawn(process.execPath, [fileURLToPath(new URL('../src/toolbox.ts', import.meta.url))]);
     const exited = once(child, 'exit');
     await sleep(1_500);

@@ -5,7 +5,7 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** Each command of `crs` is a process. */
+/** The smoke test starts a process for each command of `crs`. */
 const TIMEOUT_MS = 120_000;
 const SMOKE = join(import.meta.dirname, '../src/smoke.ts');
 let world: World;
@@ -35,13 +35,13 @@ async function smoke(overrides: Record<string, string> = {}): Promise<{ code: nu
 
 const organizations = async () => (await world.query('select organization from auth.organizations')).rows;
 
-test('a sound installation passes, and nothing is left of the test', { timeout: TIMEOUT_MS }, async () => {
+test('a sound installation passes, and the test leaves nothing behind', { timeout: TIMEOUT_MS }, async () => {
   const { code, lines } = await smoke();
   expect([code, lines.at(-1), lines.filter((line) => line.startsWith('FAIL'))]).toEqual([0, '9 passed, 0 failed', []]);
   expect(await organizations()).toEqual([]);
 });
 
-test('a gateway under another name is found out, and nothing is left either', { timeout: TIMEOUT_MS }, async () => {
+test('a gateway under another name fails the test, which leaves nothing behind either', { timeout: TIMEOUT_MS }, async () => {
   const { code, lines } = await smoke({ CRS_TOOLS_URL: 'https://elsewhere.example' });
   expect([code, lines.at(-1)]).toEqual([1, '6 passed, 3 failed']);
   expect(await organizations()).toEqual([]);

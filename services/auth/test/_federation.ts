@@ -11,37 +11,37 @@ import { authorizePath, Browser, pkce, redeem, register, type Answer } from './_
 type Tenant = (typeof TENANTS)[number];
 
 export interface FederationWorld extends AuthWorld {
-  /** Each organization's own. */
+  /** The provider of each organization. */
   idps: Record<Tenant, IdentityProvider>;
-  /** Tells e-mails by userinfo alone, and wants our secret in the body. */
+  /** A provider that gives e-mails only by userinfo and expects our secret in the body. */
   thin: IdentityProvider;
-  /** Knows us without a secret. */
+  /** A provider that knows us without a secret. */
   open: IdentityProvider;
-  /** Where a provider may be that the test starts and stops. */
+  /** A free port for a provider that a test starts and stops. */
   spare: { port: number };
-  /** Of every user. */
+  /** The password of every user. */
   password: string;
-  /** Nobody is linked, and each organization has its own provider. */
+  /** Removes all links and gives each organization its own provider. */
   reset(): Promise<void>;
   setProvider(tenant: string, provider: Partial<OidcProviderSettings>): Promise<void>;
-  /** Through the tool gateway. */
+  /** A browser that reaches auth through the tool gateway. */
   browser(): Browser;
-  /** To two replicas of auth in turn. */
+  /** A browser whose requests reach two replicas of auth in turn. */
   browserOfReplicas(): Browser;
-  /** To auth as it is behind https. */
+  /** A browser of an auth behind https. */
   secureBrowser(): Browser;
-  /** Where an assistant sends people who are to name their organization. */
+  /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
-  /** To the organization's provider, and no further. */
+  /** Starts a sign-in, up to the redirect to the organization's provider. */
   begin(tenant: string, browser?: Browser): Promise<{ browser: Browser; page: Answer; away: URL }>;
-  /** Signs in at the provider and comes back with what it answers, perhaps changed on the way. */
+  /** Signs in at the provider and follows its redirect back, which `change` may alter. */
   comeBack(tenant: Tenant, change?: (answer: URL) => void): Promise<Answer>;
-  /** A whole connection of an assistant. */
+  /** Connects an assistant, from sign-in to tokens. */
   connect(tenant: Tenant, idp?: IdentityProvider, browser?: Browser): Promise<{ accessToken: string; page: Answer; back: URL }>;
   whoIs(accessToken: string): Promise<{ organization: string; email: string }>;
-  /** `organization issuer subject e-mail`. */
+  /** The links, each as `organization issuer subject e-mail`. */
   links(): Promise<string[]>;
-  /** Entries of the audit trail that come about meanwhile. */
+  /** The audit entries that appear during the work. */
   auditOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
@@ -174,7 +174,7 @@ async function startReplica({ databaseUrl }: AuthWorld, settings: { toolsUrl: st
   return { address: http, stop: () => service.stop() };
 }
 
-/** What people read of a page. */
+/** The visible text of a page. */
 export function textOf({ status, text }: Answer): string {
   const main = /<main[^>]*>(.*)<\/main>/s.exec(text)?.[1] ?? text;
   return `${status} ${main

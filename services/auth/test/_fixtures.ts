@@ -10,7 +10,7 @@ import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
 import { Signer } from '../src/keys/signer.ts';
 
-/** Two organizations of the same people and the same projects, so that whatever is mixed up between them shows. */
+/** Two organizations with the same people and the same projects, so that a mix-up between them shows. */
 export const TENANTS = ['acme', 'globex'] as const;
 export const ANN = 'ann@example.com';
 export const BOB = 'bob@example.com';
@@ -32,7 +32,7 @@ export const project = (tenant: string, id: string, more: object = {}) => ({
   ...more,
 });
 
-/** Ann and Bob in each of the two, with two projects that nobody sees. */
+/** Each organization has Ann, Bob and two projects that nobody sees. */
 export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
   organization(tenant),
   user(tenant, ANN),
@@ -44,13 +44,13 @@ export const PEOPLE_AND_PROJECTS = TENANTS.flatMap((tenant) => [
 export interface AuthWorld extends World {
   /** The internal listener. */
   auth: ServiceClient<AuthServiceService>;
-  /** Signs as auth itself does. */
+  /** Signs with the keys of auth. */
   signer: Signer;
-  /** Rows as they are, past every wall. */
+  /** Reads rows as a superuser, without row-level security. */
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Begins the work while a transaction with these statements is open, which commits as soon as the work waits for it. */
+  /** Starts the work during a transaction with these statements, and commits the transaction once the work waits for it. */
   meanwhile<T>(statements: string, work: () => Promise<T>, waiters?: number): Promise<T>;
-  /** Calls as an operator, of one organization or above all. */
+  /** Call options of an operator, for one organization or for none. */
   operate(organization?: string): Promise<CallOptions>;
   asOrganization(organization: string): Promise<CallOptions>;
   asUser(organization: string, email: string): Promise<CallOptions>;
@@ -105,7 +105,7 @@ export async function startAuthWorld(
   };
 }
 
-/** As the service's role, which row-level security holds for. */
+/** The database URL with the service's role, to which row-level security applies. */
 export function serviceUrl(databaseUrl: string, service = 'auth'): string {
   const url = new URL(databaseUrl);
   url.username = roleOf(service);
@@ -113,7 +113,7 @@ export function serviceUrl(databaseUrl: string, service = 'auth'): string {
   return url.href;
 }
 
-/** A replica's signer. */
+/** Starts the signer of another replica. */
 export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close: () => Promise<void> }> {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
@@ -143,7 +143,7 @@ export async function query<Row = Record<string, unknown>>(url: string, text: st
   }
 }
 
-/** What a refused call says, to compare; undefined where it is not refused. */
+/** The comparable part of a refusal; undefined if the call succeeds. */
 export function failureOf(
   call: Promise<unknown>,
 ): Promise<{ kind: string; reason: string; message: string; field?: string } | undefined> {

@@ -7,7 +7,7 @@ import Provider from 'oidc-provider';
 import { selfSigned } from '@crs/testing/certificate';
 import { TOOLS_URL } from '@crs/testing/world';
 
-/** Somebody at the organization's provider. */
+/** An account at the organization's provider. */
 export interface Person {
   sub: string;
   email?: string | undefined;
@@ -19,27 +19,27 @@ export interface IdentityProvider {
   issuer: string;
   /** `host:port`. */
   host: string;
-  /** Who signs in next; absent: they are refused. */
+  /** The person who signs in next. Undefined: the provider refuses. */
   person: Person | undefined;
-  /** Has the person sign in at this address. @returns where the browser is sent back to */
+  /** Signs the person in at this address. @returns the address to which the browser is redirected */
   signIn(url: URL): Promise<URL>;
-  /** Paths that were asked so far. */
+  /** The paths of all requests so far. */
   asked: string[];
   stop(): Promise<void>;
 }
 
 export const CLIENT = { clientId: 'call-research', clientSecret: 'the secret of a test: +/= %' };
 
-/** Of all providers here, and trusted by this process. */
+/** All providers here use this certificate, and this process trusts it. */
 const CERTIFICATE = selfSigned('localhost');
 setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE.cert]);
 
 interface Settings {
-  /** Default: a free one. */
+  /** Default: a free port. */
   port?: number;
-  /** The e-mail comes in the id token, and not by userinfo alone. */
+  /** Whether the id token has the e-mail, which userinfo always has. */
   emailInIdToken?: boolean;
-  /** Of the client; default `client_secret_basic`. */
+  /** How the client authenticates; default `client_secret_basic`. */
   authentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
 }
 
@@ -92,7 +92,7 @@ async function createProvider(idp: IdentityProvider, settings: Required<Omit<Set
   });
 }
 
-/** Signs the person in without asking, as providers do that know the browser. */
+/** Signs the person in without a page, as a provider does that knows the browser. */
 async function interact(
   provider: Provider,
   { person }: IdentityProvider,
@@ -109,7 +109,7 @@ async function interact(
   await provider.interactionFinished(request, response, result);
 }
 
-/** As a browser that the provider has never seen. */
+/** Signs in with a browser that is new to the provider. */
 async function signIn({ issuer }: IdentityProvider, url: URL): Promise<URL> {
   const cookies = new Map<string, string>();
   let next = url;

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { TOOLS_URL } from '@crs/testing/world';
 
-/** An answer, read to its end. */
+/** An answer with its whole body. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -17,7 +17,7 @@ interface Options {
 }
 
 /**
- * A browser, as far as sign-in needs one: it keeps cookies and follows what leads on within the issuer's origin. Requests go to one of
+ * A minimal browser: it keeps cookies and follows redirects within the issuer's origin. Requests go to one of
  * the given listeners in turn, as a load balancer would send them.
  */
 export class Browser {
@@ -68,7 +68,7 @@ export class Browser {
     return answer;
   }
 
-  /** Follows redirects and the page that leads on; stops at a page, or at an address that is not the issuer's. */
+  /** Follows redirects and pages that only lead on. Stops at any other page, or at an address outside the issuer's origin. */
   async follow(answer: Answer): Promise<{ page: Answer; away?: URL; path: string }> {
     let page = answer;
     let path = '';
@@ -146,7 +146,7 @@ export interface Person {
   password: string;
 }
 
-/** Signs in, allows, and returns where the client is called back. */
+/** Signs in and consents. @returns the address to which the client is called back */
 export async function allow(browser: Browser, path: string, person: Person): Promise<URL> {
   const start = await browser.open(path);
   const consent = start.page.text.includes('name="password"') ? await browser.submit(start.page, { ...person }) : start;
@@ -177,7 +177,7 @@ export function refresh(browser: Browser, clientId: string, refreshToken: string
   return token(browser, { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken, ...more });
 }
 
-/** A whole connection, from registration to tokens. */
+/** Connects an assistant, from registration to tokens. */
 export async function connectAssistant(browser: Browser, person: Person, more: Record<string, string | undefined> = {}) {
   const client = await register(browser);
   const clientId: string = client.body.client_id;

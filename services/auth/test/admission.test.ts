@@ -6,7 +6,7 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
-/** What is not named here admits nobody; a new RPC fails until it is. */
+/** The kinds of identity that each RPC admits. A new RPC fails the tests until it is listed here. */
 const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyone'> = {
   authenticateKey: 'anyone',
   authenticateToken: 'anyone',
@@ -21,7 +21,7 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
   recordAudit: ['operator'],
 };
 
-/** Every other RPC of the admin listener is for an operator of one organization. */
+/** The admin RPCs for an operator of no organization. Every other admin RPC is for an operator of one organization. */
 const NEEDS_NO_TOKEN = ['issueOperatorToken'];
 const ABOVE_TENANTS = [
   'listOrganizations',
@@ -93,7 +93,7 @@ const NOT_ADMITTED = ['unauthenticated', 'permission_denied', 'internal', 'unava
 
 describe.each(adminMethods)('%s.%s', (service, method) => {
   if (NEEDS_NO_TOKEN.includes(method)) {
-    it('asks for the credential in the request, whatever token comes along', async () => {
+    it('checks the credential in the request and ignores any token', async () => {
       for (const caller of Object.keys(callers) as Caller[])
         expect(await ask(service, method, caller), caller).toBe('unauthenticated');
     });
@@ -108,7 +108,7 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
     expect(await ask(service, method, caller)).toBe('permission_denied');
   });
 
-  it('is for an operator, of an organization or of none as it needs', async () => {
+  it('is for an operator of one organization or of none, as listed', async () => {
     const [one, none] = [await ask(service, method, 'operator'), await ask(service, method, 'operator of none')];
     if (EITHER.includes(method) || !ABOVE_TENANTS.includes(method)) expect(NOT_ADMITTED).not.toContain(one);
     else expect(one).toBe('permission_denied');
@@ -120,11 +120,11 @@ describe.each(adminMethods)('%s.%s', (service, method) => {
 describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
   const admits = INTERNAL[method as keyof AuthServiceService] ?? [];
   if (admits === 'anyone') {
-    it('asks for no identity: the answer is the same whoever asks, nobody included', async () => {
+    it('needs no identity, and answers every caller the same', async () => {
       const outcomes = new Set<string>();
       for (const caller of Object.keys(callers) as Caller[]) outcomes.add(await ask('AuthService', method, caller));
       expect([...outcomes]).toHaveLength(1);
-      // With an empty request there is no credential in it either.
+      // An empty request has no credential either.
       expect(['answered', 'unauthenticated']).toEqual(expect.arrayContaining([...outcomes]));
     });
     return;
@@ -142,7 +142,7 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
 });
 
 describe('the listeners', () => {
-  it('keep apart: no admin RPC answers on the internal one, and the other way round', async () => {
+  it('are separate: no admin RPC answers on the internal listener, and no internal RPC on the admin listener', async () => {
     const { auth, authAdmin } = world.stack.addresses;
     const shared = { name: 'auth', timeoutMs: 5_000, retry: false };
     const wrong = [

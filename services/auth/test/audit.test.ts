@@ -7,7 +7,7 @@ import { ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, typ
 const { PROJECT_ROLE_LEAD: LEAD } = ProjectRole;
 
 let world: AuthWorld;
-/** Whatever must be in no entry. */
+/** Secrets, which must be in no entry. */
 const secrets: string[] = [OPERATOR_CREDENTIAL];
 beforeAll(async () => {
   world = await startAuthWorld();
@@ -30,7 +30,7 @@ const trail = async (tenant?: string, limit = 0) =>
 const record = async (action: string, target: string, tenant = 'acme') =>
   world.auth.recordAudit({ action, target }, await world.operate(tenant));
 
-/** The entries that a change makes, as `organization actor action target`. */
+/** The entries that a change adds, each as `organization actor action target`. */
 async function entriesOf(change: () => Promise<unknown>): Promise<string[]> {
   const [{ last } = { last: '0' }] = await world.rows<{ last: string }>(
     'select coalesce(max(audit_id), 0) as last from auth.audit',
@@ -44,7 +44,7 @@ async function entriesOf(change: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the audit trail', () => {
-  it('has one entry for each change: who, what, where, to what', async () => {
+  it('has one entry for each change, with organization, actor, action and target', async () => {
     const { auth } = world.operator;
     const acme = await world.operate('acme');
     const none = await world.operate();
@@ -86,7 +86,7 @@ describe('the audit trail', () => {
     expect(await entriesOf(() => auth.revokeOperator({ name: 'olga' }, none))).toEqual(['* local operator.revoke olga']);
   });
 
-  it('has none for what was refused, for a batch that changed nothing, and for looking', async () => {
+  it('has no entry for a refusal, for a batch without changes, and for a read', async () => {
     const { auth } = world.operator;
     const acme = await world.operate('acme');
     const quiet = await entriesOf(async () => {
@@ -105,7 +105,7 @@ describe('the audit trail', () => {
     expect(quiet).toEqual([]);
   });
 
-  it('names the operator who did it', async () => {
+  it('names the operator who made the change', async () => {
     const { credential } = await world.operator.auth.createOperator({ name: 'other' }, await world.operate());
     const { operatorToken: token } = await world.operator.auth.issueOperatorToken({ credential, organizationId: 'acme' });
     const entries = await entriesOf(() =>
@@ -139,7 +139,7 @@ describe('reading the trail', () => {
     expect(await trail('nowhere')).toEqual([]);
   });
 
-  it('shows everything above tenants, with no organization where there is none', async () => {
+  it('shows all entries to an operator of no organization, some of them without an organization', async () => {
     const entries = await trail(undefined, 1000);
     const [{ all } = { all: '' }] = await world.rows<{ all: string }>('select count(*) as all from auth.audit');
     expect(entries).toHaveLength(Number(all));
@@ -149,7 +149,7 @@ describe('reading the trail', () => {
     );
   });
 
-  it('answers 100 entries unless it is asked for others, at most 1000', async () => {
+  it('answers 100 entries by default, and at most 1000', async () => {
     await world.rows(`insert into auth.audit (organization, actor, action, target)
       select case when i % 2 = 0 then 'acme' else 'globex' end, 'many', 'test', i::text from generate_series(1, 2400) i`);
     expect((await trail('acme')).map(({ target }) => target)).toEqual(
@@ -163,7 +163,7 @@ describe('reading the trail', () => {
 });
 
 describe('RecordAudit', () => {
-  it("notes what another service is about to do, in the operator's organization and name", async () => {
+  it("records the coming action of another service, in the operator's organization and name", async () => {
     expect(await entriesOf(() => record('calls.import', '7 records', 'globex'))).toEqual(['globex local calls.import 7 records']);
     expect(await trail('globex', 1)).toEqual([
       { at: expect.any(Date), actor: 'local', action: 'calls.import', organizationId: 'globex', target: '7 records' },

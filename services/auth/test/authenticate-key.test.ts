@@ -21,7 +21,7 @@ const REFUSED = {
 };
 
 describe('a good key', () => {
-  it('yields its own organization, with what it may do', async () => {
+  it('yields its own organization, with its rights', async () => {
     for (const tenant of TENANTS) {
       const key = await world.createKey(tenant);
       const { callerToken, ...rest } = await authenticate(key);
@@ -43,7 +43,7 @@ describe('a good key', () => {
     }
   });
 
-  it('yields a token of thirty seconds', async () => {
+  it('yields a token that is good for thirty seconds', async () => {
     const { callerToken } = await authenticate(await world.createKey('acme'));
     const { iat, exp } = decodeJwt(callerToken);
     expect(exp! - iat!).toBe(30);
@@ -56,7 +56,7 @@ describe('a good key', () => {
     expect(identityIn(callerToken).readOnly).toBe(true);
   });
 
-  it('never yields another organization, even where both have a key of the same id', async () => {
+  it('never yields another organization, even if both have a key with the same id', async () => {
     const [acme, globex] = [await world.createKey('acme'), await world.createKey('globex')];
     for (const key of [acme, globex]) {
       await world.rows(`update auth.key_directory set key_id = 'key_same' where digest = $1`, [digestOf(key)]);
@@ -69,7 +69,7 @@ describe('a good key', () => {
     expect((await authenticate(acme)).organizationId).toBe('acme');
   });
 
-  it("carries its organization's settings as they are at that moment, and never another's", async () => {
+  it('carries the current settings of its organization, and never those of another', async () => {
     const [acme, globex] = [await world.createKey('acme'), await world.createKey('globex')];
     const settings = {
       writeSurface: true,
@@ -95,7 +95,7 @@ describe('a good key', () => {
   });
 });
 
-describe('a key that is not good', () => {
+describe('a bad key', () => {
   it.each(['', 'crk_', 'x', `crk_${'0'.repeat(39)}`, `cro_${'0'.repeat(39)}`, 'crk_\u0000', 'x'.repeat(100_000)])(
     'is refused when malformed (%#)',
     async (key) => expect(await failureOf(authenticate(key))).toEqual(REFUSED),
@@ -105,10 +105,10 @@ describe('a key that is not good', () => {
     expect(await failureOf(authenticate(createApiKey()))).toEqual(REFUSED);
   });
 
-  it('is known by its checksum when a character is wrong, without asking the database', async () => {
+  it('with one wrong character is refused by its checksum, without a query', async () => {
     const key = await world.createKey('acme');
     const typo = key.slice(0, 10) + (key[10] === 'x' ? 'y' : 'x') + key.slice(11);
-    // Were it looked up, it would be found.
+    // A query would find this key.
     await world.rows(`update auth.key_directory set digest = $2 where digest = $1`, [digestOf(key), digestOf(typo)]);
     expect(await failureOf(authenticate(typo))).toEqual(REFUSED);
     await world.rows('alter table auth.key_directory rename to away');
@@ -120,7 +120,7 @@ describe('a key that is not good', () => {
     }
   });
 
-  it('is refused once it has expired, and serves until then', async () => {
+  it('is served until it expires, and then refused', async () => {
     const key = await world.createKey('acme', { expiresInSeconds: 1 });
     const longer = await world.createKey('acme', { expiresInSeconds: 60 });
     expect((await authenticate(key)).organizationId).toBe('acme');
@@ -129,7 +129,7 @@ describe('a key that is not good', () => {
     expect((await authenticate(longer)).organizationId).toBe('acme');
   });
 
-  it('is refused from the moment of its revocation; the others live on', async () => {
+  it('is refused from its revocation on; other keys are still served', async () => {
     const [key, other] = [await world.createKey('acme'), await world.createKey('acme')];
     const { callerToken } = await authenticate(key);
     await world.operator.auth.revokeKey({ keyId: identityIn(callerToken).keyId }, await world.operate('acme'));
@@ -158,11 +158,11 @@ describe('the last use of a key', () => {
   const usedAgo = (ago: string) =>
     world.rows('update auth.api_keys set last_used_at = now() - $2::interval where digest = $1', [digestOf(key), ago]);
 
-  it('is not known before there was one', async () => {
+  it('is absent before the first use', async () => {
     expect((await lastUse()).at).toBeNull();
   });
 
-  it('is written at the first use, once, however many come together', async () => {
+  it('is written once at the first use, even if many come at the same time', async () => {
     await world.rows(`create table public.writes (key_id text);
       create function public.count_write() returns trigger language plpgsql security definer
         as 'begin insert into public.writes values (new.key_id); return new; end';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestDatabase } from '@crs/testing/postgres';
 import { emptyDatabase, query } from './_fixtures.ts';
 
-/** Holds of every service's schema, so that a table that is forgotten is found. What is excepted is named here and nowhere else. */
+/** Rules for the schemas of all services, so that no table escapes them. All exceptions are listed here. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await emptyDatabase();
@@ -12,7 +12,7 @@ afterAll(() => database?.drop());
 const names = async (text: string) => (await query<{ name: string }>(database.url, text)).map(({ name }) => name);
 
 const OURS = `n.nspname !~ '^(pg_|information_schema$|public$)' and c.relname !~ '^migrations(_lock)?$'`;
-/** Tables that stand above tenants: no row of theirs holds what belongs to one. */
+/** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
   'auth.caller_keys',
   'auth.clients',
@@ -21,7 +21,7 @@ const ABOVE_TENANTS = [
   'auth.throttles',
   'auth.token_keys',
 ];
-/** Whose a key is, which is asked before there is a tenant to ask within. */
+/** Maps a key to its organization. Auth reads this table before it knows the tenant. */
 const KEY_DIRECTORY = 'auth.key_directory';
 
 describe('every table of every service', () => {
@@ -36,7 +36,7 @@ describe('every table of every service', () => {
     );
   });
 
-  it('belongs to a tenant, row by row, except for those above tenants', async () => {
+  it('has an organization in each row, except for the tables above tenants', async () => {
     expect(await tables(`not ${has}`)).toEqual(ABOVE_TENANTS);
     expect(
       await tables(`${has} and not (select attnotnull from pg_attribute where attrelid = c.oid and attname = 'organization')`),
@@ -47,7 +47,7 @@ describe('every table of every service', () => {
     expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual([KEY_DIRECTORY]);
   });
 
-  it("has a policy for its owner and one for the service's role, by the tenant; only two tables have one more", async () => {
+  it("has one policy for its owner and one by tenant for the service's role; only two tables have another", async () => {
     const policies = await names(`select format('%s %s.%s %s %s %s', p.polname, n.nspname, c.relname, p.polcmd,
         pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)) as name
       from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace`);
@@ -73,7 +73,7 @@ describe('every table of every service', () => {
 describe('every key and index', () => {
   const startsWithOrganization = `(select a.attname from pg_attribute a where a.attrelid = i.indrelid and a.attnum = i.indkey[0]) = 'organization'`;
 
-  it('starts with the organization, except for those that are named', async () => {
+  it('starts with the organization, except for the ones listed', async () => {
     const others = await names(`select n.nspname || '.' || x.relname as name from pg_index i
       join pg_class x on x.oid = i.indexrelid join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
       where ${OURS} and c.relkind in ('r', 'p') and not coalesce(${startsWithOrganization}, false)
@@ -84,7 +84,7 @@ describe('every key and index', () => {
     ]);
   });
 
-  it('that refers to another table refers within the organization and the schema', async () => {
+  it('that refers to another table stays within the organization and the schema', async () => {
     const strays = await names(`select f.conname as name from pg_constraint f
       join pg_class c on c.oid = f.conrelid join pg_namespace n on n.oid = c.relnamespace join pg_class t on t.oid = f.confrelid
       where f.contype = 'f' and ${OURS} and (t.relnamespace <> c.relnamespace
@@ -93,7 +93,7 @@ describe('every key and index', () => {
     expect(strays).toEqual([]);
   });
 
-  it('is there for every table', async () => {
+  it('exists for every table', async () => {
     const without = await names(`select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and ${OURS} and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`);
     expect(without).toEqual([]);
@@ -113,7 +113,7 @@ describe("the services' roles", () => {
     expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and not rolcanlogin`)).toEqual([]);
   });
 
-  it('are above nothing: no superuser, no way round row-level security, no making of roles or databases', async () => {
+  it("have no power above row-level security: they are no superusers, can't bypass it, and can't create roles or databases", async () => {
     const above = `rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication`;
     expect(await names(`select rolname as name from pg_roles where rolname ~ '^crs_' and (${above})`)).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe("the services' roles", () => {
     ).toEqual([]);
   });
 
-  it('come into no schema but their own, and add nothing to that', async () => {
+  it('can use only their own schema, and create nothing in it', async () => {
     const entries = await names(`select r.rolname || ' ' || n.nspname as name from pg_roles r, pg_namespace n
       where r.rolname ~ '^crs_' and n.nspname in (select substr(rolname, 5) from pg_roles where rolname ~ '^crs_')
         and has_schema_privilege(r.oid, n.oid, 'usage') order by 1`);
@@ -144,7 +144,7 @@ describe("the services' roles", () => {
     ).toEqual([]);
   });
 
-  it('may neither empty a table, nor make triggers or keys on it, and nobody else may do anything', async () => {
+  it('may neither truncate tables nor add triggers or keys; other roles have no rights at all', async () => {
     const grants =
       await names(`select distinct format('%s %s', coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), a.privilege_type) as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace, aclexplode(c.relacl) a

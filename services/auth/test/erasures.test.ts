@@ -15,7 +15,7 @@ import {
   type AuthWorld,
 } from './_fixtures.ts';
 
-/** The part that auth has in deletions; between its two steps the other services do theirs. */
+/** Auth has the first and the last step of a deletion; the other services have the steps between. */
 let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld();
@@ -51,7 +51,7 @@ const visible = async (email: string) => {
 };
 
 describe('a project', () => {
-  it('is out of sight from the first step on, and gone after the last', async () => {
+  it('is hidden from the first step on, and gone after the last', async () => {
     const before = await visible(BOB);
     expect(await begin(ALPHA_TARGET)).toEqual({ found: true, userId: '' });
     const after = await visible(BOB);
@@ -68,7 +68,7 @@ describe('a project', () => {
 });
 
 describe('a user', () => {
-  it('is out from the first step on, and gone after the last; what they created stays', async () => {
+  it('is refused from the first step on, and gone after the last; projects that the user created stay', async () => {
     const token = await world.asUser('acme', BOB);
     const [bob] = await world.rows<{ id: string }>(
       `select user_id as id from auth.users where organization = 'acme' and email = $1`,
@@ -97,7 +97,7 @@ describe('a user', () => {
 });
 
 describe('an organization', () => {
-  it('is out from the first step on, with its keys, and gone after the last', async () => {
+  it('is refused with its keys from the first step on, and gone after the last', async () => {
     const key = await world.createKey('acme');
     const other = await world.createKey('globex');
     expect(await begin(ORGANIZATION)).toEqual({ found: true, userId: '' });
@@ -126,7 +126,7 @@ describe('the last step', () => {
 });
 
 describe('both steps', () => {
-  it('find nothing where there is nothing, and may be repeated', async () => {
+  it('report an unknown record, and may be repeated', async () => {
     const unknown: Target[] = [
       { $case: 'projectId', value: '00000000-0000-4000-8000-0000000000ff' },
       { $case: 'email', value: 'nobody@example.com' },
@@ -144,7 +144,7 @@ describe('both steps', () => {
     expect(await resolve('acme')).toEqual({ ...EVERYTHING, users: [ANN], projectIds: [BETA] });
   });
 
-  it('refuse what can be no target', async () => {
+  it('refuse an invalid target', async () => {
     for (const target of [
       undefined,
       { $case: 'projectId', value: 'alpha' },

@@ -14,7 +14,7 @@ beforeEach(() => world.reset());
 const ann: Person = { sub: 'ann-1', email: ANN, email_verified: true };
 const issuerOf = (tenant: 'acme' | 'globex') => world.idps[tenant].issuer;
 
-/** Comes back from acme's provider. @returns what the page says and what the audit trail says */
+/** Comes back from acme's provider. @returns the text of the page and the new audit entries */
 async function comeBack(change?: (answer: URL) => void) {
   let page = '';
   const entries = await world.auditOf(async () => (page = textOf(await world.comeBack('acme', change))));
@@ -78,7 +78,7 @@ describe('nobody is signed in', () => {
     expect(await world.links()).toEqual([`acme ${issuerOf('acme')} ann-2 ${ANN}`]);
   });
 
-  it('who is disabled, linked or not', async () => {
+  it('as a disabled user, linked or not', async () => {
     world.idps.acme.person = ann;
     await setDisabled(true);
     expect((await comeBack()).entries).toEqual(refusal(`disabled user (${ANN})`));
@@ -91,14 +91,14 @@ describe('nobody is signed in', () => {
     await setDisabled(false);
   });
 
-  it('whom the provider refuses', async () => {
+  it('after a refusal of the provider', async () => {
     world.idps.acme.person = undefined;
     const { page, entries } = await comeBack();
     expect(page).toContain('did not let you in');
     expect(entries).toEqual(refusal('provider error (authorization response from the server is an error (access_denied))'));
   });
 
-  it('and one can go on from there with another account', async () => {
+  it('after a refusal, but the person can go on with another account', async () => {
     world.idps.acme.person = { ...ann, email: 'ann@example.org' };
     const { browser, away } = await world.begin('acme');
     const back = await world.idps.acme.signIn(away);
@@ -111,7 +111,7 @@ describe('nobody is signed in', () => {
 });
 
 describe('another issuer', () => {
-  it('knows nobody by the accounts of the one before, which count again when it comes back', async () => {
+  it('does not use the links of the former issuer, which are valid again when that returns', async () => {
     world.idps.acme.person = ann;
     await world.connect('acme');
     await world.setProvider('acme', { ...CLIENT, issuer: issuerOf('globex') });
@@ -128,7 +128,7 @@ describe('another issuer', () => {
     expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
   });
 
-  it('in the middle of a sign-in ends it, and so does none', async () => {
+  it('set during a sign-in ends the sign-in, and so does the removal of the provider', async () => {
     world.idps.acme.person = ann;
     for (const issuer of [issuerOf('globex'), '']) {
       await world.reset();
@@ -142,7 +142,7 @@ describe('another issuer', () => {
     }
   });
 
-  it('can not answer for the one that was asked', async () => {
+  it("can't answer in place of the one asked", async () => {
     world.idps.globex.person = ann;
     const { away } = await world.begin('globex');
     const code = (await world.idps.globex.signIn(away)).searchParams.get('code')!;
@@ -161,7 +161,7 @@ describe('another issuer', () => {
 describe('an answer', () => {
   const over = /^400 Error 400 This sign-in has ended/;
 
-  it('of another state is none', async () => {
+  it('with another state is refused', async () => {
     world.idps.acme.person = ann;
     for (const change of [
       (answer: URL) => answer.searchParams.set('state', 'another'),
@@ -173,7 +173,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of another nonce is none', async () => {
+  it('with another nonce is refused', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     away.searchParams.set('nonce', 'of-somebody-else');
@@ -184,7 +184,7 @@ describe('an answer', () => {
     expect(entries).toEqual([expect.stringMatching(/^acme sign-in sign-in\.refuse invalid answer \(.*"nonce".*\) at /)]);
   });
 
-  it('of another code challenge is none', async () => {
+  it('with another code challenge is refused', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     away.searchParams.set('code_challenge', 'a'.repeat(43));
@@ -192,7 +192,7 @@ describe('an answer', () => {
     expect(textOf((await browser.open(back.pathname + back.search)).page)).toContain('sent an invalid answer');
   });
 
-  it('counts in the browser that asked, and once', async () => {
+  it('is valid once, in the browser that asked', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     const back = await world.idps.acme.signIn(away);
@@ -216,7 +216,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is none for an authorization that the browser has left for another', async () => {
+  it('is refused after the browser began another authorization', async () => {
     world.idps.acme.person = ann;
     const { browser, away } = await world.begin('acme');
     await browser.open(world.authorizePath());
@@ -226,7 +226,7 @@ describe('an answer', () => {
 });
 
 describe('a provider that is away', () => {
-  it('is said to be, at both ends of the sign-in', async () => {
+  it('leads to a message, at both ends of the sign-in', async () => {
     const away = /exchange failed|ECONNREFUSED/;
     const idp = await startIdentityProvider({ port: world.spare.port });
     idp.person = ann;
@@ -248,9 +248,9 @@ describe('a provider that is away', () => {
   });
 
   it.each([
-    ['is inside', 'https://localhost:1', /provider away/],
-    ['is at an address of ours', 'https://169.254.169.254', /not public/],
-    ['is nowhere', 'https://nowhere.invalid', /no address/],
+    ['is in the internal network', 'https://localhost:1', /provider away/],
+    ['is at a link-local address', 'https://169.254.169.254', /not public/],
+    ['has no address', 'https://nowhere.invalid', /no address/],
   ])('is one that %s', async (_, issuer, detail) => {
     await world.setProvider('acme', { ...CLIENT, issuer });
     const entries = await world.auditOf(() => expect(world.begin('acme')).rejects.toThrow('503'));
@@ -258,7 +258,7 @@ describe('a provider that is away', () => {
   });
 });
 
-it('an address that asks too often waits', async () => {
+it('an address with too many requests must wait', async () => {
   const bucket = digestOf('provider:127.0.0.1');
   await world.rows(
     `insert into auth.throttles values ($1, 1000, now() + interval '1 minute') on conflict (bucket) do update set tries = 1000`,

@@ -8,7 +8,7 @@ import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { CLIENT } from './_identity-provider.ts';
 import { hiddenFields } from './_sign-in.ts';
 
-/** Organizations with the same people, whose users two providers sign in: acme's one, globex's another. */
+/** Two organizations with the same people. Each has its own provider. */
 let world: FederationWorld;
 beforeAll(async () => {
   world = await startFederation();
@@ -19,7 +19,7 @@ beforeEach(() => world.reset());
 const ann = { sub: 'ann-1', email: ANN, email_verified: true };
 
 describe('a user of an organization with a provider of its own', () => {
-  it('is sent to it, comes back signed in, and the assistant gets its tokens', async () => {
+  it('is sent to the provider, comes back signed in, and the assistant gets its tokens', async () => {
     world.idps.acme.person = ann;
     const entries = await world.auditOf(async () => {
       const { accessToken, page } = await world.connect('acme');
@@ -35,7 +35,7 @@ describe('a user of an organization with a provider of its own', () => {
     ]);
   });
 
-  it('is asked for by what the standards want', async () => {
+  it('is sent with the parameters that the standards require', async () => {
     const { away } = await world.begin('acme');
     expect(away.origin + away.pathname).toBe(`${world.idps.acme.issuer}/auth`);
     expect(Object.fromEntries(away.searchParams)).toEqual({
@@ -50,7 +50,7 @@ describe('a user of an organization with a provider of its own', () => {
     });
   });
 
-  it('may name the organization at the page first, and needs no password for it', async () => {
+  it('may first name the organization on our page, and needs no password', async () => {
     world.idps.acme.person = ann;
     const browser = world.browser();
     const { page } = await browser.open(world.authorizePath());
@@ -64,7 +64,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(consent.page.text).toContain('value="allow"');
   });
 
-  it('is known by the account from then on, whatever becomes of the e-mail', async () => {
+  it('is recognized by the account afterwards, even if the e-mail changes', async () => {
     world.idps.acme.person = ann;
     await world.connect('acme');
     for (const person of [
@@ -84,7 +84,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(await world.whoIs((await world.connect('acme')).accessToken)).toEqual({ organization: 'acme', email: ANN });
   });
 
-  it('is found by the e-mail that userinfo tells, where the id token has none; asked for the first time only', async () => {
+  it('is found by the e-mail of userinfo if the id token has none; userinfo is asked only the first time', async () => {
     const { issuer, asked } = world.thin;
     await world.setProvider('globex', { ...CLIENT, issuer });
     world.thin.person = ann;
@@ -115,7 +115,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(list.page.text).toContain('Claude');
   });
 
-  it('keeps what is under way in a cookie that no page and no other host gets at', async () => {
+  it("keeps the sign-in's state in a cookie that no script and no other host can read", async () => {
     const browser = world.secureBrowser();
     const { page } = await browser.open('/connections?organization=acme');
     const sent = await browser.send('/connections/sign-in', { form: hiddenFields(page) });
@@ -134,7 +134,7 @@ describe('a user of an organization with a provider of its own', () => {
       expect(Buffer.from(cookie!.split(/[=;]/)[1]!, 'base64url').toString('latin1')).not.toContain(secret);
   });
 
-  it('is linked once, however many of their sign-ins come at the same time', async () => {
+  it('is linked once, even by many sign-ins at the same time', async () => {
     world.idps.acme.person = ann;
     const begun = await Promise.all(Array.from({ length: 4 }, () => world.begin('acme')));
     const pages = await Promise.all(
@@ -147,7 +147,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(await world.links()).toHaveLength(1);
   });
 
-  it('goes on at any replica', async () => {
+  it('can continue at any replica', async () => {
     world.idps.acme.person = ann;
     const { accessToken } = await world.connect('acme', world.idps.acme, world.browserOfReplicas());
     expect(await world.whoIs(accessToken)).toEqual({ organization: 'acme', email: ANN });
@@ -155,7 +155,7 @@ describe('a user of an organization with a provider of its own', () => {
 });
 
 describe('two organizations with the same people', () => {
-  it('have users and links of their own', async () => {
+  it('have separate users and links', async () => {
     const { acme, globex } = world.idps;
     acme.person = ann;
     globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
@@ -165,7 +165,7 @@ describe('two organizations with the same people', () => {
     expect(await world.links()).toEqual([`acme ${acme.issuer} ann-1 ${ANN}`, `globex ${globex.issuer} ann-1 ${BOB}`]);
   });
 
-  it('may share a provider and still are two', async () => {
+  it('may share a provider and stay separate', async () => {
     const { acme } = world.idps;
     await world.setProvider('globex', { ...CLIENT, issuer: acme.issuer });
     acme.person = ann;
@@ -177,7 +177,7 @@ describe('two organizations with the same people', () => {
 });
 
 describe('passwords', () => {
-  it('are off while the organization has a provider, and back when it has none', async () => {
+  it('are refused while the organization has a provider, and accepted again without one', async () => {
     const withPassword = async (tenant: string) => {
       const browser = world.browser();
       const { page } = await browser.open(world.authorizePath());
@@ -188,7 +188,7 @@ describe('passwords', () => {
     expect((await withPassword('acme')).page.text).toContain('value="allow"');
   });
 
-  it('are off also where one is sent while the provider is being set', async () => {
+  it('are refused even if one is sent while the provider is being set', async () => {
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
     const credentials = { organization: 'acme', email: ANN, password: world.password, address: '127.0.0.1' };
@@ -199,7 +199,7 @@ describe('passwords', () => {
   });
 });
 
-it('the secret at the provider, codes and tokens are in no log and in no audit entry', async () => {
+it('no log line and no audit entry has the client secret, codes or tokens', async () => {
   world.idps.acme.person = ann;
   const { accessToken, back } = await world.connect('acme');
   expect(decodeJwt(accessToken)['organization']).toBe('acme');

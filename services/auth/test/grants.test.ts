@@ -17,7 +17,7 @@ import {
 const NEW = '00000000-0000-4000-8000-0000000000aa';
 
 let world: AuthWorld;
-/** Keys of organizations with the write surface. */
+/** Caller tokens of organizations with the write surface. */
 let keys: Record<string, CallOptions>;
 beforeAll(async () => {
   world = await startAuthWorld([
@@ -53,7 +53,7 @@ const grant = async (projectId: string, lead: string, members: string[] = [], te
   );
 
 describe('GrantProject', () => {
-  it('lets a new project be seen by its people, in that organization only', async () => {
+  it('shows a new project to its people, in that organization only', async () => {
     const before = await seenBy('acme', BOB);
     expect(await grant(NEW, ANN, [BOB])).toEqual({});
     expect(await people('acme', NEW)).toEqual([
@@ -67,7 +67,7 @@ describe('GrantProject', () => {
     expect((await seenBy('globex', BOB)).ids).toEqual([]);
   });
 
-  it('changes nothing the second time, whoever has been added or removed since', async () => {
+  it('changes nothing the second time, even if people were added or removed since', async () => {
     const before = await people('acme', NEW);
     await grant(NEW, BOB);
     expect(await people('acme', NEW)).toEqual(before);
@@ -75,7 +75,7 @@ describe('GrantProject', () => {
     expect(await people('acme', NEW)).toEqual(before);
   });
 
-  it('is not for keys that may only read, nor for organizations without the write surface', async () => {
+  it('refuses read-only keys, and organizations without the write surface', async () => {
     const { callerToken: token } = await world.auth.authenticateKey({
       apiKey: await world.createKey('acme', { readOnly: true }),
     });
@@ -94,13 +94,13 @@ describe('GrantProject', () => {
     expect(await world.rows('select 1 from auth.projects where project_id = $1', [other])).toEqual([]);
   });
 
-  it.each(['', 'alpha', `{${ALPHA}}`])('refuses %j, which is no project id', async (id) => {
+  it.each(['', 'alpha', `{${ALPHA}}`])('refuses %j, an invalid project id', async (id) => {
     expect(await failureOf(grant(id, ANN))).toMatchObject({ kind: 'invalid_argument', field: 'project_id' });
   });
 });
 
 describe('ListProjectPeople', () => {
-  it('names everybody once, leads as leads, in order of e-mail, disabled ones too', async () => {
+  it('names everybody once, with leads as leads, in order of e-mail, including disabled users', async () => {
     await world.load([
       user('acme', 'Aaron@example.com', { name: null }),
       project('acme', ALPHA, {
@@ -116,7 +116,7 @@ describe('ListProjectPeople', () => {
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, await world.operate('acme'));
   });
 
-  it('names nobody of an unknown project, or of what is no id', async () => {
+  it('names nobody for an unknown project or an invalid id', async () => {
     for (const id of ['00000000-0000-4000-8000-0000000000ff', 'alpha', '']) expect(await people('acme', id)).toEqual([]);
   });
 });
@@ -132,7 +132,7 @@ describe('PutProjectGrants', () => {
   const CHANGED = { changed: true, refusedField: '', refusedReason: '' };
   const UNCHANGED = { ...CHANGED, changed: false };
 
-  it('makes the people of each project these, and says which changed', async () => {
+  it('replaces the people of each project, and says which projects changed', async () => {
     const grants = [
       { projectId: ALPHA, createdBy: ANN.toUpperCase(), members: [{ email: BOB, lead: true }] },
       { projectId: NEW, members: [] },
@@ -144,7 +144,7 @@ describe('PutProjectGrants', () => {
     expect((await seenBy('globex', ANN)).ids).toEqual([]);
   });
 
-  it('refuses one that names nobody, by its field, and keeps the others', async () => {
+  it('refuses a project with an unknown user, by its field, and stores the others', async () => {
     const refused = (refusedField: string) => ({
       changed: false,
       refusedField,

@@ -14,8 +14,8 @@ const NAME = 'client.example';
 const certificate = selfSigned(NAME);
 
 /**
- * A world in which every address and port leads to this one server, which counts connections: whatever is not refused arrives there,
- * and `reached` says where it wanted to go.
+ * Every address and port leads to this one server, so a request that is not refused arrives here. `reached` has the address and port
+ * that the request was meant for.
  */
 let server: Server;
 let connections = 0;
@@ -103,7 +103,7 @@ const INSIDE_V6 = {
 };
 const flat = (groups: Record<string, string[]>) => Object.entries(groups).flatMap(([kind, all]) => all.map((one) => [kind, one]));
 
-/** Ways to write an IPv4 address that one reader or another understands. */
+/** Spellings of an IPv4 address that some parser accepts. */
 function spellings(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const whole = ((a * 256 + b) * 256 + c) * 256 + d;
@@ -131,7 +131,7 @@ function spellings(address: string): string[] {
   ];
 }
 
-/** Ways to write an IPv6 address, in the brackets of a URL. */
+/** Spellings of an IPv6 address, in the brackets of a URL. */
 function spellingsOfV6(address: string): string[] {
   const shortest = new URL(`https://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = shortest.split('::');
@@ -167,12 +167,12 @@ describe('an inside address', () => {
     const { reason, message } = await refusal(`https://${NAME}/`, at(address));
     expect(reason).toContain(`${NAME} is at ${address}`);
     expect(message).toBe('The address could not be fetched.');
-    // One among good ones spoils them all.
+    // One bad address among good ones is enough for the refusal.
     await refusal(`https://${NAME}/`, at(PUBLIC, '2606:2800:21f::1', address));
     expect([connections, reached]).toEqual([0, []]);
   });
 
-  it('with a zone is none that a name may have', async () => {
+  it('with a zone is refused for a name', async () => {
     await refusal(`https://${NAME}/`, at('fe80::1%eth0'));
     expect(reached).toEqual([]);
   });
@@ -204,12 +204,12 @@ describe('a public address', () => {
     });
   });
 
-  it('is pinned: what the name resolves to later does not count', async () => {
+  it('is pinned: a later resolution of the name has no effect', async () => {
     const answers = [[PUBLIC], ['127.0.0.1'], ['10.0.0.1']];
     const resolve = vi.fn(async () => answers.shift()!);
     await guardedFetch(`https://${NAME}/`, { ca: certificate.cert, resolve });
     expect([resolve.mock.calls.length, reached]).toEqual([1, [`${PUBLIC} 443`]]);
-    // Nor is a connection kept for the next, which is asked about anew.
+    // No connection is reused: the next request resolves the name again.
     const again = await refusal(`https://${NAME}/`, { ca: certificate.cert, resolve });
     expect([again.reason, connections]).toEqual([expect.stringContaining('127.0.0.1'), 1]);
   });
@@ -231,7 +231,7 @@ describe('a public address', () => {
     expect([await fetched.text(), body, seen[0]!.headers['accept-encoding']]).toEqual(['POST', 'a=b', 'identity']);
   });
 
-  it('whose certificate nobody vouches for, or that is for another name, is refused', async () => {
+  it('with an untrusted certificate, or one for another name, is refused', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     await refusal(`https://${NAME}/`, { resolve: async () => [PUBLIC] });
     vi.unstubAllEnvs();
@@ -270,7 +270,7 @@ describe('a URL', () => {
     expect(reached).toEqual([]);
   });
 
-  it('whose name has no address is refused', async () => {
+  it('without an address for its name is refused', async () => {
     expect((await refusal(`https://${NAME}/`, at())).reason).toContain('no address');
   });
 });
@@ -282,19 +282,19 @@ describe('an answer', () => {
     expect(connections).toBe(1);
   });
 
-  it.each([404, 500])("%d is the caller's to judge", async (status) => {
+  it.each([404, 500])('%d is returned to the caller', async (status) => {
     answer = (_, response) => response.writeHead(status).end('no');
     expect((await guardedFetch(`https://${NAME}/`, at(PUBLIC))).status).toBe(status);
   });
 
-  it('of 16 KiB is read, of a byte more it is not', async () => {
+  it('of 16 KiB is read, and refused with a byte more', async () => {
     answer = (_, response) => response.end('x'.repeat(16_384));
     expect(await (await guardedFetch(`https://${NAME}/`, at(PUBLIC))).text()).toHaveLength(16_384);
     answer = (_, response) => response.end('x'.repeat(16_385));
     expect((await refusal(`https://${NAME}/`)).reason).toContain('larger than 16384');
   });
 
-  it('without an end is left when it is too large', async () => {
+  it('without an end is given up once it is too large', async () => {
     const gone = Promise.withResolvers<void>();
     answer = (_, response) => {
       const more = setInterval(() => response.write('x'.repeat(1_000)), 1);
@@ -304,7 +304,7 @@ describe('an answer', () => {
     await gone.promise;
   });
 
-  it('with headers without end is left too', async () => {
+  it('with endless headers is given up', async () => {
     answer = (_, response) => response.setHeader('X-Long', 'x'.repeat(100_000)).end();
     await refusal(`https://${NAME}/`);
   });
@@ -342,7 +342,7 @@ describe('an answer', () => {
     expect(performance.now() - started).toSatisfy((ms: number) => ms > 4_900 && ms < 6_000);
   });
 
-  it('that sets a cookie has no consequence', async () => {
+  it('that sets a cookie does not affect the next request', async () => {
     answer = (_, response) => response.setHeader('Set-Cookie', ['a=b', 'c=d']).end('{}');
     const { headers } = await guardedFetch(`https://${NAME}/`, at(PUBLIC));
     expect(headers.getSetCookie()).toEqual(['a=b', 'c=d']);
@@ -351,10 +351,10 @@ describe('an answer', () => {
   });
 });
 
-describe('a host that is allowed', () => {
+describe('an allowed host', () => {
   const allowHosts = ['Client.example:8443', '10.0.0.1:443', '[::1]:9443'];
 
-  it('may be at any address and that port, with a certificate that is vouched for', async () => {
+  it('may be at any address, at its port alone, with a trusted certificate', async () => {
     await guardedFetch(`https://${NAME}:8443/`, { ...at('127.0.0.1'), allowHosts });
     expect([reached, seen[0]!.headers.host]).toEqual([['127.0.0.1 8443'], `${NAME}:8443`]);
     await refusal(`https://${NAME}:8443/`, { resolve: async () => ['127.0.0.1'], allowHosts });
@@ -362,7 +362,7 @@ describe('a host that is allowed', () => {
   });
 
   it.each(['https://10.0.0.1/', 'https://[::1]:9443/'])('may be %s', async (url) => {
-    // Reached, but the certificate is for another name.
+    // The request arrives, but the certificate is for another name.
     await refusal(url, { ...at(), allowHosts });
     expect(reached).toHaveLength(1);
   });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** A batch as `crs` sends it, with what `crs` would never put into it. */
+/** Sends a batch as `crs` does, but without the checks of `crs`. */
 const send = async (lines: (object | string | Buffer)[], tenant = 'acme') =>
   world.operator.importers.auth.importRecords(
     {
@@ -38,7 +38,7 @@ const emails = async (tenant: string) =>
   );
 
 describe('a batch of lines', () => {
-  it('is stored line by line: the bad ones are named by their numbers, the good ones kept', async () => {
+  it('is stored line by line: bad lines are reported by number, good ones stored', async () => {
     const lines = [
       user('acme', 'one@example.com'),
       'no JSON',
@@ -68,7 +68,7 @@ describe('a batch of lines', () => {
     expect(await emails('acme')).toEqual([ANN, BOB, 'one@example.com', 'three@example.com']);
   });
 
-  it("stores nothing of another organization than the token's, whatever a line says", async () => {
+  it("stores nothing for another organization than the token's, even if a line names another", async () => {
     const { errors, accepted } = await send([
       user('globex', 'stranger@example.com'),
       organization('globex', { name: 'Taken over' }),
@@ -81,7 +81,7 @@ describe('a batch of lines', () => {
     expect(await emails('globex')).toEqual([ANN, BOB]);
   });
 
-  it('never repeats what stands in a line', async () => {
+  it('never repeats values of a line', async () => {
     const secret = 'a value that stays where it is';
     const bad = [
       user('acme', secret),
@@ -120,7 +120,7 @@ describe('a batch of lines', () => {
     expect(await failureOf(send([full(limit + 1)]))).toMatchObject({ kind: 'invalid_argument', field: 'lines' });
   });
 
-  it('is answered as a race, to be sent again, where another one brings the same user at that moment', async () => {
+  it('gets a retryable answer if another import stores the same user at that moment', async () => {
     const record = user('acme', 'race@example.com', { name: 'Ours' });
     const other = `insert into auth.users (organization, user_id, email, email_folded, name)
       values ('acme', gen_random_uuid(), 'race@example.com', 'race@example.com', 'Theirs')`;
@@ -146,7 +146,7 @@ describe('the people of an imported project', () => {
     ).map(({ role }) => role);
   const lead = { email: ANN, role: 'lead' };
 
-  it('are those that are named, in that organization alone', async () => {
+  it('are those in the line, in that organization alone', async () => {
     await world.load([
       project('acme', ALPHA, { created_by: BOB, members: [lead, { email: BOB }, { email: ANN.toUpperCase(), role: 'member' }] }),
     ]);
@@ -154,14 +154,14 @@ describe('the people of an imported project', () => {
     expect(await roles('globex', ALPHA)).toEqual([]);
   });
 
-  it('are unchanged the second time, in whatever order', async () => {
+  it('are unchanged by the same people in another order', async () => {
     const record = project('acme', ALPHA, { created_by: ANN, members: [lead, { email: BOB, role: 'member' }] });
     await world.load([record]);
     const again = { ...record, members: [{ email: BOB.toUpperCase() }, lead] };
     expect(await world.tryLoad([record, again])).toEqual({ accepted: 0, unchanged: 2, refused: [] });
   });
 
-  it('are whole: who is not named any more is out, absent or null means nobody', async () => {
+  it('are replaced as a whole: omitted people lose their roles, and an absent or null list means nobody', async () => {
     const record = project('acme', ALPHA, { created_by: ANN, members: [lead] });
     for (const change of [{ created_by: null, members: null }, {}]) {
       await world.load([record]);
@@ -179,7 +179,7 @@ describe('the people of an imported project', () => {
     expect(await roles('acme', BETA)).toEqual([`${BOB} member`]);
   });
 
-  it('are whole also where another import brings the same new project at that moment', async () => {
+  it('are complete even if another import stores the same new project at that moment', async () => {
     const id = '00000000-0000-4000-8000-0000000000cc';
     const other = `insert into auth.projects select organization, '${id}', user_id from auth.users where organization = 'acme' and email = '${ANN}';
       insert into auth.project_roles select organization, '${id}', user_id, 'lead' from auth.users where organization = 'acme' and email = '${ANN}'`;
@@ -219,7 +219,7 @@ describe('the people of an imported project', () => {
   });
 });
 
-it('counts what two organizations load in one file', async () => {
+it('counts the lines of two organizations in one file', async () => {
   const records = TENANTS.flatMap((tenant) => [
     user(tenant, 'mixed@example.com'),
     project(tenant, ALPHA, { created_by: 'mixed@example.com' }),

@@ -12,7 +12,7 @@ const stored = async (id: string) => {
   const { organizations } = await world.operator.auth.listOrganizations({}, await world.operate());
   return organizations.find(({ organizationId }) => organizationId === id);
 };
-/** Loads one line and says what became of it. */
+/** Imports one line. @returns accepted, unchanged or the refusal */
 async function outcomeOf(record: object): Promise<string> {
   const { accepted, unchanged, refused } = await world.tryLoad([record]);
   return refused[0] ?? (accepted === 1 ? 'accepted' : unchanged === 1 ? 'unchanged' : 'neither');
@@ -35,7 +35,7 @@ const SHOWN = {
 };
 
 describe('an imported organization', () => {
-  it('has the defaults where nothing is said', async () => {
+  it('has defaults for absent settings', async () => {
     expect(await outcomeOf({ type: 'organization', id: 'bare' })).toBe('accepted');
     expect(await stored('bare')).toEqual({
       organizationId: 'bare',
@@ -49,7 +49,7 @@ describe('an imported organization', () => {
     });
   });
 
-  it('has what is said, and is unchanged the second time', async () => {
+  it('has the given settings, and is unchanged the second time', async () => {
     expect(await outcomeOf(organization('acme', FULL))).toBe('accepted');
     const first = await stored('acme');
     expect(first).toMatchObject(SHOWN);
@@ -57,7 +57,7 @@ describe('an imported organization', () => {
     expect(await stored('acme')).toEqual(first);
   });
 
-  it('keeps what is absent', async () => {
+  it('keeps settings that a later line omits', async () => {
     await world.load([organization('keeps', FULL)]);
     expect(await outcomeOf({ type: 'organization', id: 'keeps' })).toBe('unchanged');
     expect(await stored('keeps')).toMatchObject(SHOWN);
@@ -75,7 +75,7 @@ describe('an imported organization', () => {
     }
   });
 
-  it('goes back to the default fields by null, and keeps a list in one order', async () => {
+  it('returns to the default fields by null, and stores a list in a fixed order', async () => {
     const fieldsAfter = async (allowed_fields: string[] | null) => {
       await world.load([organization('fields', { allowed_fields })]);
       return (await stored('fields'))!.allowedFields;
@@ -86,7 +86,7 @@ describe('an imported organization', () => {
     expect(await fieldsAfter(null)).toEqual({ default: true, fields: DEFAULT_ALLOWED_FIELDS });
   });
 
-  it('is what the later line says', async () => {
+  it('has the settings of the later line', async () => {
     const lines = [organization('twice', { name: 'First', write_surface: true }), organization('twice', { name: 'Second' })];
     expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
     expect(await stored('twice')).toMatchObject({ name: 'Second', writeSurface: true });

@@ -25,7 +25,7 @@ const FIRST = 'the first password';
 const SECOND = 'the second password';
 
 describe('an imported user', () => {
-  it('has what is said, and is unchanged the second time', async () => {
+  it('has the given fields, and is unchanged the second time', async () => {
     const ann = user('acme', ANN, { name: 'Ann', password: FIRST });
     expect(await outcomeOf(ann)).toBe('accepted');
     const first = await stored(ANN);
@@ -34,12 +34,12 @@ describe('an imported user', () => {
     expect(await stored(ANN)).toEqual(first);
   });
 
-  it('needs nothing but an e-mail', async () => {
+  it('needs only an e-mail', async () => {
     expect(await outcomeOf({ type: 'user', organization: 'acme', email: 'bare@example.com' })).toBe('accepted');
     expect(await stored('bare@example.com')).toMatchObject({ name: '', hasPassword: false });
   });
 
-  it('keeps what is absent, and loses what is null', async () => {
+  it('keeps absent fields, and loses fields that are null', async () => {
     const email = 'keeps@example.com';
     const record = { type: 'user', organization: 'acme', email };
     await world.load([{ ...record, name: 'Keeps', password: FIRST }]);
@@ -52,7 +52,7 @@ describe('an imported user', () => {
     expect(await verifyPassword(FIRST, await hashOf(email))).toBe(true);
   });
 
-  it('is found by an e-mail in any case and form, and then has it as it is written now', async () => {
+  it('is found by an e-mail in any case and Unicode form, and takes the new spelling', async () => {
     await world.load([user('acme', 'Café@example.com')]);
     const before = await stored('Café@example.com');
     expect(await outcomeOf(user('acme', 'CAFE\u0301@EXAMPLE.com', { name: before!.name }))).toBe('accepted');
@@ -72,7 +72,7 @@ describe('an imported user', () => {
     expect(ids.size).toBe(2);
   });
 
-  it('is what the later line says', async () => {
+  it('has the fields of the later line', async () => {
     const lines = [user('acme', 'later@example.com', { name: 'First' }), user('acme', 'LATER@example.com', { name: 'Second' })];
     expect(await world.tryLoad(lines)).toEqual({ accepted: 2, unchanged: 0, refused: [] });
     expect(await stored('LATER@example.com')).toMatchObject({ name: 'Second' });
@@ -87,7 +87,7 @@ describe('an imported user', () => {
 });
 
 describe('an imported password', () => {
-  it('is set where there is none, and never replaces one', async () => {
+  it('is set if the user has none, and never replaces one', async () => {
     const email = 'none@example.com';
     await world.load([user('acme', email)]);
     expect(await outcomeOf(user('acme', email, { password: FIRST }))).toBe('accepted');
@@ -98,7 +98,7 @@ describe('an imported password', () => {
     expect(await hashOf(email)).toBe(hash);
   });
 
-  it('is the first one of a file: after that line there is one', async () => {
+  it('is the first one in a file, as a later one would replace it', async () => {
     const email = 'file@example.com';
     await world.load([
       user('acme', email),
@@ -110,7 +110,7 @@ describe('an imported password', () => {
     expect(await verifyPassword(SECOND, await hashOf(email, 'globex'))).toBe(true);
   });
 
-  it('set by an operator is not replaced either', async () => {
+  it('does not replace one set by an operator', async () => {
     const email = 'operator@example.com';
     await world.operator.auth.createUser({ email, name: 'X', password: FIRST }, await world.operate('acme'));
     await world.load([user('acme', email, { password: SECOND })]);

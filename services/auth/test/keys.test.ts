@@ -38,7 +38,7 @@ describe('a new key', () => {
     expect(world.log.join('')).not.toContain(secret.slice(10));
   });
 
-  it('expires when it was asked to, or never', async () => {
+  it('expires at the requested time, or never', async () => {
     for (const seconds of [1, 90 * 86_400, 2_147_483_647, 2_147_483_648, MAX_SECONDS]) {
       const { apiKey } = await create('acme', { expiresInSeconds: seconds });
       expect(apiKey!.expiresAt!.getTime() - apiKey!.createdAt!.getTime(), `${seconds} s`).toBe(seconds * 1000);
@@ -56,7 +56,7 @@ describe('a new key', () => {
     }
   });
 
-  it('needs an organization that exists, and leaves nothing where it does not', async () => {
+  it('needs an existing organization, and is not stored without one', async () => {
     expect((await failureOf(create('nowhere')))?.kind).toBe('not_found');
     expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
     expect(await world.rows(`select 1 from auth.key_directory where organization = 'nowhere'`)).toEqual([]);
@@ -64,7 +64,7 @@ describe('a new key', () => {
 });
 
 describe('the list of keys', () => {
-  it('is newest first, with the revoked and the expired, of the organization alone', async () => {
+  it('is newest first, includes revoked and expired keys, and is of the organization alone', async () => {
     const made = [];
     for (const label of ['one', 'two', 'three']) made.push((await create('globex', { label })).apiKey!.keyId);
     await revoke(made[1]!, 'globex');
@@ -77,14 +77,14 @@ describe('the list of keys', () => {
 });
 
 describe('revoking a key', () => {
-  it('again changes nothing: the first moment stands', async () => {
+  it('again changes nothing: the time of the first revocation stays', async () => {
     const { apiKey } = await create();
     const first = await revoke(apiKey!.keyId);
     expect(first).toEqual({ ...apiKey, revokedAt: expect.any(Date) });
     expect(await revoke(apiKey!.keyId)).toEqual(first);
   });
 
-  it("finds no key of another organization's, and none that is not there", async () => {
+  it('finds no key of another organization, and no unknown one', async () => {
     const { apiKey } = await create('globex');
     for (const keyId of [apiKey!.keyId, 'key_', 'x'.repeat(100)])
       expect((await failureOf(revoke(keyId)))?.kind, keyId).toBe('not_found');

@@ -33,7 +33,7 @@ const add = async (target: Target = {}, tenant = 'acme') =>
   world.operator.auth.addMember(request(target), await world.operate(tenant));
 const remove = async (target: Target = {}, tenant = 'acme') =>
   world.operator.auth.removeMember(request(target), await world.operate(tenant));
-/** Who has which role, of both organizations. */
+/** The roles of both organizations, each as `organization e-mail project role`. */
 const roles = async () =>
   (
     await world.rows<{ role: string }>(
@@ -61,7 +61,7 @@ describe('adding a member', () => {
     expect(await roles()).toContain(`acme ${BOB} b member`);
   });
 
-  it('leaves the other role alone', async () => {
+  it('keeps the other role', async () => {
     await add({ role: LEAD });
     expect(await roles()).toEqual(expect.arrayContaining([`acme ${ANN} a lead`, `acme ${ANN} a member`]));
   });
@@ -76,7 +76,7 @@ describe('adding a member', () => {
     await Promise.all(targets.map((target) => remove(target)));
   });
 
-  it('may be of a disabled user', async () => {
+  it('works for a disabled user', async () => {
     await world.load([user('acme', 'gone@example.com')]);
     await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));
     await add({ email: 'gone@example.com' });
@@ -93,7 +93,7 @@ describe('removing a member', () => {
     expect(left).toEqual(expect.arrayContaining([`acme ${ANN} a member`, `globex ${ANN} a lead`, `globex ${ANN} a member`]));
   });
 
-  it('that is not there is not found, and changes nothing', async () => {
+  it('without that role is not_found, and changes nothing', async () => {
     await add();
     await remove();
     const before = await roles();
@@ -124,7 +124,7 @@ describe.each([
     expect(await roles()).toEqual(before);
   });
 
-  it('refuses an organization that is not there', async () => {
+  it('refuses an unknown organization', async () => {
     expect((await failureOf(change({}, 'nowhere')))?.kind).toBe('not_found');
   });
 });

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** The role exists: setup made it, with this password. */
+/** The setup has already made the role with this password. */
 const password = derivePassword(SECRET, 'auth');
 const up = (list: Migration[] = migrations, adminUrl = database.url) =>
   migrate({ adminUrl, service: 'auth', migrations: list, password });
@@ -32,7 +32,7 @@ async function down(list: Migration[] = migrations): Promise<void> {
   }
 }
 
-/** All that a schema is made of. */
+/** A description of every object in the schema. */
 const shape = async () =>
   (
     await query<{ line: string }>(
@@ -57,12 +57,12 @@ const step = (name: string, work: (db: Knex) => Promise<unknown>): Migration => 
 });
 
 describe('the migrations of auth', () => {
-  it('run on an empty database, and then not again', async () => {
+  it('run on an empty database, and do nothing the second time', async () => {
     expect(await up()).toEqual(NAMES);
     expect(await up()).toEqual([]);
   });
 
-  it('go down to nothing, and up again to the same', async () => {
+  it('leave nothing when they go down, and the same schema when they go up again', async () => {
     await up();
     const first = await shape();
     expect(first.length).toBeGreaterThan(50);
@@ -72,14 +72,14 @@ describe('the migrations of auth', () => {
     expect(await shape()).toEqual(first);
   });
 
-  it('leave alone what a later version has made, where an earlier one is installed again', async () => {
+  it('keep the objects of a later version when an earlier one is installed again', async () => {
     const later = step('29990101T000000-make-later', (db) => db.raw('create table auth.later (id int)'));
     await up([...migrations, later]);
     expect(await up()).toEqual([]);
     expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
   });
 
-  it('run once, however many start at the same time', async () => {
+  it('run once, even if many start at the same time', async () => {
     const ran = await Promise.all(Array.from({ length: 3 }, () => up()));
     expect(ran.flat()).toEqual(NAMES);
     const slow = step('29990101T000000-take-a-while', (db) => db.raw('create table auth.late (id int); select pg_sleep(0.3)'));
@@ -96,23 +96,23 @@ describe('the migrations of auth', () => {
     }
   });
 
-  it('let the service in as its role, and set its password anew each time', async () => {
+  it('let the service connect as its role, and reset its password each time', async () => {
     await up();
     expect(await query(serviceUrl(database.url), 'select current_user as name')).toEqual([{ name: 'crs_auth' }]);
   });
 
-  it.each(NAMES)('%s has a name that says when and what', (name) => {
+  it.each(NAMES)('%s has a name with a time and a description', (name) => {
     expect(name).toMatch(/^\d{8}T\d{6}-[a-z]+(-[a-z]+)+$/);
     expect(NAMES).toEqual(NAMES.toSorted());
   });
 });
 
-describe('a migration that was killed', () => {
+describe('an interrupted migration', () => {
   const slow = step('29990101T000000-take-long', (db) => db.raw('create table auth.late (id int); select pg_sleep(60)'));
   const quick = step(slow.name, (db) => db.raw('create table auth.late (id int)'));
   const lateTable = () => query(database.url, `select to_regclass('auth.late') is not null as there`);
 
-  it('leaves nothing half done, and no lock that the next one trips over', async () => {
+  it('that was killed leaves no partial change, and no lock that stops the next one', async () => {
     await up();
     const killed = up([...migrations, slow]).catch((error: Error) => error);
     await expect
@@ -120,20 +120,20 @@ describe('a migration that was killed', () => {
         query(database.url, `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`),
       )
       .toHaveLength(1);
-    // As after kill -9: every connection of it is gone at once.
+    // As after kill -9, all of its connections end at once.
     await query(
       database.url,
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     );
     expect(await killed).toBeInstanceOf(Error);
     expect(await lateTable()).toEqual([{ there: false }]);
-    // What a process that died leaves; knex itself lets nobody pass it.
+    // A dead process leaves this lock, which knex itself never breaks.
     await query(database.url, 'update auth.migrations_lock set is_locked = 1');
     expect(await up([...migrations, quick])).toEqual([quick.name]);
     expect(await lateTable()).toEqual([{ there: true }]);
   });
 
-  it('that failed by itself leaves nothing either, and says why', async () => {
+  it('that failed by itself leaves no partial change, and reports the reason', async () => {
     const bad = step(slow.name, (db) => db.raw('create table auth.late (id int); select 1 / 0'));
     await expect(up([...migrations, bad])).rejects.toThrow(/division by zero/);
     expect(await lateTable()).toEqual([{ there: false }]);
@@ -141,7 +141,7 @@ describe('a migration that was killed', () => {
   });
 });
 
-describe('a migration role that is no superuser, as hosted databases have them', () => {
+describe('a migration role without superuser rights, as hosted databases have it', () => {
   const OWNER = 'test_owner';
   let ownerUrl: string;
   beforeEach(async () => {
@@ -158,7 +158,7 @@ describe('a migration role that is no superuser, as hosted databases have them',
     await query(database.url, `drop role ${OWNER}`);
   });
 
-  it("makes a service's role and lets it in, and does so again at every upgrade", async () => {
+  it("makes a service's role and lets it connect, also at every upgrade", async () => {
     const options = { adminUrl: ownerUrl, service: 'hosted', migrations: [] };
     for (const each of ['first-password', `another ? $1 "password's" %s \\`]) {
       await migrate({ ...options, password: each });
@@ -171,7 +171,7 @@ describe('a migration role that is no superuser, as hosted databases have them',
     }
   });
 
-  it('says what it may not do, and never the password', async () => {
+  it('leads to a message with the missing right, and never with the password', async () => {
     await query(database.url, 'create role crs_hosted login');
     const attempt = migrate({ adminUrl: ownerUrl, service: 'hosted', migrations: [], password: 'a-secret-password' });
     const error = await attempt.catch((thrown: unknown) => thrown);
@@ -179,13 +179,13 @@ describe('a migration role that is no superuser, as hosted databases have them',
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('a-secret-password');
   });
 
-  it("refuses a service's role that row-level security would not hold for", async () => {
+  it("refuses a service's role that bypasses row-level security", async () => {
     await query(database.url, 'create role crs_hosted login bypassrls');
     await expect(migrate({ adminUrl: database.url, service: 'hosted', migrations: [] })).rejects.toThrow(/crs_hosted/);
   });
 
-  it('sees every row in a backfill, though row-level security is forced on it as well', async () => {
-    // The role is managed elsewhere: no password, so it is left as it is.
+  it('sees every row in a backfill, although row-level security is forced on it as well', async () => {
+    // Without a password, the migration leaves the role unchanged.
     await migrate({ adminUrl: ownerUrl, service: 'auth', migrations });
     const owner = new Client({ connectionString: ownerUrl });
     await owner.connect();
@@ -199,7 +199,7 @@ describe('a migration role that is no superuser, as hosted databases have them',
         { name: 'The acme' },
         { name: 'The globex' },
       ]);
-      // It is the policy that shows them: without it they are hidden from their owner too.
+      // The policy shows the rows: without it they are hidden from their owner, too.
       await owner.query('drop policy owner on auth.organizations');
       expect((await owner.query('update auth.organizations set name = null')).rowCount).toBe(0);
     } finally {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
-/** What an operator types, and what they see of it. */
+/** Runs a command of an operator. @returns its output */
 let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld([organization('acme')]);
@@ -43,7 +43,7 @@ const SHOWN = {
   domains: ['acme.example', 'b.example'],
 };
 
-it('an operator sets a provider, sees it without its secret, and takes it away', async () => {
+it('an operator sets a provider, sees it without its secret, and removes it', async () => {
   const set = await crs(['org', 'update', 'acme', ...SET, '--oidc-client-secret-stdin', '--json'], 'hush-hush\n');
   expect(set).toMatchObject({ status: 0, stderr: '' });
   expect(JSON.parse(set.stdout).oidc_provider).toEqual(SHOWN);

@@ -35,12 +35,12 @@ const SHOWN = { issuer: 'https://idp.example', clientId: 'crs', hasClientSecret:
 beforeEach(() => set({ issuer: '' }));
 
 describe("an organization's OpenID provider", () => {
-  it('is none at first', async () => {
+  it('is absent at first', async () => {
     const { organizations } = await world.operator.auth.listOrganizations({}, await world.operate());
     expect(organizations.map(({ oidcProvider }) => oidcProvider)).toEqual([undefined, undefined]);
   });
 
-  it('is set whole, shown without its secret, and forgotten whole', async () => {
+  it('is set, shown without its secret, and removed as a whole', async () => {
     expect(await set(WHOLE)).toEqual(SHOWN);
     const { organizations } = await world.operator.auth.listOrganizations({}, await world.operate());
     expect(organizations.map(({ oidcProvider }) => oidcProvider)).toEqual([SHOWN, undefined]);
@@ -56,7 +56,7 @@ describe("an organization's OpenID provider", () => {
     expect(await storedSecret('new')).toBe('hush-hush');
   });
 
-  it('keeps what is absent', async () => {
+  it('keeps omitted fields', async () => {
     await set(WHOLE);
     expect(await set({ domains: ['B.Example', 'a.example', 'b.example'] })).toEqual({
       ...SHOWN,
@@ -69,7 +69,7 @@ describe("an organization's OpenID provider", () => {
     expect(await set({ clientSecret: '' })).toMatchObject({ hasClientSecret: false });
   });
 
-  it('is never told the secret of another', async () => {
+  it('never gets the secret of another', async () => {
     await set(WHOLE);
     expect(await failureOf(set({ issuer: 'https://other.example' }))).toMatchObject({ field: 'oidc_client_id' });
     expect(await set({ issuer: 'https://other.example', clientId: 'crs' })).toMatchObject({
@@ -119,7 +119,7 @@ describe('the accounts of a user', () => {
   const accounts = (tenant: string) =>
     world.rows(`select issuer, subject from auth.user_identities where organization = $1`, [tenant]);
 
-  it('are forgotten by an operator, of that user alone', async () => {
+  it('can be removed by an operator, for that user alone', async () => {
     await world.rows(
       `insert into auth.user_identities (organization, issuer, subject, user_id)
         select organization, 'https://idp.example', email, user_id from auth.users`,
@@ -131,7 +131,7 @@ describe('the accounts of a user', () => {
     expect((await failureOf(nobody))?.kind).toBe('not_found');
   });
 
-  it('go with the user', async () => {
+  it('are deleted with the user', async () => {
     const target = { target: { $case: 'email' as const, value: ANN } };
     await world.operator.auth.beginErasure({ target }, await world.operate('globex'));
     await world.operator.auth.finishErasure({ target }, await world.operate('globex'));

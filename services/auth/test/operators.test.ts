@@ -24,7 +24,7 @@ const REFUSED = {
 };
 
 describe('an operator token', () => {
-  it('is for one organization, existing or not, or for none, and lives a minute', async () => {
+  it('is for one organization, existing or not, or for none, and is good for a minute', async () => {
     for (const id of ['acme', 'not-there-yet', '']) {
       const { identity, iat, exp } = decodeJwt<{ identity: object }>((await issue(OPERATOR_CREDENTIAL, id)).operatorToken);
       expect(identity).toEqual({ kind: 'operator', name: 'local', ...(id !== '' && { organization: id }) });
@@ -51,7 +51,7 @@ describe('an operator token', () => {
     },
   );
 
-  it('shows its own organization only, though both hold the same people', async () => {
+  it('shows only its own organization, although both have the same people', async () => {
     for (const tenant of TENANTS) {
       const { users } = await admin().listUsers({}, await world.operate(tenant));
       expect(users.map(({ name }) => name)).toEqual([`ann@example.com of ${tenant}`, `bob@example.com of ${tenant}`]);
@@ -82,21 +82,21 @@ describe('operators', () => {
     expect(umas.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
   });
 
-  it('are named by 1 to 100 characters', async () => {
+  it('have names of 1 to 100 characters', async () => {
     for (const name of ['x', '😀'.repeat(100)]) expect((await create(name)).operator!.name).toBe(name);
     for (const name of ['', '😀'.repeat(101), 'a\u0000b']) {
       expect(await failureOf(create(name))).toMatchObject({ kind: 'invalid_argument', field: 'name' });
     }
   });
 
-  it('are listed by name, whatever the locale', async () => {
+  it('are listed by name, independent of the locale', async () => {
     await create('Zoe');
     await create('_under');
     const names = (await list()).map(({ name }) => name);
     expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   });
 
-  it('get no token any more once they are revoked; the others do', async () => {
+  it('get no token once they are revoked; other operators do', async () => {
     const [gone, stays] = [await create('gone'), await create('stays')];
     const { operator } = await revoke('gone');
     expect(operator).toEqual({ ...gone.operator, revokedAt: expect.any(Date) });
@@ -104,16 +104,16 @@ describe('operators', () => {
     expect(await failureOf(issue(stays.credential, 'acme'))).toBeUndefined();
   });
 
-  it('can not be revoked twice, nor when unknown', async () => {
+  it("can't be revoked twice or if unknown", async () => {
     await create('twice');
     await revoke('twice');
     for (const name of ['twice', 'nobody', '', 'a\u0000b']) expect((await failureOf(revoke(name)))?.kind, name).toBe('not_found');
   });
 
-  it('always remain: of two that revoke each other at once, one stays', async () => {
+  it('never all go: of two that revoke each other at once, one stays', async () => {
     for (const { name } of (await list()).filter(({ name, revokedAt }) => name !== 'local' && !revokedAt)) await revoke(name);
     await create('other');
-    // Both are held up until both have begun.
+    // Both wait until both have begun.
     const outcomes = await world.meanwhile(
       'select from auth.operators for update',
       () => Promise.all(['local', 'other'].map((name) => failureOf(revoke(name)))),
@@ -131,14 +131,14 @@ describe('operators', () => {
 describe('the credential of an installation', () => {
   const count = async (name: string) => (await world.rows(`select 1 from auth.operators where name = $1`, [name])).length;
 
-  it('is an operator after the first start, and again changes nothing', async () => {
+  it('makes an operator at the first start, and nothing at the next', async () => {
     const credential = createOperatorCredential();
     for (let i = 0; i < 2; i++) await ensureOperator(world.databaseUrl, 'bootstrap', digestOf(credential));
     expect(await count('bootstrap')).toBe(1);
     expect(await failureOf(issue(credential))).toBeUndefined();
   });
 
-  it('is not let in again once it is revoked', async () => {
+  it('is not admitted again after its revocation', async () => {
     const credential = createOperatorCredential();
     await ensureOperator(world.databaseUrl, 'first', digestOf(credential));
     await revoke('first');
@@ -146,7 +146,7 @@ describe('the credential of an installation', () => {
     expect(await failureOf(issue(credential))).toEqual(REFUSED);
   });
 
-  it("does not replace a live operator's", async () => {
+  it('does not replace the credential of a live operator', async () => {
     const [old, other] = [createOperatorCredential(), createOperatorCredential()];
     await ensureOperator(world.databaseUrl, 'second', digestOf(old));
     await ensureOperator(world.databaseUrl, 'second', digestOf(other));

@@ -81,7 +81,7 @@ describe('a new organization', () => {
     });
   });
 
-  it('may have every setting of its own', async () => {
+  it('may have every setting', async () => {
     expect(await create('all-set', ALL_SET)).toMatchObject(ALL_SHOWN);
   });
 
@@ -91,7 +91,7 @@ describe('a new organization', () => {
     expect(await failureOf(bare)).toMatchObject({ kind: 'invalid_argument', field: 'name' });
   });
 
-  it('has an id that nobody else has; who comes second changes nothing', async () => {
+  it('has a unique id; a second creation changes nothing', async () => {
     await create('taken');
     expect(await failureOf(create('taken', ALL_SET))).toMatchObject({ kind: 'already_exists', field: 'organization' });
     expect((await list()).find(({ organizationId }) => organizationId === 'taken')).toMatchObject({
@@ -100,7 +100,7 @@ describe('a new organization', () => {
     });
   });
 
-  it('is made once, however many ask at the same time', async () => {
+  it('is made once, even if many ask at the same time', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race'))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome?.kind === 'already_exists')).toHaveLength(4);
@@ -118,11 +118,11 @@ describe('a change of settings', () => {
     await create('globex');
   });
 
-  it.each(GOOD)('takes %j', async (settings) => {
+  it.each(GOOD)('may be %j', async (settings) => {
     expect(await update('acme', settings)).toMatchObject(settings);
   });
 
-  it.each(BAD)('refuses a bad %s and then changes nothing else either (%#)', async (field, settings) => {
+  it.each(BAD)('with a bad %s is refused as a whole (%#)', async (field, settings) => {
     const before = await update('acme');
     expect(await failureOf(update('acme', { writeSurface: !before.writeSurface, ...settings }))).toMatchObject({
       kind: 'invalid_argument',
@@ -131,7 +131,7 @@ describe('a change of settings', () => {
     expect(await update('acme')).toEqual(before);
   });
 
-  it('leaves what is absent as it was', async () => {
+  it('keeps omitted settings', async () => {
     const start = await update('acme', ALL_SET);
     expect(start).toMatchObject(ALL_SHOWN);
     const changes: Partial<Omit<OrganizationSettings, 'oidcProvider'>>[] = [
@@ -151,7 +151,7 @@ describe('a change of settings', () => {
     expect(await update('acme', undefined)).toEqual(expected);
   });
 
-  it('switches fields: to a list, in one order and without repetitions, to none, to the default', async () => {
+  it('sets the fields to a list in a fixed order without repetitions, to none, or to the default', async () => {
     const fieldsOf = async (allowedFields: { default: boolean; fields: string[] }) =>
       (await update('acme', { allowedFields })).allowedFields;
     expect(await fieldsOf(only('summary', 'interviewee.name', 'summary'))).toEqual(only('interviewee.name', 'summary'));
@@ -169,7 +169,7 @@ describe('a change of settings', () => {
     });
   });
 
-  it('needs an organization that exists', async () => {
+  it('needs an existing organization', async () => {
     expect((await failureOf(update('nowhere', ALL_SET)))?.kind).toBe('not_found');
     expect((await failureOf(update('nowhere')))?.kind).toBe('not_found');
   });

@@ -52,7 +52,7 @@ describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => 
     return profiles.toSorted((a, b) => (a.email < b.email ? -1 : 1));
   };
 
-  it('finds users of its own organization, as recorded, by an e-mail in any case and form', async () => {
+  it('finds users of its own organization, as recorded, by an e-mail in any case and Unicode form', async () => {
     expect(await resolve(['ANN@example.com', 'zoe\u0308@EXAMPLE.com', 'nameless@example.com'])).toEqual([
       { userId: await idOf('acme', 'Zoë@example.com'), email: 'Zoë@example.com', name: 'Zoë' },
       { userId: await idOf('acme', ANN), email: ANN, name: `${ANN} of acme` },
@@ -61,12 +61,12 @@ describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => 
     expect(await resolve([ANN], globex)).toEqual([{ userId: await idOf('globex', ANN), email: ANN, name: `${ANN} of globex` }]);
   });
 
-  it('leaves out the disabled, the unknown and the foreign', async () => {
+  it('omits users that are disabled, unknown or of another organization', async () => {
     expect(await resolve(['gone@example.com', 'nobody@example.com', 'globex@example.com', '', 'no e-mail'])).toEqual([]);
     expect(await resolve([])).toEqual([]);
   });
 
-  it('answers once for an e-mail that is asked twice', async () => {
+  it('answers once for an e-mail given twice', async () => {
     expect(await resolve([ANN, ANN.toUpperCase()])).toHaveLength(1);
   });
 
@@ -75,7 +75,7 @@ describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => 
     expect(await failureOf(resolve([...many(101), ANN]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
   });
 
-  it('refuses what can be no text', async () => {
+  it('refuses invalid text', async () => {
     expect(await failureOf(resolve([`${ANN}\u0000`]))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
   });
 });
@@ -84,7 +84,7 @@ describe('ResolveReferences', () => {
   const resolve = async (emails: string[], projectIds: string[], tenant = 'acme') =>
     world.auth.resolveReferences({ emails, projectIds }, await world.operate(tenant));
 
-  it('finds users, disabled ones too, and projects, of the organization alone', async () => {
+  it('finds users, including disabled ones, and projects of the organization alone', async () => {
     for (const tenant of TENANTS) {
       const found = await resolve(
         [ANN, 'gone@example.com', 'globex@example.com', 'nobody@example.com'],
@@ -103,16 +103,16 @@ describe('ResolveReferences', () => {
     }
   });
 
-  it('answers e-mails as they were asked', async () => {
+  it('answers e-mails in the spelling of the request', async () => {
     const asked = ['ANN@EXAMPLE.COM', ANN, 'ZOE\u0308@example.com'];
     expect((await resolve(asked, [])).users.map(({ email }) => email)).toEqual(asked);
   });
 
-  it('finds nothing for an organization that is not there, and says so', async () => {
+  it('reports an unknown organization, and finds nothing', async () => {
     expect(await resolve([ANN], [ALPHA], 'nowhere')).toEqual({ users: [], projectIds: [], organizationExists: false });
   });
 
-  it('takes 10,000 of each, as long as they may be, and not 10,001', async () => {
+  it('takes 10,000 of each at their greatest length, and not 10,001', async () => {
     const long = many(9_999).map((email) => `${'x'.repeat(254 - email.length)}${email}`);
     const found = await resolve([...long, BOB], [...manyIds(9_999), BETA]);
     expect([found.users.map(({ email }) => email), found.projectIds]).toEqual([[BOB], [BETA]]);
@@ -120,7 +120,7 @@ describe('ResolveReferences', () => {
     expect(await failureOf(resolve([], manyIds(10_001)))).toMatchObject({ kind: 'invalid_argument', field: 'project_ids' });
   });
 
-  it('refuses what can be neither', async () => {
+  it('refuses an invalid e-mail or project id', async () => {
     expect(await failureOf(resolve(['a\u0000@b'], []))).toMatchObject({ kind: 'invalid_argument', field: 'emails' });
     for (const id of ['', 'alpha', `{${ALPHA}}`, '00000000000040008000000000000000']) {
       expect(await failureOf(resolve([], [id])), id).toMatchObject({ kind: 'invalid_argument', field: 'project_ids' });

@@ -3,15 +3,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { ALPHA, ANN, PEOPLE_AND_PROJECTS, serviceUrl, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
-/** Every table of auth that is behind the second wall; `catalog.test.ts` finds those that should be and are not. */
+/** All tables of auth with row-level security. `catalog.test.ts` finds tables that lack it. */
 const TABLES = ['api_keys', 'audit', 'grants', 'organizations', 'project_roles', 'projects', 'user_identities', 'users'] as const;
-/** What the service's role may do nothing to but add, in whatever organization. */
+/** Tables in which the service's role may only insert. */
 const APPEND_ONLY = 'audit';
 const DENIED = { code: '42501' };
 
 let world: AuthWorld;
 let before: unknown;
-/** The service's role on a connection of its own, in a transaction that is rolled back. */
+/** A connection with the service's role. Its transactions are rolled back. */
 let service: Client;
 
 const snapshot = () =>
@@ -47,7 +47,7 @@ afterEach(async () => {
   await service.end();
 });
 
-/** In a transaction of a tenant; undefined: none was ever set. */
+/** Works in a transaction of a tenant. Undefined: no tenant is set. */
 async function as<T>(tenant: string | undefined, work: () => Promise<T>): Promise<T> {
   await service.query('begin');
   try {
@@ -61,14 +61,14 @@ const organizationsIn = async (table: string) =>
   (await service.query(`select distinct organization from auth.${table} order by 1`)).rows.map(
     ({ organization }) => organization as string,
   );
-/** A statement's count of rows, or its SQLSTATE. */
+/** The number of rows of a statement, or its SQLSTATE. */
 const outcomeOf = (text: string, values: unknown[] = []) =>
   service.query(text, values).then(
     ({ rowCount }) => rowCount,
     ({ code }: { code: string }) => code,
   );
 
-it('is tried on every table that is behind the second wall', async () => {
+it('the tests cover every table with row-level security', async () => {
   const found = await world.rows(
     `select relname as table from pg_class where relrowsecurity and relnamespace = 'auth'::regnamespace order by 1`,
   );
@@ -76,7 +76,7 @@ it('is tried on every table that is behind the second wall', async () => {
 });
 
 describe.each(TABLES)('auth.%s', (table) => {
-  it('has rows of both organizations to be kept apart', async () => {
+  it('has rows of both organizations', async () => {
     const rows = await world.rows<{ organization: string }>(`select distinct organization from auth.${table} order by 1`);
     expect(rows.map(({ organization }) => organization).filter((id) => id !== '*')).toEqual(TENANTS);
   });
@@ -85,7 +85,7 @@ describe.each(TABLES)('auth.%s', (table) => {
     expect(await as(tenant, () => organizationsIn(table))).toEqual([]);
   });
 
-  it('shows a tenant its own rows, whatever it asks for', async () => {
+  it('shows a tenant only its own rows, whatever the query', async () => {
     for (const tenant of TENANTS) {
       expect(await as(tenant, () => organizationsIn(table))).toEqual([tenant]);
       const other = TENANTS.find((id) => id !== tenant);
@@ -93,7 +93,7 @@ describe.each(TABLES)('auth.%s', (table) => {
     }
   });
 
-  it("lets nobody touch another's rows", async () => {
+  it('protects rows from other tenants', async () => {
     for (const tenant of [undefined, '', 'acme', '*']) {
       for (const statement of [
         `update auth.${table} set organization = organization where organization = 'globex'`,
@@ -104,14 +104,14 @@ describe.each(TABLES)('auth.%s', (table) => {
         );
       }
       if (table !== APPEND_ONLY) {
-        // The lock of a row is a way to touch it.
+        // A lock on a row counts as a change.
         const locked = await as(tenant, () => outcomeOf(`select 1 from auth.${table} where organization = 'globex' for update`));
         expect(locked, `${tenant}: for update`).toBe(0);
       }
     }
   });
 
-  it("lets nobody add a row to another's, nor move one there", async () => {
+  it('refuses to add or move a row to another tenant', async () => {
     const columns = await world.rows<{ name: string }>(
       `select column_name as name from information_schema.columns where table_schema = 'auth' and table_name = $1 and is_identity = 'NO'`,
       [table],
@@ -125,12 +125,12 @@ describe.each(TABLES)('auth.%s', (table) => {
       expect(await as(tenant, () => outcomeOf(copy, [JSON.stringify(row!.json)])), String(tenant)).toBe(DENIED.code);
     }
     expect(await as('acme', () => outcomeOf(`update auth.${table} set organization = 'globex'`))).toBe(DENIED.code);
-    // The same row is no stranger to its own organization.
+    // Its own organization may insert the same row.
     const own = await as('globex', () => outcomeOf(copy, [JSON.stringify(row!.json)]));
     expect(own).toBe(table === APPEND_ONLY ? 1 : '23505');
   });
 
-  it('can not be emptied, changed or opened', async () => {
+  it("can't be truncated, altered or opened by the role", async () => {
     for (const statement of [
       `truncate auth.${table} cascade`,
       `alter table auth.${table} disable row level security`,
@@ -145,7 +145,7 @@ describe.each(TABLES)('auth.%s', (table) => {
 });
 
 describe('above tenants', () => {
-  it('organizations and the audit trail are read, and nothing else', async () => {
+  it('only organizations and the audit trail can be read', async () => {
     const seen = await as('*', async () => {
       const rows: Record<string, string[]> = {};
       for (const table of TABLES) rows[table] = await organizationsIn(table);
@@ -170,7 +170,7 @@ describe('the tenant of a connection', () => {
     expect(await organizationsIn('users')).toEqual([]);
   });
 
-  it('is not taken from a view, a function or a search path of their own making', async () => {
+  it("can't be forged by a view, a function or a search path that the role makes", async () => {
     for (const statement of [
       'create function auth.mine() returns int language sql as $$ select 1 $$',
       'create view auth.everybody as select * from auth.users',
@@ -184,6 +184,6 @@ describe('the tenant of a connection', () => {
   });
 });
 
-it('changed nothing in all of this', async () => {
+it('these tests have changed nothing', async () => {
   expect(await snapshot()).toEqual(before);
 });

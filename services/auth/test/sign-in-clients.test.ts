@@ -13,7 +13,7 @@ beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
 
-/** Goes through a whole flow to that redirect. */
+/** Goes through a whole sign-in with the given redirect URI. */
 async function flow(clientId: string, redirectUri: string, secret?: string) {
   const b = browser();
   const { verifier, challenge } = pkce();
@@ -23,7 +23,7 @@ async function flow(clientId: string, redirectUri: string, secret?: string) {
   return { b, answer: await redeem(b, clientId, callback.searchParams.get('code')!, verifier, more) };
 }
 
-/** As the assistants send them. */
+/** The registrations that real assistants send. */
 const BODIES = {
   Claude: {
     client_name: 'Claude',
@@ -84,7 +84,7 @@ const BODIES = {
 };
 
 describe('a client that registers itself', () => {
-  it.each(Object.entries(BODIES))('as %s does is taken, and its people come back to it', async (_name, sent) => {
+  it.each(Object.entries(BODIES))('as %s does is accepted, and its users come back to it', async (_name, sent) => {
     const b = browser();
     const answer = await b.send('/register', { json: sent });
     expect(answer.status).toBe(201);
@@ -101,7 +101,7 @@ describe('a client that registers itself', () => {
     expect(tokens.body.refresh_token).toBeTruthy();
   });
 
-  it('on loopback comes back to any port of that address, and nowhere else', async () => {
+  it('on loopback may be called back at any port of that address, and nowhere else', async () => {
     const { body } = await register(browser(), BODIES['VS Code']);
     expect((await flow(body.client_id, 'http://127.0.0.1:41234/')).answer.status).toBe(200);
     for (const uri of [
@@ -116,7 +116,7 @@ describe('a client that registers itself', () => {
     }
   });
 
-  it('is shown with the host that it sends people to, and a warning where that is only their own machine', async () => {
+  it('is shown with the host of its redirect, and with a warning if that is the user’s own machine', async () => {
     const consentOf = async (sent: object, uri: string) => {
       const b = browser();
       const { body } = await register(b, sent);
@@ -157,7 +157,7 @@ describe('a client that registers itself', () => {
     expect((await from('203.0.113.10')).status).toBe(201);
   });
 
-  it('goes after a day unless somebody has consented', async () => {
+  it('is deleted after a day unless somebody has consented', async () => {
     const { body: idle } = await register(browser());
     const { body: used } = await register(browser());
     await flow(used.client_id, CALLBACK);
@@ -180,7 +180,7 @@ describe('a client that an operator registers', () => {
   const create = async (redirectUris: string[], withSecret = false) =>
     world.operator.auth.createClient({ name: 'Our assistant', redirectUris, withSecret }, await world.operate());
 
-  it('has its id, and its secret, for good', async () => {
+  it('keeps its id and its secret', async () => {
     const { client, clientSecret } = await create(['https://assistant.example/callback'], true);
     expect(client!.clientId).toMatch(/^client_\w{22}$/);
     const { b, answer } = await flow(client!.clientId, 'https://assistant.example/callback', clientSecret);
@@ -204,7 +204,7 @@ describe('a client that an operator registers', () => {
     expect((await flow(client!.clientId, 'http://127.0.0.1:40404/callback')).answer.status).toBe(200);
   });
 
-  it('is refused where it can never work, and is for all organizations', async () => {
+  it('is refused with unusable redirects, and belongs to all organizations', async () => {
     for (const uris of [[], ['nonsense'], ['http://elsewhere.example/'], ['javascript:alert(1)'], ['https://a.example/#x']])
       expect(await failureOf(create(uris)), uris[0]).toMatchObject({ kind: 'invalid_argument', field: 'redirect_uris' });
     const tenant = await world.operate('acme');

@@ -32,7 +32,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => world?.close());
-// All come from one address.
+// All sign-ins here come from one address, so its limits must not apply.
 beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
@@ -46,7 +46,7 @@ const lastAudit = async () =>
   Number((await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit'))[0]!.id);
 
 describe('a person who connects an assistant', () => {
-  it('signs in, allows it, and the assistant has tokens for the tools that auth itself takes', async () => {
+  it('signs in and consents, and the assistant gets tokens that auth accepts for the tools', async () => {
     const before = await lastAudit();
     const b = browser();
     const { clientId, callback, tokens } = await connectAssistant(b, PERSON);
@@ -78,18 +78,18 @@ describe('a person who connects an assistant', () => {
     expect(await isGood(renewed.body.access_token)).toBe(true);
   });
 
-  it('is asked for less where the assistant wants less, and for all where it names no scope of ours', async () => {
+  it('is asked for the requested scopes, or for all if the assistant names none of ours', async () => {
     expect((await connectAssistant(browser(), PERSON, { scope: 'calls:read openid offline_access' })).tokens.scope).toBe(
       'calls:read',
     );
     for (const scope of [undefined, '', 'openid profile offline_access'])
       expect((await connectAssistant(browser(), PERSON, { scope })).tokens.scope).toBe(ALL);
     expect((await connectAssistant(browser(), PERSON, { resource: undefined })).tokens.scope).toBe(ALL);
-    // As a client of OpenID Connect asks.
+    // A client of OpenID Connect asks for these scopes.
     expect((await connectAssistant(browser(), PERSON, { scope: 'openid', nonce: 'n', max_age: '60' })).tokens.scope).toBe(ALL);
   });
 
-  it('gives an assistant that refreshes for less a token that is good for no more', async () => {
+  it('gives an assistant that refreshes with fewer scopes a token with only those', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const { body } = await refresh(b, clientId, tokens.refresh_token, { scope: 'calls:read' });
@@ -98,7 +98,7 @@ describe('a person who connects an assistant', () => {
     expect((await refresh(b, clientId, body.refresh_token)).body.scope).toBe(ALL);
   });
 
-  it('signs in once for several assistants, but is asked about each, each time', async () => {
+  it('signs in once for several assistants, but is asked for consent each time', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);
     const again = await b.open(authorizePath(clientId, pkce().challenge));
@@ -106,7 +106,7 @@ describe('a person who connects an assistant', () => {
     expect(again.page.text).not.toContain('name="password"');
   });
 
-  it('may deny, which the assistant hears', async () => {
+  it('may deny, and the assistant is told', async () => {
     const b = browser();
     const { body } = await register(b);
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
@@ -115,7 +115,7 @@ describe('a person who connects an assistant', () => {
     expect(Object.fromEntries(away!.searchParams)).toMatchObject({ error: 'access_denied', state: 'a-state', iss: TOOLS_URL });
   });
 
-  it('who clicks twice has allowed it once', async () => {
+  it('consents once with a double click', async () => {
     const b = browser();
     const { body } = await register(b, { client_name: 'Twice' });
     const start = await b.open(authorizePath(body.client_id, pkce().challenge));
@@ -127,7 +127,7 @@ describe('a person who connects an assistant', () => {
     expect(await world.rows(`select 1 from auth.grants where client = 'Twice'`)).toHaveLength(1);
   });
 
-  it('may go on as somebody else', async () => {
+  it('may switch to another account', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);
     const { verifier, challenge } = pkce();
@@ -142,7 +142,7 @@ describe('a person who connects an assistant', () => {
     expect(decodeJwt(body.access_token).sub).toBe(bob[0]!.id);
   });
 
-  it('signs in anew where the assistant says so, also as somebody else', async () => {
+  it('signs in again if the assistant demands it, also with another account', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);
     const { page } = await b.open(authorizePath(clientId, pkce().challenge, { prompt: 'login' }));
@@ -166,8 +166,8 @@ describe('a person who connects an assistant', () => {
   });
 });
 
-describe('what was granted', () => {
-  it('is a token that operators see and revoke: gone at once, and not renewed', async () => {
+describe('a consent', () => {
+  it('is listed as a token for operators, who revoke it at once and without renewal', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const grantId = String(decodeJwt(tokens.access_token)['grant_id']);
@@ -194,7 +194,7 @@ describe('what was granted', () => {
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: true }, operator);
     expect(await isGood(tokens.access_token)).toBe(false);
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    // Who is signed in and disabled is asked to sign in, and can't.
+    // A disabled user with a session must sign in again, and can't.
     const { page } = await b.open(authorizePath(clientId, pkce().challenge));
     expect(page.text).toContain('name="password"');
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
@@ -219,7 +219,7 @@ describe('what was granted', () => {
     expect((await b.open('/connections')).page.text).toContain('name="password"');
   });
 
-  it("is not somebody else's to revoke; the page itself signs people in", async () => {
+  it("can't be revoked by another user; the page signs people in by itself", async () => {
     const { tokens } = await connectAssistant(browser(), PERSON);
     const b = browser();
     const start = await b.open('/connections?organization=acme');
@@ -232,7 +232,7 @@ describe('what was granted', () => {
 });
 
 describe('two replicas', () => {
-  it('serve one flow by turns, also after a key was rotated and one restarted', async () => {
+  it('serve one sign-in in turns, even after a key rotation and a restart of one', async () => {
     const log = createLogger('auth', { level: 'silent' });
     const start = () =>
       createAuthService(
@@ -272,7 +272,7 @@ describe('two replicas', () => {
 });
 
 describe('secrets', () => {
-  it('are neither in the log nor readable in the database', async () => {
+  it('are absent from the log and unreadable in the database', async () => {
     const { code, verifier, tokens } = await connectAssistant(browser(), PERSON);
     const rows = await world.rows<{ row: string }>(
       `select t::text as row from auth.oidc_payloads t union all select t::text from auth.grants t

@@ -14,7 +14,7 @@ const PERSON = { organization: 'acme', email: ANN, password: 'correct horse batt
 let world: World;
 let server: Server;
 let origin: string;
-/** What is served, by path. */
+/** The served documents, by path. */
 const documents = new Map<string, (self: string) => { status?: number; headers?: Record<string, string>; body: unknown }>();
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 
 describe('a client whose id is the address of its metadata', () => {
-  it('connects without registering, on any port of loopback', async () => {
+  it('connects without registration, on any port of loopback', async () => {
     documents.set('/client.json', (self) => ({
       body: {
         client_id: self,
@@ -66,7 +66,7 @@ describe('a client whose id is the address of its metadata', () => {
     expect(tokens.map(({ client }) => client)).toEqual(['Visual Studio Code', 'Visual Studio Code']);
   });
 
-  it('may prove itself by a key of its own, with each proof once', async () => {
+  it('may authenticate with its own key, with each proof once', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] };
     documents.set('/jwks.json', () => ({ body: jwks }));

@@ -29,7 +29,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => world?.close());
-// What one test tries is not counted against the next.
+// The attempts of one test must not count against the next.
 beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
@@ -73,7 +73,7 @@ describe('an authorization', () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it('of an unknown client goes nowhere', async () => {
+  it('of an unknown client gets no redirect', async () => {
     const { page, away } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
     expect(away).toBeUndefined();
     expect(page.status).toBe(400);
@@ -89,7 +89,7 @@ describe('a code', () => {
     return { b, clientId: body.client_id as string, code: callback.searchParams.get('code')!, verifier };
   };
 
-  it('used twice is refused, and all that came of it ends', async () => {
+  it('used twice is refused, and all tokens made from it end', async () => {
     const b = browser();
     const { clientId, code, verifier, tokens } = await connectAssistant(b, PERSON);
     expect(await isGood(tokens.access_token)).toBe(true);
@@ -98,7 +98,7 @@ describe('a code', () => {
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('used twice at once gives tokens once at most', async () => {
+  it('used twice at once gives tokens at most once', async () => {
     const { b, clientId, code, verifier } = await authorized();
     const answers = await Promise.all([1, 2, 3, 4].map(() => redeem(b, clientId, code, verifier)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -113,7 +113,7 @@ describe('a code', () => {
     expect(await redeem(b, clientId, code, verifier, more)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it("is another client's to no use", async () => {
+  it('is refused from another client', async () => {
     const { b, code, verifier } = await authorized();
     const other = await register(b);
     expect((await redeem(b, other.body.client_id, code, verifier)).body.error).toBe('invalid_grant');
@@ -127,7 +127,7 @@ describe('a refresh token', () => {
       [seconds],
     );
 
-  it('that comes again within half a minute is a retry', async () => {
+  it('that comes again within half a minute counts as a retry', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
@@ -140,7 +140,7 @@ describe('a refresh token', () => {
     }
   });
 
-  it('that comes again later ends the connection, whoever had it', async () => {
+  it('that comes again later ends the connection', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const first = await refresh(b, clientId, tokens.refresh_token);
@@ -155,7 +155,7 @@ describe('a refresh token', () => {
     expect(entry!.entry).toBe('acme sign-in connection.revoke');
   });
 
-  it("is another client's to no use, and for no other resource or scope", async () => {
+  it('is refused from another client, and for another resource or scope', async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON, { scope: 'calls:read' });
     const other = await register(b);
@@ -164,7 +164,7 @@ describe('a refresh token', () => {
     expect(elsewhere.body.error).toBe('invalid_target');
   });
 
-  it('asks for no more than was granted', async () => {
+  it("can't get more than was granted", async () => {
     const b = browser();
     const { clientId, tokens } = await connectAssistant(b, PERSON, { scope: 'calls:read' });
     expect((await refresh(b, clientId, tokens.refresh_token, { scope: 'projects:read' })).body.error).toBe('invalid_scope');
@@ -178,7 +178,7 @@ describe('a sign-in', () => {
   };
   const variable = (text: string) => text.replace(/\/sign-in\/[\w-]+|name="csrf" value="[^"]+"|value="[^"]*@[^"]*"/g, '');
 
-  it('is refused in the same words, whatever is wrong', async () => {
+  it('is refused in the same words, whichever field is wrong', async () => {
     const b = browser();
     const page = await form(b);
     const answers = [];
@@ -198,7 +198,7 @@ describe('a sign-in', () => {
     expect(new Set([answers[0]!.text, answers[1]!.text, answers[4]!.text]).size).toBe(1);
   });
 
-  it('takes as long for a user who is not there', { retry: 3 }, async () => {
+  it('takes as long for an unknown user', { retry: 3 }, async () => {
     const b = browser();
     const page = await form(b);
     const time = async (fields: object) => {
@@ -228,7 +228,7 @@ describe('a sign-in', () => {
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: false }, operator);
   });
 
-  it('is refused after ten tries at an account, right or wrong, and no other account suffers', async () => {
+  it('is refused after ten attempts at an account, right or wrong, without effect on other accounts', async () => {
     const b = browser();
     const page = await form(b);
     const attempt = (fields: object) => b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...fields } });
@@ -239,7 +239,7 @@ describe('a sign-in', () => {
     expect((await attempt({ email: BOB, organization: 'globex' })).status).toBe(303);
   });
 
-  it('is refused after a hundred tries from one address', async () => {
+  it('is refused after a hundred attempts from one address', async () => {
     const b = browser();
     const page = await form(b);
     await world.rows('update auth.throttles set tries = 100 where tries >= 1');
@@ -250,17 +250,17 @@ describe('a sign-in', () => {
     expect((await attempt('203.0.113.7')).status).toBe(429);
   });
 
-  it('needs the form of this very sign-in', async () => {
+  it('needs the form of the same sign-in', async () => {
     const b = browser();
     const page = await form(b);
     for (const csrf of ['', 'x', hiddenFields(await form(browser()))['csrf']!])
       expect((await b.send(actionOf(page), { form: { ...PERSON, csrf } })).status).toBe(403);
-    // Another browser has not its cookie.
+    // Another browser lacks the cookie.
     expect((await browser().send(actionOf(page))).status).toBe(400);
     expect((await browser().send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON } })).status).toBe(400);
   });
 
-  it('is audited when it fails, without what was typed', async () => {
+  it('is audited when it fails, without the typed text', async () => {
     const b = browser();
     const page = await form(b);
     await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, email: 'my-password-by-mistake' } });
@@ -285,8 +285,8 @@ describe('an access token', () => {
   });
 });
 
-describe('requests that lie about their origin', () => {
-  it('change no address that is given out', async () => {
+describe('requests with forged hosts', () => {
+  it('do not change any address in an answer', async () => {
     const headers = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -318,7 +318,7 @@ describe('requests that lie about their origin', () => {
     expect(answer.headers.get('location')).toMatch(`${TOOLS_URL}/sign-in/`);
   });
 
-  it('reach nothing but what is there', async () => {
+  it('reach only existing pages', async () => {
     for (const path of ['/', '/auth', '/me', '/session/end', '/sign-in/end/confirm', '/register/dcr_x', '/request', '/token/x'])
       expect((await browser().send(path)).status, path).toBeGreaterThanOrEqual(400);
   });

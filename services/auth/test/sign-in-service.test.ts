@@ -28,7 +28,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Another replica, as it may be configured. */
+/** Starts another replica with these options. */
 async function replica(options: { toolsUrl?: string; databaseUrl?: string; defaultOrganization?: string } = {}) {
   const service = createAuthService(
     {
@@ -75,7 +75,7 @@ it('the process starts without a warning', async () => {
 });
 
 describe('over https', () => {
-  it('cookies are this host’s alone, out of reach of scripts and of other sites', async () => {
+  it('cookies belong to this host alone, and no script or other site can read them', async () => {
     const { browser, stop } = await replica({ defaultOrganization: 'acme' });
     try {
       const { body } = await register(browser);
@@ -113,7 +113,7 @@ describe('while the database is away', () => {
     return url.href;
   };
 
-  it('programs and people hear that it is worth trying again, and it comes back by itself', async () => {
+  it('programs and people are told to try again, and service recovers by itself', async () => {
     const { browser, stop } = await replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
     try {
       const { clientId, tokens } = await connectAssistant(browser, PERSON);
@@ -135,7 +135,7 @@ describe('while the database is away', () => {
     }
   });
 
-  it('a replica that never saw it starts once it is there', async () => {
+  it('a replica started meanwhile waits, and serves once the database is back', async () => {
     await relay.close();
     const starting = replica({ toolsUrl: 'http://tools.example', databaseUrl: through() });
     expect(await Promise.race([starting, sleep(500, 'waits')])).toBe('waits');
@@ -150,7 +150,7 @@ describe('while the database is away', () => {
 });
 
 describe('when every replica restarts', () => {
-  it('an authorization under way goes on, at each of its steps', async () => {
+  it('an authorization under way goes on, at any of its steps', async () => {
     const toolsUrl = 'http://tools.example';
     const cookies = new Map<string, string>();
     const atNewReplica = async <T>(step: (browser: Browser) => Promise<T>): Promise<T> => {
@@ -175,8 +175,8 @@ describe('when every replica restarts', () => {
   });
 });
 
-describe('what has expired', () => {
-  it('is deleted in batches, and nothing else', async () => {
+describe('expired sign-in state', () => {
+  it('is deleted in batches, and nothing else is', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows(
       `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at)
@@ -198,7 +198,7 @@ describe('what has expired', () => {
 });
 
 describe('a client id', () => {
-  it('says nothing of others: what is registered is found by its whole id alone', async () => {
+  it('reveals nothing of others: only a whole id finds a registered client', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
     for (const id of [

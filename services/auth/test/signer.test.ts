@@ -32,7 +32,7 @@ const stored = () =>
     database.url,
     `select key_id as key, round(extract(epoch from sign_from - now()) / 60)::int as ahead from auth.caller_keys order by sign_from desc`,
   );
-/** Lets so much time pass for every key that there is. */
+/** Makes every key older by the interval. */
 const pass = (interval: string) =>
   query(database.url, 'update auth.caller_keys set sign_from = sign_from - $1::interval', [interval]);
 
@@ -47,7 +47,7 @@ describe('replicas', () => {
     }
   });
 
-  it('that start together make one successor where it is due', async () => {
+  it('that start together make one successor when it is due', async () => {
     const first = await signedBy(await replica());
     await pass('23 hours 55 minutes');
     const signers = await Promise.all(Array.from({ length: 4 }, () => replica()));
@@ -60,19 +60,19 @@ describe('replicas', () => {
 });
 
 describe('rotation', () => {
-  it('goes from key to key without a token that nobody can verify', async () => {
+  it('changes keys without a token that cannot be verified', async () => {
     const first = await replica();
     const old = await sign(first);
     await pass('23 hours 55 minutes');
     const second = await replica();
-    // A replica that has not heard of the successor yet verifies and signs on.
+    // A replica that does not know the successor yet still verifies and signs.
     expect(await verifierOf(first)(await sign(second))).toEqual(ANN);
 
     await pass('11 minutes');
     const third = await replica();
     const young = await sign(third);
     expect(await signedBy(third)).not.toBe(decodeProtectedHeader(old).kid);
-    // Who heard of it before it signed knows it now, and signs with it.
+    // A replica that learned of the successor in time signs with it.
     expect(await signedBy(second)).toBe(await signedBy(first));
     for (const signer of [second, third]) {
       expect(await verifierOf(signer)(young)).toEqual(ANN);
@@ -95,7 +95,7 @@ describe('rotation', () => {
 });
 
 describe('private keys', () => {
-  it('are in the database, but not to be read there', async () => {
+  it('are unreadable in the database', async () => {
     await replica();
     const [row] = await query<{ sealed: Buffer; jwk: string }>(
       database.url,
@@ -105,12 +105,12 @@ describe('private keys', () => {
     expect(JSON.parse(row!.jwk)).toEqual({ kty: 'OKP', crv: 'Ed25519', x: expect.any(String) });
   });
 
-  it('can not be used by a replica that has another secret, and it does not spoil them for the others', async () => {
+  it("can't be used by a replica with another secret, which leaves them usable for the others", async () => {
     const good = await replica();
     const wrong = await replica(`${SECRET}x`);
     await expect(sign(wrong)).rejects.toThrow();
     await expect(wrong.publicKeys()).rejects.toThrow();
-    // Not even when it comes at the time for a new one.
+    // The same holds when a new key is due.
     await pass('23 hours 55 minutes');
     await expect(sign(await replica(`${SECRET}x`))).rejects.toThrow();
     expect(await verifierOf(await replica())(await sign(good))).toEqual(ANN);
@@ -118,7 +118,7 @@ describe('private keys', () => {
 });
 
 describe('a signer whose database comes late', () => {
-  it('starts without it, and signs as soon as it is there', async () => {
+  it('starts without its database, and signs once it is back', async () => {
     await query(database.url, 'alter table auth.caller_keys rename to away');
     const signer = await replica();
     await expect(sign(signer)).rejects.toThrow();

@@ -21,7 +21,7 @@ import {
 const ALL = ['calls:read', 'projects:read', 'entities:read'];
 const DAY = 86_400;
 const MAX_SECONDS = 3_650 * DAY;
-/** What is said of any token that is not good, whatever the reason. */
+/** The refusal of every bad token, whatever the reason. */
 const REFUSED = {
   kind: 'unauthenticated',
   reason: 'INVALID_ACCESS_TOKEN',
@@ -52,7 +52,7 @@ const auditOf = async (tokenId: string) =>
   ).map(({ entry }) => entry);
 
 describe('a new token', () => {
-  it('is an access token of RFC 9068 for the tools alone, kept nowhere', async () => {
+  it('is an access token of RFC 9068 for the tools alone, and is not stored', async () => {
     const { token, accessToken } = await create();
     expect(token).toEqual({
       tokenId: expect.stringMatching(/^grant_[0-9A-Za-z]{16}$/),
@@ -82,7 +82,7 @@ describe('a new token', () => {
     expect(await auditOf(token.tokenId)).toEqual([`acme local token.create ${token.tokenId} ${ANN}`]);
   });
 
-  it('has the scopes asked for, once each, or all', async () => {
+  it('has the requested scopes, once each, or all', async () => {
     expect((await create({ scopes: ['entities:read', 'calls:read', 'entities:read'] })).token.scopes).toEqual([
       'calls:read',
       'entities:read',
@@ -98,14 +98,14 @@ describe('a new token', () => {
       expect(await failureOf(create({ scopes })), scopes.join()).toMatchObject({ kind: 'invalid_argument', field: 'scope' });
   });
 
-  it('expires when it was asked to, or after 30 days', async () => {
+  it('expires at the requested time, or after 30 days', async () => {
     for (const [asked, seconds] of [
       [0, 30 * DAY],
       [1, 1],
       [MAX_SECONDS, MAX_SECONDS],
     ] as const) {
       const { token } = await create({ expiresInSeconds: asked });
-      // A token ends with a second, so it may live a part of one less.
+      // A token ends at a whole second, so it may live up to a second less.
       const lived = (token.expiresAt!.getTime() - token.createdAt!.getTime()) / 1000;
       expect(Math.abs(lived - seconds), `${asked} s`).toBeLessThanOrEqual(1);
     }
@@ -131,7 +131,7 @@ describe('a new token', () => {
 });
 
 describe('the list of tokens', () => {
-  it('is newest first, with the revoked and the expired, of the organization alone', async () => {
+  it('is newest first, includes revoked and expired tokens, and is of the organization alone', async () => {
     const made: string[] = [];
     for (const email of [ANN, BOB, ANN]) made.push((await create({ email }, 'globex')).token.tokenId);
     const revoked = await revoke(made[1]!, 'globex');
@@ -146,7 +146,7 @@ describe('the list of tokens', () => {
 });
 
 describe('revoking a token', () => {
-  it('again changes nothing: the first moment stands', async () => {
+  it('again changes nothing: the time of the first revocation stays', async () => {
     const { token } = await create();
     const first = await revoke(token.tokenId);
     expect(first).toEqual({ ...token, revokedAt: expect.any(Date) });
@@ -154,7 +154,7 @@ describe('revoking a token', () => {
     expect(await revoke(token.tokenId)).toEqual(first);
   });
 
-  it("finds no token of another organization's, and none that is not there", async () => {
+  it('finds no token of another organization, and no unknown one', async () => {
     const { token, accessToken } = await create({}, 'globex');
     for (const tokenId of [token.tokenId, 'grant_', 'x'.repeat(100)])
       expect((await failureOf(revoke(tokenId)))?.kind, tokenId).toBe('not_found');
@@ -172,7 +172,7 @@ describe('AuthenticateToken', () => {
   });
   const goodAgain = async () => expect((await authenticate(token.accessToken)).organizationId).toBe('acme');
 
-  it("says who calls, with what scopes, and their organization's limit", async () => {
+  it("returns the user, the scopes and the organization's limit", async () => {
     await world.load([organization('acme', { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
     const [found] = await world.rows(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
     expect(await authenticate(token.accessToken)).toEqual({
@@ -184,7 +184,7 @@ describe('AuthenticateToken', () => {
     });
   });
 
-  it('refuses what is no access token, or changed, in the same words', async () => {
+  it('refuses an invalid or changed token in the same words', async () => {
     const { accessToken } = token;
     const { callerToken } = await authenticate(accessToken);
     const [header, payload, signature] = accessToken.split('.') as [string, string, string];
@@ -206,7 +206,7 @@ describe('AuthenticateToken', () => {
     expect((await authenticate((await create()).accessToken)).organizationId).toBe('acme');
   });
 
-  it('refuses a token whose grant is over, though it says otherwise itself', async () => {
+  it('refuses a token after the end of its grant, even if the token itself is still valid', async () => {
     await world.rows('update auth.grants set expires_at = now() where grant_id = $1', [token.token.tokenId]);
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
   });
@@ -229,7 +229,7 @@ describe('AuthenticateToken', () => {
 });
 
 describe('the keys of tokens', () => {
-  it('are one for all replicas, made once, and no use under another secret', async () => {
+  it('are made once for all replicas, and useless with another secret', async () => {
     const database = await emptyDatabase();
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });

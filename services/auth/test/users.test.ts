@@ -16,7 +16,7 @@ const setDisabled = async (email: string, disabled: boolean, tenant = 'acme') =>
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 describe('a new user', () => {
-  it('has what was given', async () => {
+  it('has the given fields', async () => {
     const user = await create('New.User@Example.com', { name: 'Néw' });
     expect(user).toEqual({
       userId: expect.stringMatching(UUID),
@@ -39,7 +39,7 @@ describe('a new user', () => {
     expect((await list()).filter((user) => user.email === taken || user.email === email)).toHaveLength(1);
   });
 
-  it('may have an e-mail of the other organization, and is somebody else', async () => {
+  it('may have an e-mail of another organization, and is a separate user', async () => {
     const [one, other] = await Promise.all(TENANTS.map((tenant) => create('both@example.com', { tenant, name: tenant })));
     expect(one!.userId).not.toBe(other!.userId);
     for (const tenant of TENANTS) {
@@ -47,7 +47,7 @@ describe('a new user', () => {
     }
   });
 
-  it('is made once, however many ask at the same time', async () => {
+  it('is made once, even if many ask at the same time', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => failureOf(create('race@example.com'))));
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
   });
@@ -68,7 +68,7 @@ describe('a new user', () => {
     },
   );
 
-  it('is named by 1 to 200 characters', async () => {
+  it('has a name of 1 to 200 characters', async () => {
     expect((await create('n1@example.com', { name: 'x' })).name).toBe('x');
     expect((await create('n2@example.com', { name: '😀'.repeat(200) })).name).toBe('😀'.repeat(200));
     for (const name of ['', '😀'.repeat(201), '\u0000']) {
@@ -95,7 +95,7 @@ describe('a new user', () => {
     }
   });
 
-  it('needs an organization that exists', async () => {
+  it('needs an existing organization', async () => {
     expect((await failureOf(create('a@example.com', { tenant: 'nowhere' })))?.kind).toBe('not_found');
     expect((await failureOf(list('nowhere')))?.kind).toBe('not_found');
   });
@@ -114,7 +114,7 @@ describe('a disabled user', () => {
     expect([await stateIn('acme'), await stateIn('globex')]).toEqual([true, false]);
   });
 
-  it('stays disabled when disabled again, since the first time', async () => {
+  it('keeps the time of the first disabling when disabled again', async () => {
     const since = () =>
       world.rows(`select disabled_at from auth.users where organization = 'acme' and email = 'On.Off@example.com'`);
     await setDisabled('on.off@example.com', true);
@@ -134,14 +134,14 @@ describe('a disabled user', () => {
     expect((await failureOf(create('on.off@example.com')))?.kind).toBe('already_exists');
   });
 
-  it('must be somebody', async () => {
+  it('must exist', async () => {
     expect((await failureOf(setDisabled('nobody@example.com', true)))?.kind).toBe('not_found');
     for (const email of ['', `${'a'.repeat(253)}@b`, 'on.off@example.com\u0000']) {
       expect(await failureOf(setDisabled(email, true))).toMatchObject({ kind: 'invalid_argument', field: 'email' });
     }
   });
 
-  it('must be of the organization', async () => {
+  it('must belong to the organization', async () => {
     await create('globex.only@example.com', { tenant: 'globex' });
     expect((await failureOf(setDisabled('globex.only@example.com', true, 'acme')))?.kind).toBe('not_found');
     expect((await failureOf(setDisabled('globex.only@example.com', true, 'nowhere')))?.kind).toBe('not_found');

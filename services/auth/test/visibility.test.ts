@@ -39,7 +39,7 @@ const everyVersion = async () => {
     await Promise.all(everybody.map(async ({ tenant, email }) => [`${tenant} ${email}`, await versionOf(email, tenant)])),
   );
 };
-/** Whose version a change moved, and that it never goes back. */
+/** The users whose version the change moved. Fails if a version went back. */
 async function movedBy(change: () => Promise<unknown>): Promise<string[]> {
   const before = await everyVersion();
   await change();
@@ -49,7 +49,7 @@ async function movedBy(change: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the projects that a user sees', () => {
-  /** Every combination of the three ways, in acme; the opposite in globex, under the same ids. */
+  /** Every combination of the three reasons in acme, and the opposite in globex under the same ids. */
   const combinations = Array.from({ length: 8 }, (_, bits) => ({
     projectId: `00000000-0000-4000-9000-00000000000${bits}`,
     created: (bits & 1) > 0,
@@ -77,16 +77,16 @@ describe('the projects that a user sees', () => {
     expect(projects.toSorted((a, b) => (a.projectId < b.projectId ? -1 : 1))).toEqual(visible(combinations));
   });
 
-  it("are never another organization's, though the ids are the same", async () => {
+  it('never include projects of another organization, even with the same ids', async () => {
     const { projects } = await see(ANN, 'globex');
     expect(projects.toSorted((a, b) => (a.projectId < b.projectId ? -1 : 1))).toEqual(visible(opposite));
   });
 
-  it("are not those of somebody else's", async () => {
+  it('do not include projects that only others created', async () => {
     expect(await seen(BOB)).toEqual(combinations.filter(({ created }) => !created).map(({ projectId }) => projectId));
   });
 
-  it('come with the version that the version alone has', async () => {
+  it('come with the same version that GetVisibilityVersion returns', async () => {
     expect((await see(ANN)).version).toBe(await versionOf(ANN));
     expect((await see(ANN)).version).toBe((await see(ANN)).version);
   });
@@ -104,13 +104,13 @@ describe('the version of the visible set', () => {
   const bobs = `acme ${BOB}`;
   beforeEach(() => world.load([nobody]));
 
-  it.each([LEAD, MEMBER])('moves when somebody becomes %s, and no more when they are it already', async (role) => {
+  it.each([LEAD, MEMBER])('moves when somebody becomes %s, and not if they already are', async (role) => {
     expect(await movedBy(() => add(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([ALPHA]);
     expect(await movedBy(() => add(BOB, role))).toEqual([]);
   });
 
-  it.each([LEAD, MEMBER])('moves when somebody is %s no longer, and not when they were not', async (role) => {
+  it.each([LEAD, MEMBER])('moves when somebody stops being %s, and not if they were none', async (role) => {
     await add(BOB, role);
     expect(await movedBy(() => remove(BOB, role))).toEqual([bobs]);
     expect(await seen(BOB)).toEqual([]);
@@ -131,17 +131,17 @@ describe('the version of the visible set', () => {
     expect(await seen(ANN)).toEqual([]);
   });
 
-  it('moves for both when an import changes who created it', async () => {
+  it('moves for both creators when an import changes the creator', async () => {
     await world.load([project('acme', ALPHA, { created_by: ANN })]);
     expect(await movedBy(() => world.load([project('acme', ALPHA, { created_by: BOB })]))).toEqual([anns, bobs]);
   });
 
-  it('does not move when an import changes nothing of it', async () => {
+  it('does not move when an import leaves the people unchanged', async () => {
     await world.load([both]);
     expect(await movedBy(() => world.load([both, { ...both, name: 'Another', summary: 'text', is_archived: true }]))).toEqual([]);
   });
 
-  it('does not move for what is not about it', async () => {
+  it('does not move for unrelated changes', async () => {
     const changes = [
       () =>
         world.load([organization('acme', { write_surface: true }), user('acme', ANN, { name: 'Ann', password: 'a password' })]),
@@ -152,7 +152,7 @@ describe('the version of the visible set', () => {
     for (const change of changes) expect((await movedBy(change)).filter((who) => who.startsWith('acme'))).toEqual([]);
   });
 
-  it('moves for whoever another import let in while this one waited to shut them out', async () => {
+  it('moves for a user whom another import added while this one waited to remove them', async () => {
     await world.load([annAlone]);
     const before = await versionOf(BOB);
     const bob = `organization = 'acme' and email = '${BOB}'`;
@@ -164,7 +164,7 @@ describe('the version of the visible set', () => {
     expect(await versionOf(BOB)).toBe(before + 2);
   });
 
-  it('holds when imports and members change the same projects at the same time', async () => {
+  it('is right after imports and members change the same projects at the same time', async () => {
     const projects = [ALPHA, BETA];
     const before = await everyVersion();
     await Promise.all(
@@ -185,7 +185,7 @@ describe('the version of the visible set', () => {
   });
 });
 
-describe('a user who is gone', () => {
+describe('a user without access', () => {
   const setDisabled = async (disabled: boolean) =>
     world.operator.auth.setUserDisabled({ email: BOB, disabled }, await world.operate('acme'));
 
@@ -200,7 +200,7 @@ describe('a user who is gone', () => {
     expect(await see(BOB)).toEqual(before);
   });
 
-  it("is also one whose token names another organization's user", async () => {
+  it('is also one whose token names a user of another organization', async () => {
     const [bob] = await world.rows<{ id: string }>(
       `select user_id as id from auth.users where organization = 'globex' and email = $1`,
       [BOB],

@@ -3,7 +3,7 @@ import { breakInTurn } from '../rounds.ts';
 import { rolling } from '../rolling.ts';
 import { startFaultySystem, type FaultySystem } from '../system.ts';
 
-// The short form of `node trials/faults/main.ts`.
+// A short form of `node trials/faults/main.ts`.
 let system: FaultySystem;
 beforeAll(async () => {
   system = await startFaultySystem({ replicas: { 'api-gateway': 2, calls: 2 }, relays: true });

@@ -8,7 +8,7 @@ import { startRedis } from '@crs/testing/redis';
 const probe = await startRedis();
 await probe?.stop();
 
-/** In short; `node trials/limits/run.ts` shows it at length. */
+/** A short form of `node trials/limits/run.ts`. */
 describe.skipIf(!probe)('limits of three gateways', { timeout: 60_000 }, () => {
   const rule = { requests: 20, periodSeconds: 2 };
   let database: TestDatabase;
@@ -28,12 +28,12 @@ describe.skipIf(!probe)('limits of three gateways', { timeout: 60_000 }, () => {
     expect(seen.windows).toBeGreaterThanOrEqual(2);
   });
 
-  it('admit all who slept until the reset', async () => {
+  it('admit all clients that slept until the reset', async () => {
     expect(await oneAtReset(system, { requests: 50, periodSeconds: 2 })).toEqual({ clients: 50, admitted: 50, faults: [] });
   });
 
   it.each(['Redis killed', 'rate-limit paused'] as const)(
-    'are kept by the gateways, and exact afterwards: %s',
+    'are kept by the gateways during the fault, and exact afterwards: %s',
     async (victim) => {
       const seen = await outage(system, victim, rule, { afterMs: 60, lastedMs: 1_500, windowsAfter: 1 });
       expect(seen).toMatchObject({ faults: [], after: [20], refusedBelowAfter: 0 });

@@ -74,7 +74,7 @@ const all = rules().groups.flatMap((group) => group.rules as (Recording | Alert)
 for (const rule of all) if ('record' in rule) recorded.set(rule.record, [...readExpression(rule.expr).grouped, 'slo']);
 const shownBy = (text: string) => [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!);
 
-/** On a machine without Redis there are no metrics of it. */
+/** Without redis-server on the machine there are no metrics of Redis. */
 const problemsOf = (expression: string, shown: string[] = []) => {
   const problems = unknowns(expression, known, recorded, shown);
   return scene.system.redis ? problems : problems.filter((problem) => !/redis/.test(problem));

@@ -39,7 +39,7 @@ async function start(options: Partial<PostgresOptions> = {}): Promise<Postgres> 
   return postgres;
 }
 
-/** Starts PostgreSQL from a process of its own. */
+/** Starts PostgreSQL from another process. */
 async function supervise(): Promise<{ url: string; pid: number; child: ChildProcess }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'supervise.ts'), dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -156,7 +156,7 @@ describe('a later start', () => {
     await start();
   });
 
-  test('says what is wrong when the password is gone', async () => {
+  test('reports a missing password file', async () => {
     await rename(join(home, 'password'), join(home, 'moved'));
     await expect(start()).rejects.toThrow('password is gone');
     await rename(join(home, 'moved'), join(home, 'password'));

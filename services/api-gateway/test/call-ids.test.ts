@@ -36,7 +36,7 @@ describe('a call id', () => {
     },
   );
 
-  it('shared by two organizations leads each to its own call', async () => {
+  it('shared by two organizations shows each its own call', async () => {
     expect((await get('shared')).json.summary).toBe('of acme');
     expect((await get('shared', globex)).json.summary).toBe('of globex');
   });

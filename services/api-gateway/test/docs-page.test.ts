@@ -25,7 +25,7 @@ describe('/docs', () => {
     }
   });
 
-  it('loads nothing from other origins, and can not be framed', async () => {
+  it('loads nothing from other origins, and refuses to be framed', async () => {
     const policy = (await page()).headers.get('content-security-policy')!;
     const directives = Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s)));
     expect(directives).toEqual({

@@ -128,7 +128,7 @@ describe('GET /v1/calls', () => {
     for (const item of json.data) expect(item.segment).toBe('Segment of globex');
   });
 
-  it('lists only what changed since a moment, with exact totals', async () => {
+  it('lists only calls changed since a moment, with exact totals', async () => {
     await world.load([{ ...call('acme', 7, instantOf(7)), summary: 'late' }]);
     const detail = await world.rest('/v1/calls/call_0007', { key: acme });
     const since = detail.json.updated_at as string;

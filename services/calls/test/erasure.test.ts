@@ -100,7 +100,7 @@ describe('erasing', () => {
     expect(await left()).toEqual(Object.fromEntries(ofOthers));
   });
 
-  it('an organization erases its anonymized names: an organization created anew gets new names, the same from every instance', async () => {
+  it('an organization erases its anonymized names: a new organization of that id gets new names, the same from every instance', async () => {
     const detail = async () => (await world.rest('/v1/calls/call-1', { key })).json.interviewee.name as string;
     const before = await detail();
     expect(before).toMatch(/^Expert /);

@@ -48,7 +48,7 @@ test('needs no directory if the environment has every setting', async () => {
 });
 
 describe('says what to do', () => {
-  test('when nothing is there', async () => {
+  test('when there is no installation', async () => {
     const failure = await loadConfig({ CRS_DATA_DIR: dir }).catch((error: Error) => error.message);
     expect(failure).toContain('npm start');
     const services = ['AUTH', 'PROJECTS', 'CALLS', 'ENTITIES'].map((service) => `CRS_${service}_ADMIN_ADDRESS`);

@@ -29,7 +29,7 @@ describe('the process', { timeout: 30_000 }, () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  it('does not start without an address, and says what is missing', async () => {
+  it('does not start without an address, and names the missing setting', async () => {
     const { exited, lines } = run({ CRS_OPS_LISTEN: '127.0.0.1:0' });
     const said = [];
     for await (const line of lines) said.push(line);

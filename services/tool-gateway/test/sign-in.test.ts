@@ -384,7 +384,7 @@ describe('a page of another origin', () => {
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it("can't reach us under a name of its own", async () => {
+  it("can't reach us under a host name of the page", async () => {
     for (const [method, path] of [...FOR_PROGRAMS, ...PAGES]) {
       const { status } = await ask({ method, path, headers: { host: 'rebound.example' } });
       expect([path, status]).toEqual([path, METADATA.includes(path) ? 200 : 403]);

@@ -64,7 +64,7 @@ async function readAll(tools: Tools, name: string, key: string, args: object, li
   }
 }
 
-describe(`what users see, in ${WORLDS} random worlds (seed ${SEED})`, () => {
+describe(`the view of each user, in ${WORLDS} random worlds (seed ${SEED})`, () => {
   it(
     'matches the model, for every tool, user and filter',
     async () => {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
 import { startScene, type Lone, type Scene } from '../scene.ts';
 
-// Real processes meet the faults that alerts are about. Rules, dashboards and runbooks may ask only for what these processes emit.
+// Real processes meet the faults that alerts are about. Rules, dashboards and runbooks may name only metrics and log lines of these processes.
 
 const known: Known = new Map();
 let scene: Scene;

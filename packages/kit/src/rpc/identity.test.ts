@@ -70,7 +70,7 @@ describe('a verifier', () => {
     expect(await verify(await signIdentity(identity, 'k1', first.privateKey, 30))).toEqual(identity);
   });
 
-  it('admits the tokens of these tests where nothing is changed', async () => {
+  it('admits the tokens of these tests if they are not altered', async () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
   });
 

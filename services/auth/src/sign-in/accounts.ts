@@ -1,16 +1,15 @@
 import type { Account as OidcAccount } from 'oidc-provider';
-import { credentialScope } from '@crs/kit/data/scope';
 import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
 import { findLiveConsent } from '../store/consents.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { credentialScopeNow, type SignInContext } from './context.ts';
 
 /** A user who may sign in; undefined if the user or the organization is disabled or doesn't exist. */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
-  const [user] = await db.read(credentialScope(organization, statementTime()), findLiveUser(organization, userId));
+  const [user] = await db.read(credentialScopeNow(organization), findLiveUser(organization, userId));
   return user;
 }
 
@@ -22,10 +21,7 @@ export async function findAccount(
 ): Promise<OidcAccount | undefined> {
   if (token?.grantId !== undefined) {
     const { organization, userId } = parseAccountId(accountId);
-    const [consent] = await context.db.read(
-      credentialScope(organization, statementTime()),
-      findLiveConsent(organization, token.grantId),
-    );
+    const [consent] = await context.db.read(credentialScopeNow(organization), findLiveConsent(organization, token.grantId));
     if (consent?.userId !== userId) return undefined;
   } else if (!(await loadUser(context, accountId))) return undefined;
   return { accountId, claims: () => ({ sub: accountId }) };

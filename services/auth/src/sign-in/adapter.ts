@@ -1,6 +1,5 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Statement } from '@crs/kit/data/database';
-import { credentialScope, directoryScope } from '@crs/kit/data/scope';
 import { Seal } from '@crs/kit/data/seal';
 import { digestOf } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
@@ -18,7 +17,7 @@ import {
 } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
 import { clientMetadata, clientSecrets, isPreRegistered } from './clients.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { errors } from './oidc-library.ts';
 
 /** A self-registered client is deleted after a day, unless somebody consents to it. A consent keeps it for as long as it lasts itself. */
@@ -91,7 +90,7 @@ class PayloadAdapter implements Adapter {
   }
 
   #run<Row>(statement: Statement<Row>): Promise<Row[]> {
-    return this.db.run(directoryScope(statementTime()), statement);
+    return this.db.run(directoryScopeNow(), statement);
   }
 
   #open({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
@@ -115,7 +114,7 @@ class ClientAdapter extends PayloadAdapter {
 
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
-    const [row] = await this.db.read(directoryScope(statementTime()), findClient(id));
+    const [row] = await this.db.read(directoryScopeNow(), findClient(id));
     return row && clientMetadata(row, this.#secrets);
   }
 }
@@ -127,7 +126,7 @@ class GrantAdapter extends PayloadAdapter {
     const grant = await super.find(id);
     if (!grant) return;
     const { organization } = parseAccountId(grant.accountId!);
-    await this.db.transact(credentialScope(organization, statementTime()), async (query) => {
+    await this.db.transact(credentialScopeNow(organization), async (query) => {
       const revoked = await revokeConsent(query, organization, id);
       if (revoked) await query(auditEntry(organization, 'sign-in', 'connection.revoke', id));
     });

@@ -1,11 +1,10 @@
-import { credentialScope } from '@crs/kit/data/scope';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { listConsentsOfUser, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { credentialScopeNow, type SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import type { Federation, SignInRefused, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
@@ -67,13 +66,10 @@ export class Connections {
     if (!visitor) return visit.response.redirect(303, '/connections');
     const { organization, userId } = parseAccountId(visitor.accountId);
     const grantId = field(visit.request, 'id');
-    const consents = await this.#context.db.read(
-      credentialScope(organization, statementTime()),
-      listConsentsOfUser(organization, userId),
-    );
+    const consents = await this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
     const own = consents.find((consent) => consent.grantId === grantId);
     if (own) {
-      await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
+      await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
         await revokeConsent(query, organization, grantId);
         await query(auditEntry(organization, visitor.user.email, 'connection.revoke', grantId));
       });
@@ -98,10 +94,7 @@ export class Connections {
 
   async #showList({ accountId, user }: Visitor, visit: Visit, notice?: string): Promise<void> {
     const { organization, userId } = parseAccountId(accountId);
-    const consents = await this.#context.db.read(
-      credentialScope(organization, statementTime()),
-      listConsentsOfUser(organization, userId),
-    );
+    const consents = await this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
     const page = connectionsPage({
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },

@@ -1,5 +1,5 @@
 import type { Database } from '@crs/kit/data/database';
-import { workFor, type Work } from '@crs/kit/data/scope';
+import { credentialScope, directoryScope, workFor, type Scope, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 
@@ -23,4 +23,14 @@ const STATEMENT_MS = 5_000;
 /** The time that sign-in gives a statement. */
 export function statementTime(): Work {
   return workFor(STATEMENT_MS);
+}
+
+/** {@link credentialScope} for {@link statementTime}. */
+export function credentialScopeNow(organization: string): Scope {
+  return credentialScope(organization, statementTime());
+}
+
+/** {@link directoryScope} for {@link statementTime}. */
+export function directoryScopeNow(): Scope {
+  return directoryScope(statementTime());
 }

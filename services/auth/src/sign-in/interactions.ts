@@ -1,5 +1,4 @@
 import type Provider from 'oidc-provider';
-import { credentialScope } from '@crs/kit/data/scope';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { auditEntry } from '../store/audit.ts';
@@ -9,7 +8,7 @@ import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { isLoopback, isPreRegistered } from './clients.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { credentialScopeNow, type SignInContext } from './context.ts';
 import type { Federation, Finished, SignInRefused, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
 import { consentPage } from './pages/consent.ts';
@@ -116,7 +115,7 @@ export class Interactions {
     const grant = new step.provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, scopes);
-    await this.#context.db.transact(credentialScope(organization, statementTime()), async (query) => {
+    await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
       const statement = insertConsent(organization, {
         grantId: grant.jti,
         userId,

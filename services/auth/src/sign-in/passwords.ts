@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { credentialScope, EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
+import { EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
 import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
@@ -8,7 +8,7 @@ import { findOidcProvider } from '../store/oidc-providers.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
 import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
 
 /** Each hash takes 19 MiB and keeps a core busy. */
@@ -48,7 +48,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     unstorable(email) === undefined &&
     password.length <= MAX_PASSWORD_LENGTH;
   const tenant = isPossible ? organization : 'nobody';
-  const [[user], [known], [provider]] = await context.db.transact(credentialScope(tenant, statementTime()), (query) =>
+  const [[user], [known], [provider]] = await context.db.transact(credentialScopeNow(tenant), (query) =>
     Promise.all([
       isPossible ? query(findUser(tenant, email)) : [],
       query(organizationExists(tenant)),
@@ -66,7 +66,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   const trail = exists ? organization : EVERY_ORGANIZATION;
   const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';
   await context.db.run(
-    exists ? credentialScope(organization, statementTime()) : everyOrganizationScope(statementTime()),
+    exists ? credentialScopeNow(organization) : everyOrganizationScope(statementTime()),
     auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`),
   );
   if (!accepted) return { kind: 'refused' };

@@ -1,7 +1,6 @@
-import { directoryScope } from '@crs/kit/data/scope';
 import { digestOf } from '@crs/kit/product/api-key';
 import { countTry, forgetTries } from '../store/throttles.ts';
-import { type SignInContext, statementTime } from './context.ts';
+import { directoryScopeNow, type SignInContext } from './context.ts';
 
 interface Throttle {
   name: string;
@@ -21,12 +20,12 @@ export const PROVIDERS_OF_ADDRESS: Throttle = { name: 'provider', tries: 1_000, 
 
 /** Counts a try, for all replicas together. @returns seconds to wait after too many tries, else 0 */
 export async function secondsToWait({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<number> {
-  const [row] = await db.run(directoryScope(statementTime()), countTry(bucket(throttle, whose), throttle.windowSeconds));
+  const [row] = await db.run(directoryScopeNow(), countTry(bucket(throttle, whose), throttle.windowSeconds));
   return row!.tries > throttle.tries ? Math.max(1, row!.resetsInSeconds) : 0;
 }
 
 export async function forget({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<void> {
-  await db.run(directoryScope(statementTime()), forgetTries(bucket(throttle, whose)));
+  await db.run(directoryScopeNow(), forgetTries(bucket(throttle, whose)));
 }
 
 function bucket({ name }: Throttle, whose: string): Buffer {

@@ -1,35 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { invalid } from '@crs/kit/errors';
-import { rpc } from '@crs/kit/rpc/server';
-import type { CreateClientRequest, CreateClientResponse } from '@crs/proto/crs/auth/v1/admin';
 import { toClient } from '../../answers.ts';
-import type { Context } from '../../context.ts';
 import { requireText } from '../../domain/settings.ts';
 import { everyOrganization } from '../../every-organization.ts';
 import { newClientId, redirectUriProblem } from '../../sign-in/clients.ts';
-import { operatorEntry } from '../../store/audit.ts';
 import { insertClient } from '../../store/clients.ts';
+import { operatorRpc } from './operator-rpc.ts';
 
 const MAX_REDIRECT_URIS = 10;
 
-export function createClient({ db, clientSecrets }: Context) {
-  return rpc(['operator'], async (request: CreateClientRequest, call): Promise<CreateClientResponse> => {
-    const scope = everyOrganization(call);
-    const name = requireText('name', request.name, 1, 100);
-    const { redirectUris } = request;
-    if (redirectUris.length === 0 || redirectUris.length > MAX_REDIRECT_URIS)
-      throw invalid('redirect_uris', `must be 1 to ${MAX_REDIRECT_URIS}`);
-    for (const uri of redirectUris) {
-      const problem = redirectUriProblem(requireText('redirect_uris', uri, 1, 2_000));
-      if (problem) throw invalid('redirect_uris', problem);
-    }
-    const clientId = newClientId();
-    const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
-    const secretSealed = request.withSecret ? clientSecrets.seal(Buffer.from(clientSecret), clientId) : null;
-    return db.transact(scope, async (query) => {
-      const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
-      await query(operatorEntry(call.identity, 'client.create', clientId));
-      return { client: toClient(client!), clientSecret };
-    });
+export const createClient = operatorRpc<'createClient'>(everyOrganization, async (request, { clientSecrets, transact }) => {
+  const name = requireText('name', request.name, 1, 100);
+  const { redirectUris } = request;
+  if (redirectUris.length === 0 || redirectUris.length > MAX_REDIRECT_URIS)
+    throw invalid('redirect_uris', `must be 1 to ${MAX_REDIRECT_URIS}`);
+  for (const uri of redirectUris) {
+    const problem = redirectUriProblem(requireText('redirect_uris', uri, 1, 2_000));
+    if (problem) throw invalid('redirect_uris', problem);
+  }
+  const clientId = newClientId();
+  const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
+  const secretSealed = request.withSecret ? clientSecrets.seal(Buffer.from(clientSecret), clientId) : null;
+  return transact(async (query, audit) => {
+    const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
+    await audit('client.create', clientId);
+    return { client: toClient(client!), clientSecret };
   });
-}
+});

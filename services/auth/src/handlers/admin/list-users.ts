@@ -1,19 +1,14 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { rpc } from '@crs/kit/rpc/server';
-import type { ListUsersRequest, ListUsersResponse } from '@crs/proto/crs/auth/v1/admin';
 import { toUser } from '../../answers.ts';
-import type { Context } from '../../context.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { organizationExists } from '../../store/organizations.ts';
 import { listUsers as list } from '../../store/users.ts';
+import { operatorRpc } from './operator-rpc.ts';
 
-export function listUsers({ db }: Context) {
-  return rpc(['operator'], async (_request: ListUsersRequest, call): Promise<ListUsersResponse> => {
-    const scope = callerScope(call);
-    return db.transact(scope, async (query) => {
-      const [known] = await query(organizationExists(scope.organization));
-      if (!known) throw noSuchOrganization();
-      return { users: (await query(list(scope.organization))).map(toUser) };
-    });
+export const listUsers = operatorRpc<'listUsers'>(callerScope, async (_request, { organization, transact }) => {
+  return transact(async (query) => {
+    const [known] = await query(organizationExists(organization));
+    if (!known) throw noSuchOrganization();
+    return { users: (await query(list(organization))).map(toUser) };
   });
-}
+});

@@ -1,12 +1,11 @@
 import type { Request } from 'express';
-import { credentialScope } from '@crs/kit/data/scope';
 import type { Seal } from '@crs/kit/data/seal';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../account-id.ts';
-import { type SignInContext, statementTime } from '../context.ts';
+import { credentialScopeNow, type SignInContext } from '../context.ts';
 import { cookieSettings } from '../cookies.ts';
 import { expired, Problem } from '../problem.ts';
 import { cookiesOf, forwardedAddress, queryOf, type Visit } from '../request.ts';
@@ -106,10 +105,7 @@ export class Federation {
       const user = await this.#userOf(account, identity, found.domains);
       if (user.kind === 'refused') return await refuse(user.reason, user.who);
       const trail = `${user.email} by ${issuer} from ${forwardedAddress(request)}`;
-      await this.#context.db.run(
-        credentialScope(organization, statementTime()),
-        auditEntry(organization, user.email, 'sign-in.accept', trail),
-      );
+      await this.#context.db.run(credentialScopeNow(organization), auditEntry(organization, user.email, 'sign-in.accept', trail));
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, userId: user.userId }) };
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
@@ -121,7 +117,7 @@ export class Federation {
   /** The e-mail counts at the first sign-in only. Later the subject alone says who the user is. */
   async #userOf(account: Account, identity: Identity, domains: string[]): Promise<Linked & { who?: string }> {
     const { db } = this.#context;
-    const scope = () => credentialScope(account.organization, statementTime());
+    const scope = () => credentialScopeNow(account.organization);
     const linked = await db.transact(scope(), (query) => findLinked(query, account));
     if (linked) return { ...linked, who: account.subject };
     const email = linkableEmail(await identity.email(), domains);
@@ -131,7 +127,7 @@ export class Federation {
 
   async #find(organization: string): Promise<OidcProviderRow | undefined> {
     if (!ORGANIZATION_ID.test(organization)) return undefined;
-    const [row] = await this.#context.db.read(credentialScope(organization, statementTime()), findOidcProvider(organization));
+    const [row] = await this.#context.db.read(credentialScopeNow(organization), findOidcProvider(organization));
     return row;
   }
 
@@ -149,10 +145,7 @@ export class Federation {
   async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
     const { organization, issuer } = begun;
     const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${forwardedAddress(request)}`;
-    await this.#context.db.run(
-      credentialScope(organization, statementTime()),
-      auditEntry(organization, 'sign-in', 'sign-in.refuse', target),
-    );
+    await this.#context.db.run(credentialScopeNow(organization), auditEntry(organization, 'sign-in', 'sign-in.refuse', target));
   }
 
   async #throttle({ request, response }: Visit): Promise<void> {

@@ -12,10 +12,11 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
 import { median } from './statistics.ts';
-import { cpuSeconds, OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+import { cpuSeconds, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
   options: { records: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
@@ -116,7 +117,7 @@ async function importFile(
   const watch = setInterval(() => {
     void memory(child.pid!).then(({ peak }) => (megabytes = Math.max(megabytes, peak)));
     void memory(system.pids.get('calls')!).then(({ now }) => calls.push(now));
-    void cpuSeconds(new Map([['crs', child.pid!]])).then((used) => (cpu = Math.max(cpu, used.get('crs')!)));
+    cpu = Math.max(cpu, cpuSeconds(new Map([['crs', child.pid!]])).get('crs')!);
   }, 200);
   let output = '';
   for await (const chunk of child.stdout) output += String(chunk);
@@ -155,14 +156,7 @@ async function columns(client: pg.Client, table: string): Promise<string> {
 
 const directory = await mkdtemp(join(tmpdir(), 'crs-import-'));
 const file = join(directory, 'records.ndjson');
-await pipeline(
-  Readable.from(
-    (function* () {
-      for (const line of lines()) yield `${line}\n`;
-    })(),
-  ),
-  createWriteStream(file),
-);
+await pipeline(Readable.from(lines().map((line) => `${line}\n`)), createWriteStream(file));
 const system = await startSystem();
 const client = new pg.Client({ connectionString: system.databaseUrl });
 await client.connect();
@@ -173,11 +167,9 @@ try {
     await client.query(
       `truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}; truncate auth.organizations cascade; truncate projects.projects`,
     );
-    const before = await cpuSeconds(system.pids);
+    const before = cpuSeconds(system.pids);
     const fresh = await importFile(system, file);
-    const used = [...(await cpuSeconds(system.pids))].map(
-      ([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`,
-    );
+    const used = [...cpuSeconds(system.pids)].map(([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`);
     console.log(`round ${round + 1}: CPU seconds ${used.join(', ')}, crs ${fresh.cpuSeconds.toFixed(1)}`);
     const repeat = await importFile(system, file);
     console.log(

@@ -10,11 +10,13 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
-import { loader } from '@crs/testing/load';
+import { createKey } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import type { Offer, Offered } from './offer.ts';
 import { seedCalls } from './seed.ts';
 import { quantile } from './statistics.ts';
-import { cpuSeconds, OPERATOR_CREDENTIAL, startSystem } from './system.ts';
+import { cpuSeconds, startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -35,9 +37,9 @@ const LIMIT = { requests: 600, period_seconds: 60 };
 const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
 const MEGABYTE = 'What was said, word by word. '.repeat(36_000);
 
-async function offer(load: Offer): Promise<Offered> {
+async function offer(wanted: Offer): Promise<Offered> {
   const program = fileURLToPath(new URL('offer.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(load)], { maxBuffer: 2 ** 28 });
+  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(wanted)], { maxBuffer: 2 ** 28 });
   return JSON.parse(stdout) as Offered;
 }
 
@@ -54,17 +56,11 @@ try {
   const keys = new Map<string, string>();
   for (const id of [...CALM, 'noisy']) {
     const rate_limit = id === 'noisy' && options.heavy ? BOUNDLESS : LIMIT;
-    await loader(operator)([{ type: 'organization', id, name: id, rate_limit }]);
+    await load(operator, [{ type: 'organization', id, name: id, rate_limit }]);
     await seedCalls(system.databaseUrl, { organization: id, rows: ROWS, before: NOW, days: DAYS });
-    const { refused } = await loader(operator)([
-      { type: 'call', organization: id, id: 'long', created_at: '2020-01-01T00:00:00Z', transcript: MEGABYTE },
-    ]);
-    if (refused.length > 0) throw new Error(refused.join());
-    const created = await operator.auth.createKey(
-      { label: '', readOnly: true, expiresInSeconds: 0 },
-      await operator.operator(id),
-    );
-    keys.set(id, created.secret);
+    const long = { type: 'call', organization: id, id: 'long', created_at: '2020-01-01T00:00:00Z', transcript: MEGABYTE };
+    await load(operator, [long]);
+    keys.set(id, await createKey(operator, id));
   }
   const range = `start_date=${new Date(NOW.getTime() - DAYS * 86_400_000).toISOString()}&end_date=${NOW.toISOString()}`;
   const list = (page: number, perPage = 50) => `${system.api}/v1/calls?${range}&page=${page}&per_page=${perPage}`;
@@ -94,9 +90,9 @@ try {
   for (let round = 1; round <= ROUNDS; round++) {
     // The order changes from round to round, so that a trend favours neither.
     for (const isCrowded of round % 2 === 1 ? [false, true] : [true, false]) {
-      const before = await cpuSeconds(system.pids);
+      const before = cpuSeconds(system.pids);
       const [measured, disturbing] = await Promise.all([calm(SECONDS), isCrowded ? crowd() : undefined]);
-      const after = await cpuSeconds(system.pids);
+      const after = cpuSeconds(system.pids);
       (isCrowded ? beside : alone).push(...measured.times);
       const cpu = [...after].map(([name, used]) => `${name} ${(used - before.get(name)!).toFixed(1)}`).join(', ');
       console.log(`round ${round}, ${isCrowded ? 'crowded' : 'alone  '}  ${shown(measured.times)}  (${counts(measured)})`);

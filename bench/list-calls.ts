@@ -11,11 +11,14 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { connect } from '@crs/crs/connection';
+import { createKey } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
 import { freePorts } from '@crs/testing/ports';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { measure, type Result } from './load.ts';
 import { seedCalls } from './seed.ts';
 import { median } from './statistics.ts';
-import { OPERATOR_CREDENTIAL, startSystem, type System } from './system.ts';
+import { startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -33,17 +36,20 @@ const FLOOR = options.floor;
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROWS = Number(options.rows);
 const REQUESTS = Number(options.requests);
+/** Organizations and their numbers of calls. */
+const SIZES: [string, number][] = [
+  ['small', 1_000],
+  ['big', ROWS],
+];
 const CONCURRENCY = 16;
+const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
 const DAYS = 1_000;
 const NOW = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 1);
 const FROM = new Date(NOW.getTime() - DAYS * 86_400_000);
 
-async function startFloor(
-  system: System,
-  organizations: [string, number][],
-): Promise<{ url: string; pid: number; stop(): void }> {
+async function startFloor(system: System): Promise<{ url: string; pid: number; stop(): void }> {
   const shared = ['--modules', HERE, '--database', system.databaseUrl];
-  for (const [organization, rows] of organizations) {
+  for (const [organization, rows] of SIZES) {
     const sizes = ['--organization', organization, '--rows', String(rows), '--days', String(DAYS), '--from', NOW.toISOString()];
     await promisify(execFile)(process.execPath, [FLOOR, 'seed', ...shared, ...sizes]);
   }
@@ -70,34 +76,15 @@ const system = await startSystem(options.otlp ? { OTEL_EXPORTER_OTLP_ENDPOINT: s
 try {
   const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
   const keys = new Map<string, string>();
-  for (const organization of ['small', 'big']) {
-    const settings = {
-      name: organization,
-      writeSurface: undefined,
-      anonymizeInterviewees: undefined,
-      allowedFields: undefined,
-      rateLimit: { requests: 1_000_000_000, periodSeconds: 60 },
-      toolRateLimit: undefined,
-      oidcProvider: undefined,
-    };
-    await operator.auth.createOrganization({ settings }, await operator.operator(organization));
-    const key = await operator.auth.createKey(
-      { label: '', readOnly: true, expiresInSeconds: 0 },
-      await operator.operator(organization),
-    );
-    keys.set(organization, key.secret);
+  for (const [organization] of SIZES) {
+    await load(operator, [{ type: 'organization', id: organization, name: organization, rate_limit: BOUNDLESS }]);
+    keys.set(organization, await createKey(operator, organization));
   }
   operator.close();
-  for (const [organization, rows] of [
-    ['small', 1_000],
-    ['big', ROWS],
-  ] as const) {
+  for (const [organization, rows] of SIZES) {
     await seedCalls(system.databaseUrl, { organization, rows, before: NOW, days: DAYS });
   }
-  const floor = await startFloor(system, [
-    ['small', 1_000],
-    ['big', ROWS],
-  ]);
+  const floor = await startFloor(system);
   const floorPids = new Map([
     ['floor', floor.pid],
     ['postgres', system.pids.get('postgres')!],

@@ -7,11 +7,13 @@
 import { parseArgs } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import { toolClient } from '@crs/testing/mcp';
-import { loader } from '@crs/testing/load';
+import { createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { listUserCalls, type CallFilters } from '../services/calls/src/store/list-user-calls.ts';
 import { median, quantile } from './statistics.ts';
-import { OPERATOR_CREDENTIAL, startSystem } from './system.ts';
+import { startSystem } from './system.ts';
 
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(options.rows);
@@ -94,11 +96,7 @@ try {
   console.log(`\nexamined rows to visible rows and a page: at most ${worstRows.toFixed(2)} (1.1 allowed)`);
   console.log(`time under row-level security to time without it: at most ${worstTime.toFixed(2)} (3 allowed)`);
 
-  const { accessToken } = await operator.auth.createToken(
-    { email: email(20), scopes: [], expiresInSeconds: 0 },
-    await operator.operator('bench'),
-  );
-  const tools = toolClient(system.tools, accessToken);
+  const tools = toolClient(system.tools, await createToken(operator, 'bench', email(20)));
   const latencies: number[] = [];
   for (let n = 0; n < CALLS_LATENCY; n++) {
     const started = performance.now();
@@ -117,7 +115,7 @@ try {
 
 /** Writes the calls by SQL, because the import has a benchmark of its own. */
 async function seed(): Promise<void> {
-  const { refused } = await loader(operator)([
+  await load(operator, [
     { type: 'organization', id: 'bench', name: 'Bench', tool_rate_limit: { requests: 1_000_000, period_seconds: 60 } },
     ...SEEN.map((seen) => ({ type: 'user', organization: 'bench', email: email(seen), name: `Sees ${seen}` })),
     ...Array.from({ length: PROJECTS }, (_, n) => ({
@@ -128,7 +126,6 @@ async function seed(): Promise<void> {
       members: SEEN.filter((seen) => n < seen).map((seen) => ({ email: email(seen), role: 'member' })),
     })),
   ]);
-  if (refused.length > 0) throw new Error(refused.join('\n'));
   await admin.query(
     `insert into calls.calls (organization, call_id, project_id, conducted_by, call_type, call_status, created_at, updated_at, date,
         duration_minutes, segment, source, segment_folded, source_folded, cost, rating, name, job_title, job_title_folded, employer,

@@ -24,7 +24,7 @@ export async function measure(
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const times: number[] = [];
   let left = requests;
-  const before = await cpuSeconds(pids);
+  const before = cpuSeconds(pids);
   const begun = performance.now();
   await Promise.all(
     Array.from({ length: concurrency }, async () => {
@@ -36,7 +36,7 @@ export async function measure(
     }),
   );
   const seconds = (performance.now() - begun) / 1000;
-  const after = await cpuSeconds(pids);
+  const after = cpuSeconds(pids);
   agent.destroy();
   const cpu = new Map([...after].map(([name, used]) => [name, ((used - before.get(name)!) * 1000) / requests]));
   return {

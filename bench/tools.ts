@@ -8,11 +8,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from '@crs/crs/connection';
-import { loader } from '@crs/testing/load';
-import { postMcp } from '@crs/testing/mcp';
+import { createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { MCP_HEADERS, postMcp, toolCall } from '@crs/testing/mcp';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { measure, type Result } from './load.ts';
 import { median } from './statistics.ts';
-import { OPERATOR_CREDENTIAL, startSystem } from './system.ts';
+import { startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
   options: { requests: { type: 'string', default: '3000' }, rounds: { type: 'string', default: '3' } },
@@ -23,16 +25,15 @@ const CONCURRENCY = 16;
 const CALLS = 1_000;
 const EMAIL = 'ann@bench.example';
 
-const call = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
 const REQUESTED: [string, object][] = [
-  ['list_calls, 25 of 1,000', call('list_calls', {})],
-  ['get_call', call('get_call', { call_id: 'call_7' })],
+  ['list_calls, 25 of 1,000', toolCall('list_calls', {})],
+  ['get_call', toolCall('get_call', { call_id: 'call_7' })],
 ];
 
 const system = await startSystem();
 const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
 try {
-  await loader(operator)([
+  await load(operator, [
     { type: 'organization', id: 'bench', name: 'Bench', tool_rate_limit: { requests: 1_000_000_000, period_seconds: 60 } },
     { type: 'user', organization: 'bench', email: EMAIL, name: 'Ann' },
     ...Array.from({ length: CALLS }, (_, n) => ({
@@ -47,17 +48,13 @@ try {
       duration_minutes: 30 + (n % 60),
     })),
   ]);
-  const { accessToken } = await operator.auth.createToken(
-    { email: EMAIL, scopes: [], expiresInSeconds: 0 },
-    await operator.operator('bench'),
-  );
-  const authorization = `Bearer ${accessToken}`;
+  const authorization = `Bearer ${await createToken(operator, 'bench', EMAIL)}`;
   const answer = async (message: object) =>
     ((await (await postMcp(system.tools, message, { authorization })).json()) as { result: unknown }).result;
   const { tools } = (await answer({ jsonrpc: '2.0', id: 1, method: 'tools/list' })) as { tools: unknown };
   for (const [name, message] of REQUESTED) {
     const bare = await startBare(tools, await answer(message));
-    const headers = { authorization, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const headers = { ...MCP_HEADERS, authorization };
     const send = (url: string, pids: Map<string, number>) =>
       measure(url, headers, { requests: REQUESTS, concurrency: CONCURRENCY, body: JSON.stringify(message) }, pids);
     const ratios: number[] = [];

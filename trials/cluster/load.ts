@@ -7,8 +7,9 @@
  * once. After that time or a SIGTERM, when the last request is answered, it prints a `Summary` as JSON. Exits with 1 where a request failed.
  */
 import { randomUUID } from 'node:crypto';
-import { Agent, request, type RequestOptions } from 'node:http';
-import { pathToFileURL } from 'node:url';
+import { Agent } from 'node:http';
+import { exchange, type Answer } from '@crs/testing/exchange';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 export interface Summary {
   requests: number;
@@ -32,11 +33,6 @@ interface Target {
   token: string;
 }
 
-interface Answer {
-  status: number;
-  text: string;
-}
-
 interface Kind {
   name: string;
   send: (agent: Agent | undefined) => Promise<Answer>;
@@ -47,54 +43,18 @@ interface Kind {
 
 const PATIENCE_MS = 20_000;
 
-function send(url: string, options: RequestOptions, body?: unknown): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { ...options, method: body === undefined ? 'GET' : 'POST', timeout: PATIENCE_MS }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }));
-    });
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
-    sent.on('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-interface Records {
-  callId: string;
-  projectId: string;
-}
-
 /** The kinds of requests, in the order of their turns. They read `found` when they are sent. */
-function kinds({ api, tools, toolsOrigin, key, token }: Target, found: Records): Kind[] {
-  const rest = (agent: Agent | undefined, path: string, body?: unknown) =>
-    send(
-      `${api}/v1${path}`,
-      {
-        agent: agent ?? false,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body !== undefined && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
-        },
-      },
-      body,
-    );
-  const tool = (agent: Agent | undefined, name: string, args: object) =>
-    send(
-      `${tools}/mcp`,
-      {
-        agent: agent ?? false,
-        headers: {
-          host: new URL(toolsOrigin).host,
-          authorization: `Bearer ${token}`,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2025-11-25',
-        },
-      },
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
-    );
+function kinds({ api, tools, toolsOrigin, key, token }: Target, found: { callId: string; projectId: string }): Kind[] {
+  const send = (agent: Agent | undefined, url: string, headers: Record<string, string>, body?: object) =>
+    exchange(url, { agent: agent ?? false, headers, timeout: PATIENCE_MS }, body && JSON.stringify(body));
+  const rest = (agent: Agent | undefined, path: string, body?: object) => {
+    const creates = body && { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+    return send(agent, `${api}/v1${path}`, { authorization: `Bearer ${key}`, ...creates }, body);
+  };
+  const tool = (agent: Agent | undefined, name: string, args: object) => {
+    const headers = { ...MCP_HEADERS, host: new URL(toolsOrigin).host, authorization: `Bearer ${token}` };
+    return send(agent, `${tools}/mcp`, headers, toolCall(name, args));
+  };
   const has = (field: string) => (json: unknown) => typeof json === 'object' && json !== null && field in json;
   const answered = (json: unknown) => {
     const { result } = json as { result?: { isError?: boolean; structuredContent?: object } };
@@ -123,9 +83,9 @@ async function kindsFor(target: Target): Promise<Kind[]> {
   const found = { callId: '', projectId: '' };
   const mixture = kinds(target, found);
   const ask = async (name: string) => {
-    const { status, text } = await mixture.find((kind) => kind.name === name)!.send(undefined);
-    if (status !== 200) throw new Error(`${name}: ${status} ${text}`);
-    return JSON.parse(text) as unknown;
+    const { status, body } = await mixture.find((kind) => kind.name === name)!.send(undefined);
+    if (status !== 200) throw new Error(`${name}: ${status} ${body}`);
+    return JSON.parse(body) as unknown;
   };
   const calls = (await ask('list calls')) as { data: { call_id: string }[] };
   const projects = (await ask('tool list_projects')) as { result: { structuredContent?: { projects: { id: string }[] } } };
@@ -157,7 +117,7 @@ export async function load(
     let fault: string | undefined;
     try {
       const answer = await sendOne(keep ? kept : undefined);
-      if (answer.status !== status || !good(JSON.parse(answer.text))) fault = `${answer.status} ${answer.text.slice(0, 300)}`;
+      if (answer.status !== status || !good(JSON.parse(answer.body))) fault = `${answer.status} ${answer.body.slice(0, 300)}`;
     } catch (error) {
       fault = String(error);
     }
@@ -194,7 +154,7 @@ export async function load(
   };
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]!).href) {
+if (import.meta.main) {
   const { LOAD_API, LOAD_TOOLS, LOAD_TOOLS_ORIGIN, LOAD_KEY, LOAD_TOKEN } = process.env;
   const [perSecond, seconds] = process.argv.slice(2).map(Number);
   if (!LOAD_API || !LOAD_TOOLS || !LOAD_TOOLS_ORIGIN || !LOAD_KEY || !LOAD_TOKEN || !perSecond || !seconds) {

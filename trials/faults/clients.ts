@@ -1,8 +1,8 @@
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from '@crs/testing/exchange';
 import type { Processes } from '@crs/testing/processes';
-import type { Answer, Prepared, Question, Verdict } from './questions.ts';
+import type { Question, Verdict } from './questions.ts';
 
 /** Prints a line for the person who runs the trial. */
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -73,7 +73,8 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
   const prepared = question.prepare();
   for (const [index, address] of replicas.entries()) {
     try {
-      const answer = await send(address, agentOf(address), question, prepared);
+      const options = { agent: agentOf(address), method: question.method, headers: prepared.headers, timeout: PATIENCE_MS };
+      const answer = await exchange(`http://${address}${question.path}`, options, prepared.body);
       return outcome(question.judge(answer, prepared));
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
@@ -86,15 +87,3 @@ async function ask(question: Question, replicas: string[], agentOf: (address: st
 
 /** Longest wait of a client: a second more than the longest deadline. */
 const PATIENCE_MS = 16_000;
-
-function send(address: string, agent: Agent, { method, path }: Question, { headers, body }: Prepared): Promise<Answer> {
-  const [host, port] = address.split(':');
-  return new Promise((resolve, reject) => {
-    const sent = request({ host, port, agent, method, path, headers, timeout: PATIENCE_MS }, (response) => {
-      text(response).then((read) => resolve({ status: response.statusCode!, headers: response.headers, body: read }), reject);
-    });
-    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no answer'), { code: 'NO_ANSWER' })));
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}

@@ -26,12 +26,20 @@ export async function measureAll(processes: Processes, directory: string): Promi
 }
 
 async function measure(pid: number, directory: string): Promise<Measure> {
+  const { heapUsed, timers } = await askProbe(pid, directory);
+  return { heap: heapUsed, timers, sockets: socketsOf(pid), pid };
+}
+
+/**
+ * The memory in bytes and the timers of a process that was started with PROBED, after a garbage collection.
+ * @param directory value of CRS_TEST_PROBES in the process
+ */
+export async function askProbe(pid: number, directory: string): Promise<NodeJS.MemoryUsage & { timers: number }> {
   const file = join(directory, String(pid));
   rmSync(file, { force: true });
   process.kill(pid, 'SIGUSR2');
   while (!existsSync(file)) await sleep(50);
-  const { heap, timers } = JSON.parse(readFileSync(file, 'utf8')) as { heap: number; timers: number };
-  return { heap, timers, sockets: socketsOf(pid), pid };
+  return JSON.parse(readFileSync(file, 'utf8')) as NodeJS.MemoryUsage & { timers: number };
 }
 
 function socketsOf(pid: number): number {

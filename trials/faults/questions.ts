@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-
-export interface Answer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
+import type { Answer } from '@crs/testing/exchange';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 export interface Prepared {
   headers: Record<string, string>;
@@ -96,15 +91,10 @@ function tool(name: string, args: object, { token }: Asker, generation: 'legacy'
     [`${META}/clientCapabilities`]: {},
     [`${META}/clientInfo`]: { name: 'faults', version: '1' },
   };
-  const params = { name, arguments: args, ...(isModern && { _meta }) };
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': isModern ? MODERN : '2025-11-25',
-    ...(isModern && { 'mcp-method': 'tools/call', 'mcp-name': name }),
-  };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const message = toolCall(name, args);
+  const body = JSON.stringify({ ...message, params: { ...message.params, ...(isModern && { _meta }) } });
+  const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name };
+  const headers = { ...MCP_HEADERS, authorization: `Bearer ${token}`, ...(isModern && modernHeaders) };
   const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({ headers, body }));
   return {
     ...question,

@@ -5,12 +5,13 @@ import { connect } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { startPostgres, type Postgres } from '@crs/local/postgres';
 import { prepareDatabase } from '@crs/local/stack';
-import { loader } from '@crs/testing/load';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { childrenOf } from '@crs/testing/proc';
 import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { childrenOf } from './proc.ts';
 import { questionsOf, type Question } from './questions.ts';
 
 /** The whole system on its own PostgreSQL and Redis, with one organization and the questions that clients ask. */
@@ -151,7 +152,7 @@ async function populate(processes: Processes) {
     const organization = 'acme';
     const asks = 'ann@acme.example';
     const leads = 'bob@acme.example';
-    const { refused } = await loader(operator)([
+    await load(operator, [
       {
         type: 'organization',
         id: organization,
@@ -177,11 +178,13 @@ async function populate(processes: Processes) {
       })),
       { type: 'entity', organization, id: PROJECT, project_id: PROJECT, name: 'Velo' },
     ]);
-    if (refused.length > 0) throw new Error(refused.join('; '));
-    const options = await operator.operator(organization);
-    const { secret } = await operator.auth.createKey({ label: '', readOnly: false, expiresInSeconds: 0 }, options);
-    const token = await operator.auth.createToken({ email: asks, scopes: [], expiresInSeconds: 0 }, options);
-    return { key: secret, token: token.accessToken, callId: 'call-7', projectId: PROJECT, leadEmail: leads };
+    return {
+      key: await createKey(operator, organization),
+      token: await createToken(operator, organization, asks),
+      callId: 'call-7',
+      projectId: PROJECT,
+      leadEmail: leads,
+    };
   } finally {
     operator.close();
   }

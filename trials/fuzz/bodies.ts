@@ -1,7 +1,7 @@
 /** Bodies of `POST /projects`, with the headers that go with them. */
 import fc from 'fast-check';
 import { EMAILS, OFFICES } from './records.ts';
-import { bad, good, mostly, type Part } from './request.ts';
+import { bad, good, headersOf, mostly, type Part } from './request.ts';
 import { anyJson, broken, text, unstorable } from './values.ts';
 
 export interface NewProject {
@@ -162,11 +162,11 @@ export const newProjects: fc.Arbitrary<NewProject> = fc
   .record({ body: bodies, type: types, encoding: encodings, key: keys })
   .map(({ body, type, encoding, key }) => ({
     body: body.value,
-    headers: [
-      ...(type.value === undefined ? [] : [['Content-Type', type.value] as [string, string]]),
-      ...(encoding.value === undefined ? [] : [['Content-Encoding', encoding.value] as [string, string]]),
+    headers: headersOf([
+      ['Content-Type', type.value],
+      ['Content-Encoding', encoding.value],
       ...key.part.value.map((value): [string, string] => ['Idempotency-Key', value]),
-    ],
+    ]),
     parts: [type, encoding, body],
     key: key.part,
     statuses: body.isUnknown ? ['400', ...key.statuses.filter((status) => status !== '201')] : key.statuses,

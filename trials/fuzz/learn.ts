@@ -1,4 +1,5 @@
 /** Collects tags of pages and cursors from answers, for later requests. */
+import { toolCall } from '@crs/testing/mcp';
 import { Connection } from './wire.ts';
 import { bytesOf, type Credential } from './request.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
@@ -39,8 +40,7 @@ export async function learnPages({ api, keys }: FuzzSystem): Promise<Page[]> {
         ['Host', api],
         ['Authorization', credential.header!],
       ];
-      const request = { route: '', server: 'api', method: 'GET', target, headers, credential, expected: [] } as const;
-      const { status, headers: answered } = await connection.exchange(bytesOf({ ...request, expected: [] }), 'GET');
+      const { status, headers: answered } = await connection.exchange(bytesOf({ method: 'GET', target, headers }), 'GET');
       if (status === 200) pages.push({ credential, template, target, tag: answered.get('etag')! });
     }
   }
@@ -64,24 +64,9 @@ export async function learnCursors({ tools, users }: FuzzSystem): Promise<KnownC
   const cursors: KnownCursor[] = [];
   for (const credential of users.filter(({ isScarce }) => !isScarce)) {
     for (const [tool, args] of LISTS) {
-      const body = JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: tool, arguments: { ...args, limit: 1 } },
-      });
+      const body = JSON.stringify(toolCall(tool, { ...args, limit: 1 }));
       const headers = toolHeaders(tools, credential.header, { version: LEGACY });
-      const request = {
-        route: '',
-        server: 'tools' as const,
-        method: 'POST',
-        target: '/mcp',
-        headers,
-        body,
-        credential,
-        expected: [],
-      };
-      const { json } = await connection.exchange(bytesOf(request), 'POST');
+      const { json } = await connection.exchange(bytesOf({ method: 'POST', target: '/mcp', headers, body }), 'POST');
       const cursor = json?.result?.structuredContent?.next_cursor as string | null | undefined;
       if (typeof cursor === 'string') cursors.push({ credential, tool, args, cursor });
     }

@@ -29,9 +29,8 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 const postgres = await startTestPostgres();
 try {
   const database = await createDatabase(postgres.url);
-  const access = { secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL };
-  await prepareDatabase({ adminDatabaseUrl: database.url, ...access });
-  const system = await startFuzzSystem({ databaseUrl: database.url, ...access, say });
+  await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
+  const system = await startFuzzSystem({ databaseUrl: database.url, say });
   try {
     const interrupted = new AbortController();
     process.once('SIGINT', () => interrupted.abort());

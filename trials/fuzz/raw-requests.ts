@@ -1,6 +1,7 @@
 /** Bytes that no client would send: cut into pieces, several requests at once, or changed at random. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { toolCall } from '@crs/testing/mcp';
 import { EMAILS } from './records.ts';
 import type { Verdict } from './oracle.ts';
 import type { FuzzSystem } from './system.ts';
@@ -133,12 +134,7 @@ function oddBytes({ api, tools }: FuzzSystem): fc.Arbitrary<Raw> {
 /** A good request with some bytes changed, removed or inserted. */
 function mutated(system: FuzzSystem): fc.Arbitrary<Raw> {
   const { tools, users } = system;
-  const message = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'list_calls', arguments: { limit: 1 } },
-  });
+  const message = JSON.stringify(toolCall('list_calls', { limit: 1 }));
   const head = toolHeaders(tools, users[0]!.header, { version: LEGACY })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');

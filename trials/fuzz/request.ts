@@ -70,13 +70,20 @@ export function mostly<T>(weight: number, usual: fc.Arbitrary<T>, ...others: fc.
 
 const NEWLINE = '\r\n';
 
+/** Pairs without the headers that have no value. */
+export function headersOf(pairs: [name: string, value: string | undefined][]): [string, string][] {
+  return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
+}
+
+type Sent = Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>;
+
 /** The request in one piece. */
-export function bytesOf(request: Fuzzed): Buffer {
+export function bytesOf(request: Sent): Buffer {
   const { body } = request;
   return Buffer.concat([headOf(request), ...(body === undefined ? [] : [Buffer.from(body as string)])]);
 }
 
-function headOf({ method, target, headers, body }: Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>): Buffer {
+function headOf({ method, target, headers, body }: Sent): Buffer {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), ...length, '', ''];
   return Buffer.from(lines.join(NEWLINE), 'latin1');

@@ -4,11 +4,9 @@ import type { Document, OperationObject } from '@crs/testing/openapi';
 import { newProjects } from './bodies.ts';
 import { credentials, harmless, headerText } from './headers.ts';
 import type { Page } from './learn.ts';
-import { bad, bounded, good, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
+import { bad, bounded, good, headersOf, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import { paths, queries } from './rest-parameters.ts';
 import type { FuzzSystem } from './system.ts';
-
-type Pairs = [name: string, value: string][];
 
 interface Route {
   template: string;
@@ -69,13 +67,13 @@ function toRoute(system: FuzzSystem, route: Route): fc.Arbitrary<Fuzzed> {
       const target = `/v1${path.value}${query.value === '' ? '' : `?${query.value}`}`;
       const mayNot = WRITE_SURFACE.has(template) ? surface(credential, isWrite) : good(null);
       const request = typeof body === 'object' && isWrite ? body : undefined;
-      const headers: Pairs = [
+      const headers = headersOf([
         ['Host', system.api],
-        ...(credential.header === undefined ? [] : [['Authorization', credential.header] as [string, string]]),
-        ...(accept.value === undefined ? [] : [['Accept', accept.value] as [string, string]]),
+        ['Authorization', credential.header],
+        ['Accept', accept.value],
         ...(request?.headers ?? []),
         ...more,
-      ];
+      ]);
       const parts = [
         needsKey && !credential.isUsable ? bad(null, '401') : good(null),
         method,
@@ -147,7 +145,7 @@ function nowhere(system: FuzzSystem): fc.Arbitrary<Fuzzed> {
         server: 'api',
         method,
         target,
-        headers: [['Host', system.api], ...(credential.header === undefined ? [] : [['Authorization', credential.header] as [string, string]]), ...more],
+        headers: headersOf([['Host', system.api], ['Authorization', credential.header], ...more]),
         credential,
         expected: credential.isScarce ? [...statuses, '429'] : statuses,
       };

@@ -1,10 +1,15 @@
 /** Starts the system as processes. Its organizations hold records with the same ids. Returns their credentials, too. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { loader } from '@crs/testing/load';
-import { freePorts } from '@crs/testing/ports';
-import { PROCESS_NAMES, startProcesses } from '@crs/testing/processes';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { startProcesses } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { PROBED } from '../faults/measure.ts';
 import type { Credential } from './request.ts';
 import { memoryOf, type Memory } from './memory.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
@@ -24,8 +29,6 @@ export interface FuzzSystem {
 export interface SystemConfig {
   /** A database with every schema, as superuser. */
   databaseUrl: string;
-  secret: string;
-  operatorCredential: string;
   say: (line: string) => void;
 }
 
@@ -41,41 +44,45 @@ const ORGANIZATIONS = [
   { id: 'scarce', write_surface: true, rate_limit: SCARCE, tool_rate_limit: SCARCE },
 ];
 
-export async function startFuzzSystem({ databaseUrl, secret, operatorCredential, say }: SystemConfig): Promise<FuzzSystem> {
+export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promise<FuzzSystem> {
   const redis = await startRedis();
   if (!redis) say('no redis-server on this machine: counters are kept in the rate-limit process');
-  const inspectors = new Map(PROCESS_NAMES.map((name) => [name, 0]));
-  for (const [i, port] of (await freePorts(PROCESS_NAMES.length)).entries()) inspectors.set(PROCESS_NAMES[i]!, port);
+  const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
   const processes = await startProcesses({
     databaseUrl,
-    secret,
+    secret: SECRET,
     redisUrl: redis?.url,
-    environment: { CRS_ADDRESS_RATE_LIMIT: `${ADDRESS_LIMIT}/3600`, CRS_SIGN_IN_RATE_LIMIT: '900000005/3600' },
-    execArgv: (service) => [`--inspect=127.0.0.1:${inspectors.get(service)}`],
+    environment: {
+      CRS_ADDRESS_RATE_LIMIT: `${ADDRESS_LIMIT}/3600`,
+      CRS_SIGN_IN_RATE_LIMIT: '900000005/3600',
+      CRS_TEST_PROBES: probes,
+    },
+    execArgv: () => PROBED,
   });
-  const operator = connect({ addresses: processes.admin, credential: operatorCredential });
+  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const stop = async () => {
     operator.close();
     await processes.stop();
     await redis?.stop();
+    await rm(probes, { recursive: true, force: true });
   };
   try {
-    const { refused } = await loader(operator)(ORGANIZATIONS.flatMap((organization) => recordsOf(organization)));
-    if (refused.length > 0) throw new Error(`refused: ${refused.slice(0, 5).join('; ')}`);
+    await load(
+      operator,
+      ORGANIZATIONS.flatMap((organization) => recordsOf(organization)),
+    );
     const ids = ORGANIZATIONS.map(({ id }) => id);
     const foreignTo = (id: string) => ids.filter((other) => other !== id).map((other) => `mark-${other}`);
     const key = async (id: string, readOnly = false): Promise<Credential> => {
       const organization = ORGANIZATIONS.find((each) => each.id === id)!;
-      const token = await operator.operator(id);
-      const created = await operator.auth.createKey({ label: '', readOnly, expiresInSeconds: 0 }, token);
+      const secret = await createKey(operator, id, { readOnly });
       const writes = organization.write_surface !== true ? 'none' : readOnly ? 'reads' : 'all';
-      return { ...credentialOf(organization, created.secret), name: `${id}${readOnly ? ' (reads)' : ''}`, writes };
+      return { ...credentialOf(organization, secret), name: `${id}${readOnly ? ' (reads)' : ''}`, writes };
     };
     const user = async (id: string, email: string, scopes: string[]): Promise<Credential> => {
       const organization = ORGANIZATIONS.find((each) => each.id === id)!;
-      const token = await operator.operator(id);
-      const created = await operator.auth.createToken({ email, scopes, expiresInSeconds: 86_400 }, token);
-      const credential = credentialOf(organization, created.accessToken);
+      const token = await createToken(operator, id, email, { scopes, expiresInSeconds: 86_400 });
+      const credential = credentialOf(organization, token);
       const hidden = email === EMAILS.ann ? [] : [SECRET_MARK];
       const granted = scopes.length > 0 ? scopes : ['calls:read', 'projects:read', 'entities:read'];
       return { ...credential, name: `${email} of ${id}`, foreign: [...credential.foreign, ...hidden], scopes: granted };
@@ -99,7 +106,7 @@ export async function startFuzzSystem({ databaseUrl, secret, operatorCredential,
         user('alpha', EMAILS.ann, ['calls:read']),
         user('beta', EMAILS.ann, ['projects:read', 'entities:read']),
       ]),
-      memory: () => memoryOf(inspectors),
+      memory: () => memoryOf(processes.pids, probes),
       stop,
     };
   } catch (error) {

@@ -1,4 +1,6 @@
 /** Messages to `/mcp`, in both generations of the protocol. */
+import { headersOf } from './request.ts';
+
 export const LEGACY = '2025-11-25';
 export const LEGACY_VERSIONS = [LEGACY, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 export const MODERN = '2026-07-28';
@@ -17,7 +19,7 @@ export function toolHeaders(
   authorization: string | undefined,
   { version, method, name }: Spoken,
 ): [string, string][] {
-  const pairs: [string, string | undefined][] = [
+  return headersOf([
     ['Host', host],
     ['Authorization', authorization],
     ['Content-Type', 'application/json'],
@@ -25,8 +27,7 @@ export function toolHeaders(
     ['MCP-Protocol-Version', version],
     ['Mcp-Method', version === MODERN ? method : undefined],
     ['Mcp-Name', version === MODERN ? name : undefined],
-  ];
-  return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
+  ]);
 }
 
 /** The parameters that version 2026-07-28 requires in each request. */

@@ -1,28 +1,16 @@
 /** Requests to `/mcp` that hold no message, or an odd one. */
 import fc from 'fast-check';
+import { toolCall } from '@crs/testing/mcp';
 import { bad, good, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { BAD, LEGACY_VERSIONS, MISSING, MODERN, RESULT, toolHeaders } from './tool-message.ts';
 import { anyJson } from './values.ts';
 
-const MESSAGE = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_calls', arguments: {} } };
+const MESSAGE = toolCall('list_calls', {});
 const ANY_RPC = [
-  RESULT,
-  BAD,
-  MISSING,
-  '200 rate_limited',
-  '202',
-  '400 rpc -32600',
-  '400 rpc -32700',
-  '400 rpc -32602',
-  '200 rpc -32602',
-  '200 rpc -32601',
-  '200 rpc -32600',
-  '404 rpc -32601',
-  '400 rpc -32020',
-  '400 rpc -32022',
-  '400 rpc -32000',
-  '403',
+  ...[RESULT, BAD, MISSING, '200 rate_limited', '202', '403', '404 rpc -32601'],
+  ...[-32600, -32602, -32601].map((code) => `200 rpc ${code}`),
+  ...[-32600, -32700, -32602, -32020, -32022, -32000].map((code) => `400 rpc ${code}`),
 ];
 
 /** Bodies that are no message, or an odd one. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 import type { KnownCursor } from './learn.ts';
 import { CALL_IDS, PROJECTS } from './records.ts';
-import { bad, bounded, good, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
+import { bad, bounded, good, headersOf, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import { credentials, harmless, headerText } from './headers.ts';
 import { oddities } from './tool-oddities.ts';
 import type { FuzzSystem } from './system.ts';
@@ -265,7 +265,7 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         server: 'tools',
         method: method.value,
         target: '/mcp',
-        headers: [...changed, ...(origin.value === undefined ? [] : [['Origin', origin.value] as [string, string]]), ...more],
+        headers: headersOf([...changed, ['Origin', origin.value], ...more]),
         body: size === 'large' ? body.padEnd(1024 * 1024 + 1, ' ') : body,
         credential,
         expected: outcomes(parts, message.statuses(isModern)),

@@ -1,4 +1,6 @@
-import { Agent, request, type IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
+import { exchange } from '@crs/testing/exchange';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 
 /** The answer to a request that counts against a limit. Times are epoch milliseconds. */
 export interface Answer {
@@ -14,9 +16,7 @@ export interface Answer {
 }
 
 /** Sends one request that counts against the limit, over kept connections. Never throws. */
-export interface Client {
-  (origin: string): Promise<Answer>;
-}
+export type Client = (origin: string) => Promise<Answer>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 2_000 });
 
@@ -25,18 +25,16 @@ export function restClient(key: string): Client {
   return async (origin) => {
     const sent = Date.now();
     try {
-      const { message, text } = await exchange(`${origin}/v1/billing-offices`, { authorization: `Bearer ${key}` });
+      const options = { agent, headers: { authorization: `Bearer ${key}` } };
+      const { status, headers, body } = await exchange(`${origin}/v1/billing-offices`, options);
       const done = Date.now();
-      const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
-        Number(message.headers[`x-ratelimit-${name}`]),
-      );
-      const status = message.statusCode!;
+      const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
       if (![limit, remaining, reset].every(Number.isInteger))
         return { sent, done, outcome: { fault: `${status} without limits` } };
-      if (status === 429 && !/^[1-9]/.test(message.headers['retry-after'] ?? '')) {
+      if (status === 429 && !/^[1-9]/.test(headers['retry-after'] ?? '')) {
         return { sent, done, outcome: { fault: '429 without Retry-After' } };
       }
-      const outcome = status === 429 ? 'refused' : status === 200 || status === 404 ? 'admitted' : { fault: `${status} ${text}` };
+      const outcome = status === 429 ? 'refused' : status === 200 || status === 404 ? 'admitted' : { fault: `${status} ${body}` };
       return { sent, done, outcome, limit: limit!, remaining: remaining!, reset: reset! };
     } catch (error) {
       return { sent, done: Date.now(), outcome: { fault: String(error) } };
@@ -44,48 +42,25 @@ export function restClient(key: string): Client {
   };
 }
 
-const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_projects', arguments: {} } });
+const CALL = JSON.stringify(toolCall('list_projects', {}));
 
 /** A client that calls a tool with a user's token. The tools have no limit headers; only a refusal says after how many seconds to come back. */
 export function toolClient(token: string): Client {
   return async (origin) => {
     const sent = Date.now();
     try {
-      const headers = {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2025-11-25',
-      };
-      const { message, text } = await exchange(`${origin}/mcp`, headers, CALL);
+      const options = { agent, headers: { ...MCP_HEADERS, authorization: `Bearer ${token}` } };
+      const { status, headers, body } = await exchange(`${origin}/mcp`, options, CALL);
       const done = Date.now();
-      const result = message.statusCode === 200 ? JSON.parse(text).result : undefined;
+      const result = status === 200 ? JSON.parse(body).result : undefined;
       if (result && !result.isError) return { sent, done, outcome: 'admitted' };
-      const refused = result?.content[0].text.includes('"rate_limited"') && /^[1-9]/.test(message.headers['retry-after'] ?? '');
-      if (!refused) return { sent, done, outcome: { fault: `${message.statusCode} ${text}` } };
-      return { sent, done, outcome: 'refused', reset: Math.ceil(done / 1_000) + Number(message.headers['retry-after']) };
+      const refused = result?.content[0].text.includes('"rate_limited"') && /^[1-9]/.test(headers['retry-after'] ?? '');
+      if (!refused) return { sent, done, outcome: { fault: `${status} ${body}` } };
+      return { sent, done, outcome: 'refused', reset: Math.ceil(done / 1_000) + Number(headers['retry-after']) };
     } catch (error) {
       return { sent, done: Date.now(), outcome: { fault: String(error) } };
     }
   };
-}
-
-function exchange(
-  url: string,
-  headers: Record<string, string>,
-  body?: string,
-): Promise<{ message: IncomingMessage; text: string }> {
-  return new Promise((resolve, reject) => {
-    request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (message) => {
-      let text = '';
-      message.setEncoding('utf8');
-      message.on('data', (chunk: string) => (text += chunk));
-      message.on('end', () => resolve({ message, text }));
-      message.on('error', reject);
-    })
-      .on('error', reject)
-      .end(body);
-  });
 }
 
 /** Sends requests at a steady rate, whether or not earlier ones are answered, to each origin in turn. */

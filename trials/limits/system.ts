@@ -1,5 +1,7 @@
-import { connect, type Connection } from '@crs/crs/connection';
+import { connect } from '@crs/crs/connection';
 import type { Rule } from '@crs/kit/limits/rule';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
 import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
@@ -15,6 +17,8 @@ export interface LimitsSystem {
   stop(): Promise<void>;
 }
 
+const EMAIL = 'ann@limits.example';
+
 /** @param config.databaseUrl a database with every schema, as superuser */
 export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseUrl' | 'replicas'>): Promise<LimitsSystem> {
   let redis: RedisServer | undefined = await startRedis();
@@ -22,6 +26,15 @@ export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseU
   const { port, url } = redis;
   const processes = await startProcesses({ ...config, secret: SECRET, redisUrl: url });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+  let organizations = 0;
+  const createOrganization = async (limit: 'rate_limit' | 'tool_rate_limit', { requests, periodSeconds }: Rule) => {
+    const id = `limits-${process.pid}-${organizations++}`;
+    await load(operator, [
+      { type: 'organization', id, name: id, [limit]: { requests, period_seconds: periodSeconds } },
+      { type: 'user', organization: id, email: EMAIL, name: 'Ann' },
+    ]);
+    return id;
+  };
   return {
     processes,
     redis: {
@@ -30,37 +43,12 @@ export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseU
       pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
       resume: () => void process.kill(redis!.pid, 'SIGCONT'),
     },
-    createOrganization: async (rule) => (await createOrganization(operator, { rateLimit: rule })).key,
-    createUser: async (rule) => {
-      const { call } = await createOrganization(operator, { toolRateLimit: rule });
-      const email = 'ann@limits.example';
-      await operator.auth.createUser({ email, name: 'Ann', password: '' }, await call());
-      const { accessToken } = await operator.auth.createToken({ email, scopes: [], expiresInSeconds: 0 }, await call());
-      return accessToken;
-    },
+    createOrganization: async (rule) => createKey(operator, await createOrganization('rate_limit', rule)),
+    createUser: async (rule) => createToken(operator, await createOrganization('tool_rate_limit', rule), EMAIL),
     stop: async () => {
       operator.close();
       await processes.stop();
       await redis?.stop();
     },
   };
-}
-
-let lastOrganization = 0;
-
-async function createOrganization({ auth, operator }: Connection, limits: { rateLimit?: Rule; toolRateLimit?: Rule }) {
-  const id = `limits-${process.pid}-${lastOrganization++}`;
-  const call = () => operator(id);
-  const settings = {
-    name: id,
-    writeSurface: undefined,
-    anonymizeInterviewees: undefined,
-    allowedFields: undefined,
-    rateLimit: limits.rateLimit,
-    toolRateLimit: limits.toolRateLimit,
-    oidcProvider: undefined,
-  };
-  await auth.createOrganization({ settings }, await call());
-  const { secret } = await auth.createKey({ label: '', readOnly: true, expiresInSeconds: 0 }, await call());
-  return { key: secret, call };
 }

@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@crs/crs/connection';
 import { createAuthority } from '@crs/testing/certificate';
-import { loader } from '@crs/testing/load';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
 import type { ProcessName } from '@crs/testing/processes';
@@ -61,7 +62,6 @@ export async function startScene(): Promise<Scene> {
     return { ops, listen, process: process_ };
   };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
-  const tryLoad = loader(operator);
   const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
     fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
   let batch = 0;
@@ -89,16 +89,14 @@ export async function startScene(): Promise<Scene> {
     exceedLimit: async () => {
       const rule = { requests: 5, period_seconds: 1 };
       const email = 'eve@small.example';
-      await tryLoad([
+      await load(operator, [
         { type: 'organization', id: 'small', name: 'Small', rate_limit: rule, tool_rate_limit: rule },
         { type: 'user', organization: 'small', email, name: 'Eve' },
       ]);
-      const options = await operator.operator('small');
-      const { secret } = await operator.auth.createKey({ label: '', readOnly: true, expiresInSeconds: 0 }, options);
-      const { accessToken } = await operator.auth.createToken({ email, scopes: [], expiresInSeconds: 0 }, options);
-      const tools = toolClient(processes.tools, accessToken);
+      const key = await createKey(operator, 'small');
+      const tools = toolClient(processes.tools, await createToken(operator, 'small', email));
       for (let round = 0; round < 10; round++) {
-        await Promise.all(Array.from({ length: 10 }, () => Promise.all([ask(secret), tools('list_projects')])));
+        await Promise.all(Array.from({ length: 10 }, () => Promise.all([ask(key), tools('list_projects')])));
         await sleep(100);
       }
     },

@@ -11,42 +11,6 @@ export interface Meeting {
   meeting_transcripts: { speaker: string; content: string }[];
 }
 
-export interface TranscriptSegment {
-  speaker: string;
-  start_seconds: number | null;
-  text: string;
-}
-
-/** A `transcripts[]` entry of the REST call detail. */
-export interface TranscriptEntry {
-  kind: 'verbatim';
-  language: string;
-  text: string;
-  segments: TranscriptSegment[];
-}
-
-/** An import line of type `call`, without the fields that are null. */
-export interface CallRecord {
-  type: 'call';
-  organization: string;
-  id: string;
-  project_id: string;
-  call_type: 'meeting';
-  conducted_by: string;
-  call_status: 'done';
-  anonymity_status: 'not_requested';
-  created_at: string;
-  date: string;
-  participants: { name: string; role: null; email: null }[];
-  ktas: string | null;
-  kta_approval_status: 'approved' | null;
-  qa_blocks: { question: string; answer: string; section: string | null }[];
-  source: string;
-  summary: string | null;
-  transcript: TranscriptSegment[];
-  language: string;
-}
-
 export const QMSUM_PROJECT_ID = '5d0c6f3e-2b7a-4c19-9e84-71a6d2f8b035';
 
 const LANGUAGE = 'en';
@@ -63,7 +27,7 @@ function qmsumUser(organization: string): string {
 export async function* importRecords(
   meetings: AsyncIterable<Meeting> | Iterable<Meeting>,
   organization: string,
-): AsyncGenerator<Record<string, unknown> | CallRecord> {
+): AsyncGenerator<Record<string, unknown>> {
   const email = qmsumUser(organization);
   yield { type: 'organization', id: organization, name: 'QMSum' };
   yield { type: 'user', organization, email, name: 'QMSum Researcher' };
@@ -83,10 +47,10 @@ export async function* importRecords(
 }
 
 /**
- * The call of a meeting. Text is kept as it is, including tokens like `{vocalsound}`, empty turns, and spaces at both ends.
+ * An import line of type `call`, without the fields that are null. Text is kept as it is, including tokens like `{vocalsound}`, empty turns, and spaces at both ends.
  * @param index position in the file, from 0; it determines the call's id and times
  */
-export function mapMeeting(meeting: Meeting, index: number, organization: string): CallRecord {
+export function mapMeeting(meeting: Meeting, index: number, organization: string) {
   const { topic_list: topics = [], general_query_list: general = [], specific_query_list: specific = [] } = meeting;
   const date = FIRST_MEETING + index * DAY;
   return {
@@ -119,8 +83,8 @@ export function mapMeeting(meeting: Meeting, index: number, organization: string
   };
 }
 
-/** The verbatim transcript that the REST call detail must show. */
-export function expectedTranscript(meeting: Meeting): TranscriptEntry {
+/** The verbatim transcript that `transcripts[]` of the REST call detail must show. */
+export function expectedTranscript(meeting: Meeting) {
   const segments = segmentsOf(meeting);
   return {
     kind: 'verbatim',
@@ -130,7 +94,7 @@ export function expectedTranscript(meeting: Meeting): TranscriptEntry {
   };
 }
 
-function segmentsOf({ meeting_transcripts: turns }: Meeting): TranscriptSegment[] {
+function segmentsOf({ meeting_transcripts: turns }: Meeting) {
   return turns.map(({ speaker, content }) => ({ speaker, start_seconds: null, text: content }));
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
 import type { Logger } from '@crs/kit/process/log';
-import { roleOf } from '@crs/kit/data/migration';
+import { roleOf, serviceUrl } from '@crs/kit/data/migration';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
 import { OWNERS, type Operator, type Owner } from './prepare-database.ts';
@@ -78,15 +78,6 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
 /** Makes an operator with a new name, since the database still has the operator of a lost secret. */
 function newOperator(): Operator {
   return { name: `install-${randomBytes(4).toString('hex')}`, credential: createOperatorCredential() };
-}
-
-function serviceUrl(baseUrl: string, owner: Owner, password: string): string {
-  const url = new URL(baseUrl);
-  // The driver prefers these parameters.
-  for (const name of ['user', 'password']) url.searchParams.delete(name);
-  url.username = roleOf(owner);
-  url.password = password;
-  return url.href;
 }
 
 function parse(json: string): unknown {

@@ -5,7 +5,7 @@ import { createEntitiesService } from '@crs/entities/service';
 import { prepareDatabase as prepare } from '@crs/install/prepare-database';
 import { Closer } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { derivePassword, roleOf } from '@crs/kit/data/migration';
+import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import type { Rule } from '@crs/kit/limits/rule';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
@@ -67,7 +67,7 @@ export async function prepareDatabase({
 export async function startStack(config: StackConfig, loggerOf: (service: string) => Logger): Promise<Stack> {
   const closer = new Closer(loggerOf('local'));
   const logFor = (service: string) => ({ log: loggerOf(service) });
-  const databaseOf = (service: string) => serviceUrl(config, service);
+  const databaseOf = (service: string) => serviceUrl(config.adminDatabaseUrl, service, derivePassword(config.secret, service));
   async function start<A>(name: string, service: { start(): Promise<A>; stop(): Promise<void> }): Promise<A> {
     closer.defer(name, () => service.stop());
     return service.start();
@@ -100,21 +100,24 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const projects = await start('projects', createProjectsService(records('projects'), logFor('projects')));
     const calls = await start('calls', createCallsService(records('calls'), logFor('calls')));
     const entities = await start('entities', createEntitiesService(records('entities'), logFor('entities')));
+    const gateway = {
+      authAddress: auth.grpc,
+      callsAddress: calls.grpc,
+      projectsAddress: projects.grpc,
+      rateLimitAddress: rateLimit.grpc,
+      replicas: 1,
+      trustedProxies: [],
+      lameDuckMs: 0,
+      addressLimit: config.addressLimit ?? LIMITS.address,
+      tenantConcurrency: 32,
+    };
     const api = await start(
       'api-gateway',
       createApiGateway(
         {
+          ...gateway,
           listen: config.apiListen,
           publicUrl: config.apiUrl,
-          authAddress: auth.grpc,
-          callsAddress: calls.grpc,
-          projectsAddress: projects.grpc,
-          rateLimitAddress: rateLimit.grpc,
-          replicas: 1,
-          trustedProxies: [],
-          lameDuckMs: 0,
-          addressLimit: config.addressLimit ?? LIMITS.address,
-          tenantConcurrency: 32,
           readTimeoutMs: 5_000,
           writeTimeoutMs: 10_000,
         },
@@ -125,20 +128,12 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       'tool-gateway',
       createToolGateway(
         {
+          ...gateway,
           listen: config.toolsListen,
           publicUrl: config.toolsUrl,
-          authAddress: auth.grpc,
           authHttpAddress: auth.http,
-          callsAddress: calls.grpc,
-          projectsAddress: projects.grpc,
           entitiesAddress: entities.grpc,
-          rateLimitAddress: rateLimit.grpc,
-          replicas: 1,
-          trustedProxies: [],
-          lameDuckMs: 0,
-          addressLimit: config.addressLimit ?? LIMITS.address,
           signInLimit: config.addressLimit ?? { requests: 600, periodSeconds: 60 },
-          tenantConcurrency: 32,
           timeoutMs: 15_000,
           secret: config.secret,
           allowedOrigins: [],
@@ -168,11 +163,4 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     await closer.close();
     throw error;
   }
-}
-
-function serviceUrl({ adminDatabaseUrl, secret }: StackConfig, service: string): string {
-  const url = new URL(adminDatabaseUrl);
-  url.username = roleOf(service);
-  url.password = derivePassword(secret, service);
-  return url.href;
 }

@@ -18,6 +18,12 @@ export function loader(operator: Connection): TryLoad {
   };
 }
 
+/** Imports records. @throws Error where a line is refused */
+export async function load(operator: Connection, records: object[]): Promise<void> {
+  const { refused } = await loader(operator)(records);
+  if (refused.length > 0) throw new Error(`refused: ${refused.slice(0, 5).join('; ')}`);
+}
+
 async function* bytesOf(lines: (object | string | Buffer)[]): AsyncGenerator<Buffer> {
   for (const line of lines) {
     yield Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line));

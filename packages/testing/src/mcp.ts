@@ -17,11 +17,7 @@ export type Tools = (name: string, args?: object) => Promise<ToolAnswer>;
 /** Calls tools at `address` (`host:port`) with an access token. */
 export function toolClient(address: string, token: string): Tools {
   return async (name, args = {}) => {
-    const response = await postMcp(
-      address,
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
-      { authorization: `Bearer ${token}` },
-    );
+    const response = await postMcp(address, toolCall(name, args), { authorization: `Bearer ${token}` });
     const json = JSON.parse(await response.text());
     const result = json.result;
     return {
@@ -34,16 +30,26 @@ export function toolClient(address: string, token: string): Tools {
   };
 }
 
+/** The message that calls a tool. */
+export const toolCall = (name: string, args: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+/** The headers of a client of protocol version 2025-11-25. */
+export const MCP_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+};
+
 /** A POST to `/mcp` as a client of protocol version 2025-11-25 sends it. */
 export function postMcp(address: string, message: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`http://${address}/mcp`, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2025-11-25',
-      ...headers,
-    },
+    headers: { ...MCP_HEADERS, ...headers },
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 }

@@ -10,6 +10,7 @@ import pg from 'pg';
 export interface TestPostgres {
   /** A database of the server, as superuser. */
   url: string;
+  pid: number;
   /** Stops the server and deletes its data. */
   stop(): Promise<void>;
 }
@@ -32,6 +33,7 @@ export async function startTestPostgres(locale: Locale = 'C'): Promise<TestPostg
     const postgres = await startPostgres({ dataDir, locale, fsync: false, log });
     return {
       url: postgres.url,
+      pid: postgres.pid,
       stop: async () => {
         await postgres.stop();
         for (const path of [dataDir, postgres.cluster]) await rm(path, { recursive: true, force: true });

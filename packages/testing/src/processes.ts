@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { derivePassword, roleOf } from '@crs/kit/data/migration';
+import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { freePorts } from './ports.ts';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
@@ -83,12 +83,9 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
 
   const database = new URL(config.databaseUrl);
   database.host = await way('postgres', database.host);
-  const databaseOf = (service: string) => {
-    const url = new URL(database);
-    url.username = roleOf(service);
-    url.password = derivePassword(config.secret, service);
-    return { DATABASE_URL: url.href };
-  };
+  const databaseOf = (service: string) => ({
+    DATABASE_URL: serviceUrl(database.href, service, derivePassword(config.secret, service)),
+  });
   const rateLimit = { CRS_RATE_LIMIT_ADDRESS: await addressOf('rate-limit', 0) };
   const auth = { CRS_AUTH_ADDRESS: await addressOf('auth', 1) };
   const calls = { CRS_CALLS_ADDRESS: await addressOf('calls', 3) };

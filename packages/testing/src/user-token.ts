@@ -1,11 +1,11 @@
 import { client } from '@crs/kit/rpc/client';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { createToken } from './credentials.ts';
 import type { World } from './world.ts';
 
 /** A caller token of a user, valid for 30 seconds, as the tool gateway gets it for an access token. */
 export async function userToken(world: World, organization: string, email: string): Promise<{ token: string }> {
-  const request = { email, scopes: [], expiresInSeconds: 0 };
-  const { accessToken } = await world.operator.auth.createToken(request, await world.operator.operator(organization));
+  const accessToken = await createToken(world.operator, organization, email);
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   try {
     return { token: (await auth.authenticateToken({ accessToken })).callerToken };

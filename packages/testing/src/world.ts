@@ -3,7 +3,8 @@ import { inject } from 'vitest';
 import { connect, type Connection } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
-import { loader, type TryLoad } from './load.ts';
+import { createKey } from './credentials.ts';
+import { load, loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
 import { witness } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
@@ -65,7 +66,6 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     credential: OPERATOR_CREDENTIAL,
   });
 
-  const tryLoad = loader(operator);
   const origin = `http://${addresses.api}`;
   const prism = process.env['CRS_TEST_REST_PROXY'] === 'prism' ? await witness(origin) : undefined;
 
@@ -75,18 +75,9 @@ export async function startWorld(overrides: Partial<StackConfig> = {}): Promise<
     operator,
     rest: prism?.rest ?? restClient(origin),
     log,
-    tryLoad,
-    load: async (records) => {
-      const { refused } = await tryLoad(records);
-      if (refused.length > 0) throw new Error(`refused: ${refused.join('; ')}`);
-    },
-    createKey: async (organization, { readOnly = false, expiresInSeconds = 0 } = {}) => {
-      const { secret } = await operator.auth.createKey(
-        { label: '', readOnly, expiresInSeconds },
-        await operator.operator(organization),
-      );
-      return secret;
-    },
+    tryLoad: loader(operator),
+    load: (records) => load(operator, records),
+    createKey: (organization, options) => createKey(operator, organization, options),
     query: (text, values) => admin.query(text, values),
     close: async () => {
       await admin.end();

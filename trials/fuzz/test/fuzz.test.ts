@@ -3,15 +3,13 @@ import { createDatabase } from '@crs/testing/postgres';
 import { fuzz } from '../run.ts';
 import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
-import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 /** A short run. The long one is the script `node trials/fuzz/main.ts`. */
 const REQUESTS = 1_500;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
-  const access = { databaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL };
-  const system = await startFuzzSystem({ ...access, say: (line) => console.log(line) });
+  const system = await startFuzzSystem({ databaseUrl: database.url, say: (line) => console.log(line) });
   try {
     const report = await fuzz(system, { requests: REQUESTS, seed: 1, concurrency: 16, progress: () => {} });
     expect(report.violations, table(report)).toEqual([]);

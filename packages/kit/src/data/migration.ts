@@ -33,3 +33,12 @@ export async function protectByTenant(db: Knex, service: string, table: string):
 export function derivePassword(secret: string, service: string): string {
   return createHash('sha256').update(`${secret}:database:${service}`).digest('base64url');
 }
+
+/** The URL of a database for a service's role. The parameters `user` and `password` are removed, because the driver would prefer them. */
+export function serviceUrl(baseUrl: string, service: string, password: string): string {
+  const url = new URL(baseUrl);
+  for (const name of ['user', 'password']) url.searchParams.delete(name);
+  url.username = roleOf(service);
+  url.password = password;
+  return url.href;
+}

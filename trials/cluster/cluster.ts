@@ -48,11 +48,6 @@ export async function objects(kind: string, selector = ''): Promise<any[]> {
 
 /** Runs `crs` in the cluster. @returns its JSON output */
 export async function crs<T>(args: string[], input?: string): Promise<T> {
-  const output = await kubectl(
-    ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'],
-    {
-      ...(input !== undefined && { input }),
-    },
-  );
-  return JSON.parse(output) as T;
+  const exec = ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'];
+  return JSON.parse(await kubectl(exec, input === undefined ? {} : { input })) as T;
 }

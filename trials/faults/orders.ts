@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
+import { PROCESS_NAMES } from '@crs/testing/processes';
 import { say, startLoad, type Outcome } from './clients.ts';
-import type { FaultySystem } from './system.ts';
+import { victimOf, type FaultySystem, type Part } from './system.ts';
 
-type Part = ProcessName | 'postgres' | 'redis';
 const PARTS: readonly Part[] = [...PROCESS_NAMES, 'postgres', 'redis'];
 
 /** Time for which the first part runs without the others. */
@@ -21,12 +20,12 @@ export async function orders(system: FaultySystem, random: () => number): Promis
   for (const first of PARTS) {
     const others = PARTS.filter((part) => part !== first).toSorted(() => random() - 0.5);
     const parts = [first, ...others];
-    await Promise.all(PARTS.map((part) => end(system, part)));
+    await Promise.all(PARTS.map((part) => victimOf(system, part)?.kill()));
     const started = performance.now();
     const starting = parts.map(async (part, index) => {
       await sleep(index === 0 ? 0 : ALONE_MS + index * 300 * random());
       if (index === 1 && !isAlive(system, first)) faults.push(`${first} ended while it was alone`);
-      await start(system, part);
+      await victimOf(system, part)?.start();
     });
     await Promise.all(starting);
     const took = performance.now() - started;
@@ -56,18 +55,6 @@ async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
   await sleep(LOAD_MS);
   await load.stop();
   return outcomes;
-}
-
-function end({ processes, postgres, redis }: FaultySystem, part: Part): Promise<unknown> {
-  if (part === 'postgres') return postgres.kill();
-  if (part === 'redis') return redis?.kill() ?? Promise.resolve();
-  return processes.kill(part);
-}
-
-function start({ processes, postgres, redis }: FaultySystem, part: Part): Promise<void> {
-  if (part === 'postgres') return postgres.start();
-  if (part === 'redis') return redis?.start() ?? Promise.resolve();
-  return processes.start(part);
 }
 
 function isAlive({ processes }: FaultySystem, part: Part): boolean {

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { join } from 'node:path';
-import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
+import { PROCESS_NAMES } from '@crs/testing/processes';
 import { say, startLoad, type Outcome } from './clients.ts';
 import { compare, measureAll, PROBED } from './measure.ts';
 import type { Question } from './questions.ts';
 import { randomFrom } from './random.ts';
-import { startFaultySystem, type FaultySystem, type Victim } from './system.ts';
+import { startFaultySystem, victimOf, type FaultySystem } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -97,7 +97,8 @@ export async function breakInTurn(
     outcomes = [];
     const lag = monitorEventLoopDelay({ resolution: 10 });
     lag.enable();
-    const { back } = await breakAndMend(system, round);
+    await breakAndMend(system, round);
+    const back = Date.now();
     await sleep(RECOVERY_MS + CALM_MS);
     lag.disable();
     const heldUpMs = lag.max / 1e6;
@@ -121,8 +122,8 @@ const KILLED_MS = 2_000;
 const PAUSED_MS = 6_000;
 const SLOWED_MS = 3_500;
 
-async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<{ back: number }> {
-  const target: Victim = victim === 'postgres' ? system.postgres : processVictim(system, victim);
+async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<void> {
+  const target = victimOf(system, victim)!;
   if (fault === 'killed') {
     await target.kill();
     await sleep(KILLED_MS);
@@ -137,16 +138,6 @@ async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Pro
     await sleep(SLOWED_MS);
     for (const way of ways) way.delay(0);
   }
-  return { back: Date.now() };
-}
-
-function processVictim({ processes }: FaultySystem, name: ProcessName): Victim {
-  return {
-    kill: () => processes.kill(name),
-    start: () => processes.start(name),
-    pause: () => processes.pause(name),
-    resume: () => processes.resume(name),
-  };
 }
 
 function judge(round: Round, outcomes: Outcome[], back: number, questions: Map<string, Question>, heldUpMs: number): Result {

@@ -8,7 +8,7 @@ import { prepareDatabase } from '@crs/local/stack';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { childrenOf } from '@crs/testing/proc';
-import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
+import { startProcesses, type Processes, type ProcessesConfig, type ProcessName } from '@crs/testing/processes';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
@@ -129,6 +129,20 @@ export async function startFaultySystem({
     await stop();
     throw error;
   }
+}
+
+export type Part = ProcessName | 'postgres' | 'redis';
+
+/** A part as a victim; undefined where the machine has no Redis. */
+export function victimOf({ processes, postgres, redis }: FaultySystem, part: Part): Victim | undefined {
+  if (part === 'postgres') return postgres;
+  if (part === 'redis') return redis;
+  return {
+    kill: () => processes.kill(part),
+    start: () => processes.start(part),
+    pause: () => processes.pause(part),
+    resume: () => processes.resume(part),
+  };
 }
 
 /** Signals the server and the processes of its connections. */

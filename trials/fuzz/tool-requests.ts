@@ -48,6 +48,18 @@ export function toolRequests(system: FuzzSystem, tools: ListedTool[], cursors: K
   ).map(bounded); // prettier-ignore
 }
 
+function calling(tool: string, args: unknown, parts: Part<unknown>[]): Message {
+  return {
+    name: `tools/call ${tool}`,
+    method: 'tools/call',
+    tool,
+    scope: SCOPES[tool]!,
+    params: { name: tool, ...(args !== undefined && { arguments: args }) },
+    parts,
+    statuses: () => [RESULT],
+  };
+}
+
 /** Arguments: the required ones, some of the others, and at times an invalid one. */
 function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool): fc.Arbitrary<Message> {
   const optional = Object.keys(properties).filter((key) => !required.includes(key) && key !== 'cursor');
@@ -60,15 +72,7 @@ function callOf({ name, inputSchema: { properties, required = [] } }: ListedTool
       args: Object.fromEntries(parts.map(([key, { value }]) => [key, value])) as Record<string, unknown>,
       found: parts.map(([, part]) => part).find(({ fault, maybe }) => fault !== undefined || maybe !== undefined),
     }));
-  const message = (args: unknown, parts: Part<unknown>[]): Message => ({
-    name: `tools/call ${name}`,
-    method: 'tools/call',
-    tool: name,
-    scope: SCOPES[name]!,
-    params: { name, ...(args !== undefined && { arguments: args }) },
-    parts,
-    statuses: () => [RESULT],
-  });
+  const message = (args: unknown, parts: Part<unknown>[]) => calling(name, args, parts);
   const wrong: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     ...Object.entries(properties).map(([key, schema]) => wrongArgument(key, schema).map((value) => Object.fromEntries([[key, value]]))),
     ...required.map((key) => fc.constantFrom(null, undefined).map((value) => ({ [key]: value }))),
@@ -130,15 +134,8 @@ function wrongArgument(key: string, schema: Schema): fc.Arbitrary<unknown> {
 
 /** Next pages by known cursors, with the arguments of the first page or with others. */
 function continued(cursors: KnownCursor[]): fc.Arbitrary<[Credential, Message]> {
-  const message = (tool: string, args: object, fault?: string): Message => ({
-    name: `tools/call ${tool}`,
-    method: 'tools/call',
-    tool,
-    scope: SCOPES[tool]!,
-    params: { name: tool, arguments: args },
-    parts: fault === undefined ? [] : [bad(null, fault)],
-    statuses: () => [RESULT],
-  });
+  const message = (tool: string, args: object, fault?: string) =>
+    calling(tool, args, fault === undefined ? [] : [bad(null, fault)]);
   const one = fc.constantFrom(...cursors);
   const limit = fc.integer({ min: 1, max: 100 });
   return fc.oneof(

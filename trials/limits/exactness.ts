@@ -4,20 +4,8 @@ import { offer, restClient, toolClient, type Answer, type Client } from './clien
 import type { LimitsSystem } from './system.ts';
 import { faultsOf, windowsOf } from './windows.ts';
 
-export interface Exactness {
-  windows: number;
-  admittedMin: number;
-  admittedMax: number;
-  limit: number;
-  refused: number;
-  refusedBelow: number;
-  /** Answers by a gateway that counted by itself, although nothing was broken. */
-  parts: number;
-  faults: string[];
-}
-
 /** Sends ten times the limit, evenly over all gateways, for so many windows. */
-export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', rule: Rule, windows: number): Promise<Exactness> {
+export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', rule: Rule, windows: number) {
   const { processes } = system;
   const rest = what === 'rest';
   const client = rest ? restClient(await system.createOrganization(rule)) : toolClient(await system.createUser(rule));
@@ -38,6 +26,7 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
     limit: rule.requests,
     refused: answers.filter(({ outcome }) => outcome === 'refused').length,
     refusedBelow: whole.reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
+    // Answers by a gateway that counted by itself, although nothing was broken.
     parts: answers.filter(({ limit }) => limit !== undefined && limit < rule.requests).length,
     faults: faultsOf(answers),
   };

@@ -8,34 +8,17 @@ import { faultsOf, mostAdmitted, windowsOf } from './windows.ts';
 export const VICTIMS = ['Redis killed', 'Redis paused', 'rate-limit killed', 'rate-limit paused'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-export interface Outage {
-  victim: Victim;
-  /** The outage began so many milliseconds after a window opened, and lasted `lastedMs`. */
-  afterMs: number;
-  lastedMs: number;
-  limit: number;
-  answers: number;
-  /** Answers without limit headers, and other answers that must not come. */
-  faults: string[];
-  slowestMs: number;
-  /** The most admitted requests in any period, from a window before the outage to the end. */
-  mostAdmitted: number;
-  /** Milliseconds from the return to the last answer that stated a gateway's part of the limit, within two seconds. */
-  partMs: number;
-  /** Answers that stated a gateway's part of the limit after two seconds. */
-  partsAfter: number;
-  /** The admitted requests of each window that opened later than two seconds after the return. */
-  after: number[];
-  refusedBelowAfter: number;
-}
-
-/** Breaks the victim under a load of ten times the limit and repairs it. @returns the measurements of the clients */
+/**
+ * Breaks the victim under a load of ten times the limit and repairs it.
+ * @param timing `afterMs`: milliseconds from the opening of a window to the outage, which lasts `lastedMs`
+ * @returns the measurements of the clients
+ */
 export async function outage(
   system: LimitsSystem,
   victim: Victim,
   rule: Rule,
   { afterMs, lastedMs, windowsAfter }: { afterMs: number; lastedMs: number; windowsAfter: number },
-): Promise<Outage> {
+) {
   const { apis } = system.processes;
   const periodMs = rule.periodSeconds * 1_000;
   const client = restClient(await system.createOrganization(rule));
@@ -61,17 +44,18 @@ export async function outage(
   const parts = answers.filter(({ sent, limit }) => sent >= back && limit !== undefined && limit < rule.requests);
   const after = windowsOf(answers, periodMs).filter(({ opened }) => opened >= back + 2_000);
   return {
-    victim,
-    afterMs,
-    lastedMs,
     limit: rule.requests,
     answers: answers.length,
+    // Answers without limit headers, and other answers that must not come.
     faults: faultsOf(answers),
     slowestMs: Math.max(...answers.map(({ sent, done }) => done - sent)),
-    // Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
+    // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
     mostAdmitted: mostAdmitted(answers, periodMs * 0.9),
+    // Milliseconds from the return to the last answer that stated a gateway's part of the limit, within two seconds.
     partMs: Math.max(0, ...parts.map(({ sent }) => sent - back).filter((ms) => ms <= 2_000)),
+    // Answers that stated a gateway's part of the limit after two seconds.
     partsAfter: parts.filter(({ sent }) => sent > back + 2_000).length,
+    // The admitted requests of each window that opened later than two seconds after the return.
     after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),
     refusedBelowAfter: after.slice(0, windowsAfter).reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
   };

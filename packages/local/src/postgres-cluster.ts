@@ -90,20 +90,11 @@ async function createCluster(base: string, password: string, { bin, account, loc
   await give(passwordFile, account);
   await give(workplace, account);
   const provider = locale === 'C' ? [] : ['--locale-provider=icu', `--icu-locale=${locale.icu}`];
-  const args = [
-    '-D',
-    unfinished,
-    '-U',
-    'postgres',
-    '--auth=scram-sha-256',
-    `--pwfile=${passwordFile}`,
-    '-E',
-    'UTF8',
-    '--locale=C',
-    ...provider,
-  ];
+  const place = [`--pgdata=${unfinished}`, '--no-instructions', ...(fsync ? [] : ['--no-sync'])];
+  const superuser = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  const text = ['--encoding=UTF8', '--locale=C', ...provider];
   try {
-    await promisify(execFile)(join(bin, 'initdb'), [...args, '--no-instructions', ...(fsync ? [] : ['--no-sync'])], {
+    await promisify(execFile)(join(bin, 'initdb'), [...place, ...superuser, ...text], {
       ...account,
       cwd: '/',
       env: { PATH: process.env['PATH'], LC_ALL: 'C' },

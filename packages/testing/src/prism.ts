@@ -98,8 +98,8 @@ export async function witness(origin: string): Promise<Witness> {
 
 /** Why Prism 5.16 can't replay a request; undefined where it can. */
 function whyNot(path: string, { body, headers }: RestRequest): string | undefined {
-  if (!isDecodable(path)) return 'Prism ends on a path that can’t be decoded';
-  if (body !== undefined && !isJson(body)) return 'Prism hangs on a body that is no JSON';
+  if (!succeeds(() => decodeURIComponent(path))) return 'Prism ends on a path that can’t be decoded';
+  if (body !== undefined && !succeeds(() => JSON.parse(body))) return 'Prism hangs on a body that is no JSON';
   return /charset=(?!utf-8)/i.test(headers?.['content-type'] ?? '') ? 'Prism hangs on another charset' : undefined;
 }
 
@@ -129,12 +129,10 @@ interface Violation {
 /** The violations that count. A refused request may break the document; an answer may not. */
 function violations(header: string | null, status: number): Violation[] {
   // Where there are too many violations, Prism gives a sentence instead of a list.
-  const all = header?.startsWith('Too many') ? [{ location: ['response'], message: header }] : parseList(header);
+  const all = header?.startsWith('Too many')
+    ? [{ location: ['response'], message: header }]
+    : (JSON.parse(header ?? '[]') as Violation[]);
   return all.filter(({ location }) => location[0] === 'response' || status < 400);
-}
-
-function parseList(header: string | null): Violation[] {
-  return JSON.parse(header ?? '[]') as Violation[];
 }
 
 /** Appends a line of JSON for each exchange to the file of CRS_TEST_PRISM_REPORT, if that is set. */
@@ -155,18 +153,9 @@ async function startPrism(document: string, upstream: string): Promise<{ child: 
   return { child, origin: `http://127.0.0.1:${port}` };
 }
 
-function isDecodable(path: string): boolean {
+function succeeds(attempt: () => unknown): boolean {
   try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
+    attempt();
     return true;
   } catch {
     return false;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -24,8 +24,7 @@ export interface RedisServer {
  * @throws Error with the output of Redis where it doesn't start
  */
 export async function startRedis(port?: number, more: Record<string, string> = {}): Promise<RedisServer | undefined> {
-  const executable = findOnPath('redis-server');
-  if (!executable) {
+  if (!isOnPath('redis-server')) {
     process.stdout.write('NOT RUN: tests that need Redis, because there is no redis-server on the PATH\n');
     return undefined;
   }
@@ -33,7 +32,7 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   const directory = await mkdtemp(join(tmpdir(), 'crs-redis-'));
   const settings = { port: listen, bind: '127.0.0.1', save: '', appendonly: 'no', dir: directory, ...more };
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(executable, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
@@ -55,14 +54,6 @@ export async function startRedis(port?: number, more: Record<string, string> = {
   throw new Error(`redis-server did not come up:\n${said.join('\n')}`);
 }
 
-function findOnPath(name: string): string | undefined {
-  const candidates = (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name));
-  return candidates.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
 }

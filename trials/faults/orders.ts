@@ -20,7 +20,7 @@ export async function orders(system: FaultySystem, random: () => number): Promis
   for (const first of PARTS) {
     const others = PARTS.filter((part) => part !== first).toSorted(() => random() - 0.5);
     const parts = [first, ...others];
-    await Promise.all(PARTS.map((part) => victimOf(system, part)?.kill()));
+    await Promise.all(PARTS.map(async (part) => victimOf(system, part)?.kill()));
     const started = performance.now();
     const starting = parts.map(async (part, index) => {
       await sleep(index === 0 ? 0 : ALONE_MS + index * 300 * random());

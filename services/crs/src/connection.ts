@@ -30,17 +30,16 @@ const MAX_TOKENS = 1_000;
 /** Makes clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
 export function connect(config: Config): Connection {
   const { addresses, tls } = config;
-  const importer = (service: Service) =>
-    client(ImportServiceService, { name: service, address: addresses[service], timeoutMs: IMPORT_TIMEOUT_MS, retry: false, tls });
-  const auth = client(AuthAdminServiceService, {
-    name: 'auth',
-    address: addresses.auth,
-    timeoutMs: ADMIN_TIMEOUT_MS,
+  const options = (service: Service, timeoutMs: number) => ({
+    name: service,
+    address: addresses[service],
+    timeoutMs,
     retry: false,
     tls,
   });
-  const eraser = (service: Service) =>
-    client(ErasureServiceService, { name: service, address: addresses[service], timeoutMs: ERASE_TIMEOUT_MS, retry: false, tls });
+  const importer = (service: Service) => client(ImportServiceService, options(service, IMPORT_TIMEOUT_MS));
+  const eraser = (service: Service) => client(ErasureServiceService, options(service, ERASE_TIMEOUT_MS));
+  const auth = client(AuthAdminServiceService, options('auth', ADMIN_TIMEOUT_MS));
   const importers = {
     auth: importer('auth'),
     projects: importer('projects'),

@@ -22,15 +22,16 @@ const GAP = 2;
 /** Lays out columns under upper-case heads. Without rows, says so. */
 export function table(head: string[], rows: Cell[][]): string {
   if (rows.length === 0) return 'None.';
-  return render([head.map((name) => name.toUpperCase()), ...rows]);
+  return details([head.map((name) => name.toUpperCase()), ...rows]);
 }
 
-/** Lays out the names and values of one thing, one per line. */
-export function details(rows: [name: string, value: Cell][]): string {
-  return render(rows);
+/** Lays out a new thing whose `secret` no later command shows. */
+export function detailsOnce(secret: string, rows: Cell[][]): string {
+  return `${details(rows)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
 }
 
-function render(rows: Cell[][]): string {
+/** Lays out rows in columns, such as the names and values of one thing. */
+export function details(rows: Cell[][]): string {
   const cells = rows.map((row) => row.map(cell).map((text) => ({ text, width: stringWidth(text) })));
   const widths: number[] = [];
   for (const row of cells) row.forEach(({ width }, column) => (widths[column] = Math.max(widths[column] ?? 0, width)));

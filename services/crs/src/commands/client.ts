@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { RegisteredClient } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
-import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { details, detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
 
 /** `crs client`: assistants that can't register themselves. */
 export function clientCommands(program: Command, connect: Connect): void {
@@ -21,13 +21,12 @@ export function clientCommands(program: Command, connect: Connect): void {
         const { client: created, clientSecret } = await auth.createClient(request, await operator());
         const value = { ...toJson(created!), ...(clientSecret && { client_secret: clientSecret }) };
         show(options, value, () =>
-          [
-            details([
-              ['client id', created!.clientId],
-              ...(clientSecret ? [['client secret', clientSecret] as [string, string]] : []),
-            ]),
-            ...(clientSecret ? ['', 'This is the only time that the secret is shown: keep it in a safe place now.'] : []),
-          ].join('\n'),
+          clientSecret
+            ? detailsOnce('secret', [
+                ['client id', created!.clientId],
+                ['client secret', clientSecret],
+              ])
+            : details([['client id', created!.clientId]]),
         );
       }),
     );

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { details, instant, show, table } from '../output.ts';
+import { detailsOnce, instant, show, table } from '../output.ts';
 
 /** `crs key`: API keys of an organization. */
 export function keyCommands(program: Command, connect: Connect): void {
@@ -23,17 +23,13 @@ export function keyCommands(program: Command, connect: Connect): void {
         const { keyId, label, readOnly, expiresAt } = apiKey!;
         const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: instant(expiresAt) };
         show(options, value, () =>
-          [
-            details([
-              ['key', secret],
-              ['key id', keyId],
-              ['label', label],
-              ['read-only', readOnly],
-              ['expires', instant(expiresAt) ?? 'never'],
-            ]),
-            '',
-            'This is the only time that the key is shown: keep it in a safe place now.',
-          ].join('\n'),
+          detailsOnce('key', [
+            ['key', secret],
+            ['key id', keyId],
+            ['label', label],
+            ['read-only', readOnly],
+            ['expires', instant(expiresAt) ?? 'never'],
+          ]),
         );
       }),
     );

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Operator } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
-import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
 
 /** `crs operator`: credentials for this tool. */
 export function operatorCommands(program: Command, connect: Connect): void {
@@ -18,14 +18,10 @@ export function operatorCommands(program: Command, connect: Connect): void {
         const { operator: created, credential } = await connection.auth.createOperator({ name }, await connection.operator());
         const value = { name: created!.name, credential, created_at: instant(created!.createdAt) };
         show(options, value, () =>
-          [
-            details([
-              ['name', created!.name],
-              ['credential', credential],
-            ]),
-            '',
-            'This is the only time that the credential is shown: keep it in a safe place now.',
-          ].join('\n'),
+          detailsOnce('credential', [
+            ['name', created!.name],
+            ['credential', credential],
+          ]),
         );
       }),
     );

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command, connect: Connect): void {
@@ -21,16 +21,12 @@ export function tokenCommands(program: Command, connect: Connect): void {
         const scope = issued!.scopes.join(' ');
         const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: instant(expiresAt) };
         show(options, value, () =>
-          [
-            details([
-              ['access token', accessToken],
-              ['token id', tokenId],
-              ['scope', scope],
-              ['expires', instant(expiresAt)],
-            ]),
-            '',
-            'This is the only time that the token is shown: keep it in a safe place now.',
-          ].join('\n'),
+          detailsOnce('token', [
+            ['access token', accessToken],
+            ['token id', tokenId],
+            ['scope', scope],
+            ['expires', instant(expiresAt)],
+          ]),
         );
       }),
     );

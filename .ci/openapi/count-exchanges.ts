@@ -1,4 +1,8 @@
-/** Counts what `packages/testing/src/prism.ts` reports: exchanges by status, those that Prism could not be given, violations. */
+/**
+ * Sums up a file that `packages/testing/src/prism.ts` wrote: the HTTP exchanges that were checked against the OpenAPI document, by method and status, the
+ * violations, and the exchanges that could not be passed to Prism, by reason. Fails if there is a violation, or if nothing was checked.
+ *   node count-exchanges.ts FILE
+ */
 import { readFileSync } from 'node:fs';
 
 interface Exchange {
@@ -10,8 +14,8 @@ interface Exchange {
 
 const lines = readFileSync(process.argv[2]!, 'utf8').trim().split('\n');
 const exchanges = lines.map((line) => JSON.parse(line) as Exchange);
-const held = exchanges.filter(({ skipped }) => skipped === undefined);
-const violations = held.flatMap((exchange) => exchange.violations ?? []);
+const checked = exchanges.filter(({ skipped }) => skipped === undefined);
+const violations = checked.flatMap((exchange) => exchange.violations ?? []);
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const count = (names: string[]) =>
@@ -19,8 +23,8 @@ const count = (names: string[]) =>
     .toSorted()
     .forEach((name) => print(`${String(names.filter((other) => other === name).length).padStart(6)} ${name}`));
 
-print(`${held.length} exchanges held against the document, ${violations.length} violations`);
-count(held.map(({ method, status }) => `${method} ${status}`));
-print('not held against it:');
+print(`${checked.length} exchanges checked against the OpenAPI document, ${violations.length} violations`);
+count(checked.map(({ method, status }) => `${method} ${status}`));
+print('not checked, by reason:');
 count(exchanges.flatMap(({ skipped }) => skipped ?? []));
-process.exitCode = violations.length === 0 && held.length > 0 ? 0 : 1;
+process.exitCode = violations.length === 0 && checked.length > 0 ? 0 : 1;

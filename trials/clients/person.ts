@@ -1,4 +1,7 @@
-/** The demo user with a real browser. It notes when a page calls another host, breaks its own content policy or logs an error. */
+/**
+ * The demo user with a real browser. If a page calls a host that isn't local, breaks its content security policy, or logs a warning or an error, `leave`
+ * throws.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -23,11 +26,11 @@ const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 export interface Person {
   page: Page;
   signIn(password?: string): Promise<void>;
-  /** Opens the address to which an assistant sends its user, signs in if asked to, and decides. @returns the last address */
+  /** Opens an assistant's authorization URL, signs in if the page asks for it, and decides. @returns the URL that the browser is sent back to */
   decide(authorization: string, decision: 'Allow' | 'Deny'): Promise<URL>;
-  /** Runs axe in each setting and takes a screenshot. */
+  /** In light, dark and phone settings: takes a screenshot if `PICTURES` is set, and throws if axe finds a fault or the page is too wide. */
   look(name: string): Promise<void>;
-  /** Closes the browser. @returns its notes */
+  /** Closes the browser. @throws AssertionError if a page logged a problem or called a host that is not local */
   leave(): Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export async function openBrowser(): Promise<Person> {
   page.on('pageerror', ({ message }) => page.url().startsWith(origin) && complaints.push(message));
   page.on('console', (message) => {
     const isOurs = (message.location().url || page.url()).startsWith(origin);
-    // Chromium logs each page with an error status. These pages are expected.
+    // Chromium logs every answer with an error status. These answers are expected.
     const isStatus = /^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
     if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });

@@ -2,22 +2,24 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Connections that hold a lock: referenced here, because one that is garbage-collected lets go of its lock. */
+/** The connections that hold a lock. A connection that is garbage-collected would release its lock, so this set refers to all of them. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Takes a directory for this process, until `release` or the end of the process, whatever ends it: the lock is the kernel's (on an
- * SQLite file, Node.js having no file locks of its own), so it's never stale and needs no guess about a pid that may be reused.
- * @throws Error naming the pid that has it
+ * Locks an existing directory for this process, until `release` or the end of the process. The lock is one on an SQLite file, because Node.js has
+ * no file locks. The kernel releases it even after a crash, so it is never stale.
+ * @throws Error with the holder's pid, if another process has locked the directory; Error, if the lock file can't be opened
  */
 export function lockDirectory(directory: string): { release(): void } {
   const pidFile = join(directory, 'pid');
   let database: DatabaseSync;
   try {
-    // Two that try at the same moment may both be refused at first; the timeout (ms) lets one of them win.
+    // SQLite may refuse two processes that try at the same moment. With a timeout (in ms) it tries again, and one of them succeeds.
     database = new DatabaseSync(join(directory, 'lock'), { timeout: 500 });
   } catch (error) {
-    throw new Error(`${directory} can't be written; does it belong to another user?`, { cause: error });
+    throw new Error(`${directory} can't be opened for writing. Does it exist, and does it belong to your user?`, {
+      cause: error,
+    });
   }
   try {
     database.exec('pragma journal_mode = off; begin exclusive');
@@ -41,6 +43,6 @@ function holderOf(pidFile: string): string {
   try {
     return readFileSync(pidFile, 'utf8').trim();
   } catch {
-    return '(unknown: it has only just started)';
+    return '(unknown, it has probably just started)';
   }
 }

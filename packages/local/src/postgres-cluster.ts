@@ -18,7 +18,7 @@ export interface Cluster {
 }
 
 interface ClusterOptions extends PostgresBinaries {
-  /** The directory of everything that belongs to this cluster. The caller holds its lock. */
+  /** The directory of everything that belongs to this cluster. The caller has locked it. */
   home: string;
   locale: Locale;
   /** Whether a new cluster is flushed to disk before its first use. */
@@ -26,12 +26,12 @@ interface ClusterOptions extends PostgresBinaries {
   log: Logger;
 }
 
-/** Opens the cluster of a directory, or creates it. A creation that was interrupted doesn't disturb the next one. */
+/** Finds the cluster of a directory, or creates it. It starts no server. An interrupted creation doesn't disturb a later call. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { home, account } = options;
   const base = await baseOf(options);
   for (const name of await readdir(base)) {
-    // An initdb of an earlier start may still write there. The next start removes a directory that can't be removed now.
+    // A removal fails while an initdb of an earlier start still writes there. The next start removes the directory.
     if (name.startsWith('new-'))
       await rm(join(base, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
@@ -54,7 +54,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 
 /** The parent directory of `cluster`: `home`, unless PostgreSQL's account can't reach that. */
 async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
-  // Only this file names the other directory, so deleting `home` leads to a new cluster.
+  // The file `location` alone names the directory outside `home`, so if `home` is deleted, a new cluster is made.
   const pointer = join(home, 'location');
   if (existsSync(pointer)) {
     const base = (await readFile(pointer, 'utf8')).trim();
@@ -64,7 +64,7 @@ async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
       );
     log.info(
       { directory: base },
-      'the database is outside the data directory, because the account that runs it can not reach that directory',
+      `the database is kept outside ${home}, because the account that runs it can't reach that directory`,
     );
     return base;
   }
@@ -76,7 +76,7 @@ async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
   await replaceFile(pointer, base);
   log.warn(
     { directory: base, remembered_in: pointer },
-    "the database is kept outside the data directory, because the account that runs it can't reach that directory",
+    `the database is kept outside ${home}, because the account that runs it can't reach that directory`,
   );
   return base;
 }
@@ -112,7 +112,7 @@ async function give(path: string, { uid, gid }: Account): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
 }
 
-/** Writes a file that only its owner can read, wholly or not at all. */
+/** Writes the whole file or nothing. Only its owner can read the file. */
 async function replaceFile(path: string, content: string): Promise<void> {
   await writeFile(`${path}.new`, content, { mode: 0o600 });
   await chmod(`${path}.new`, 0o600);

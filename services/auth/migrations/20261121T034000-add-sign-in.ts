@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { roleOf, type Migration } from '@crs/kit/data/migration';
 
 /**
- * The state of the authorization server. These tables stand above tenants: a client belongs to none, and whose a code or a refresh
- * token is only comes to light once it is found.
+ * The stored data of the authorization server. No organization owns these tables: a client belongs to none, and the organization of a code or a
+ * refresh token is known only after the row is found.
  */
 export const addSignIn: Migration = {
   name: '20261121T034000-add-sign-in',
@@ -12,9 +12,9 @@ export const addSignIn: Migration = {
     await db.raw(`
       create table auth.oidc_payloads (
         model text collate "C" not null,
-        id_digest bytea not null, -- most ids are secrets
+        id_digest bytea not null, -- a digest, because most ids are secrets
         payload_sealed bytea not null,
-        uid_digest bytea, -- of a session: its second id
+        uid_digest bytea, -- only sessions have this second id
         grant_id text collate "C",
         expires_at timestamptz(3) not null,
         consumed_at timestamptz(3),
@@ -33,7 +33,7 @@ export const addSignIn: Migration = {
         created_at timestamptz(3) not null default now()
       );
 
-      -- How often something was tried within a window that begins with the first try.
+      -- The number of tries in a window that begins with the first one.
       create table auth.throttles (
         bucket bytea primary key,
         tries integer not null,

@@ -18,7 +18,7 @@ export interface Statement<Row = NoRow> {
   row?: Columns<Row>;
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
-  /** One plan is right for all values, so that none is made for each; for statements that {@link Database.read} runs. */
+  /** PostgreSQL makes one plan for all values, in place of a plan for each execution. `transact` ignores it. */
   plannedOnce?: boolean;
 }
 
@@ -33,31 +33,34 @@ export interface DatabaseOptions {
   name: string;
   url: string;
   maxConnections: number;
-  /** How many of them work for one tenant at once; by default half of them. */
+  /** The connections that may work for one organization at once. By default half of all, rounded up. */
   maxPerTenant?: number;
   log: Logger;
   /** Sends statements without waiting for earlier answers. Such a pool refuses COPY and cursors. */
   pipeline: boolean;
 }
 
-// The driver would write dates in local time, where instants before standard time lose the seconds of their offset.
+// The driver would write dates in local time. Before time zones were introduced, local offsets had seconds, which its format loses.
 defaults.parseInputDatesAsUTC = true;
 
-/** A page of calls holds 150 instants, and this parser takes a quarter of the time of the driver's own. */
+/** A list page of call records holds 150 timestamps, and this parser takes a quarter of the time of the driver's own. */
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.TIMESTAMPTZ ? parseDate : types.getTypeParser(oid, format)),
 };
 
 /**
- * How many statements may wait for a connection, for one organization and in all. A statement takes milliseconds, so longer queues would only
- * end in deadlines. Tables without an organization share one queue, where thousands of credentials may arrive in one second.
+ * The number of statements that may wait for a connection, for one organization and in all. Statements that wait behind more than these would miss
+ * their deadlines. The statements of no organization share one queue, and thousands of them may check credentials in the same second.
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
-/** The server cancels a statement this long before the caller's deadline, so that its answer tells a slow statement from a silent server. */
+/** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
 const MARGIN_MS = 20;
 
-/** With `client_connection_check_interval`, a server that waits for a lock notices that its client is gone. */
+/**
+ * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
+ * a lock notices that its client is gone.
+ */
 const TENANT: Statement = {
   name: 'tenant',
   text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
@@ -69,8 +72,8 @@ const TENANT_PLANNED_ONCE: Statement = {
 };
 
 /**
- * The connections of a service to PostgreSQL. All work happens in a transaction, which sets the organization for row-level security and ends its
- * statements before the caller's deadline. A connection that saw an error, a cancellation or a deadline is destroyed.
+ * The connections of a service to PostgreSQL. All work happens in a transaction, which sets the organization for row-level security and a time
+ * limit for its statements. After any error, cancellation or deadline, the connection is destroyed, which rolls the transaction back.
  */
 export class Database {
   readonly #pool: Pool;
@@ -97,7 +100,7 @@ export class Database {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
-    // A connection that breaks in use fails its statements. Without a listener, its `error` event would end the process, too.
+    // A connection that breaks in use fails its statements. Without this listener, its `error` event would end the process.
     this.#pool.on('connect', (client) => void client.on('error', () => {}));
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
@@ -121,8 +124,8 @@ export class Database {
   }
 
   /**
-   * A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. It gets the
-   * connection, too, for what is no statement, such as COPY.
+   * A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. It also gets the
+   * connection, for commands such as COPY, which need a pool without `pipeline`.
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
@@ -272,7 +275,7 @@ function tenant(scope: Scope, plannedOnce = false) {
   };
 }
 
-/** All results in order, or the first failure, once all have ended. Later failures only say that the transaction is aborted. */
+/** Waits for all results. Returns them in order, or throws the first failure in that order: later ones only say that the transaction is aborted. */
 async function allOrFirstError<T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
   const results = await Promise.allSettled(promises as Promise<unknown>[]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -291,7 +294,7 @@ function translate(error: unknown): unknown {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
   if (code === '40001' || code === '40P01')
-    return new ServiceError('aborted', 'Another change got in between; try again.', { cause: error });
+    return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
   return error;

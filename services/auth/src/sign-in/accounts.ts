@@ -5,7 +5,7 @@ import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 
-/** A user who may sign in; undefined if the user or the organization is disabled or doesn't exist. */
+/** The user of an account id. Undefined if the id is malformed, or the user or the organization is disabled or doesn't exist. */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
@@ -13,7 +13,10 @@ export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: str
   return user;
 }
 
-/** oidc-provider calls this for codes and refresh tokens, too. They are valid as long as their consent is. */
+/**
+ * Tells oidc-provider whether an account exists. For a code or a refresh token, the consent of its user must be live, and a consent is live only while
+ * its user and organization are. In a browser session, which has no consent yet, the user must be live.
+ */
 export async function findAccount(
   context: Pick<SignInContext, 'db'>,
   accountId: string,

@@ -1,6 +1,6 @@
 import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 
-/** The answer to a request that created a project. It is kept under the request's idempotency key, to be given again. */
+/** The answer to a request that created a project. It is stored under the request's idempotency key. A request with the same key gets it again. */
 export interface StoredAnswer {
   projectId: string;
   name: string;
@@ -8,14 +8,14 @@ export interface StoredAnswer {
   status: string;
   /** ISO 8601. */
   createdAt: string;
-  /** Null once the user is deleted. */
+  /** Becomes null when the lead is deleted from the organization. Deleted members leave `members`. */
   lead: StoredPerson | null;
   members: StoredPerson[];
   billingOfficeName: string | null;
 }
 
 export interface StoredPerson {
-  /** Callers never see it. It finds the answers that name a deleted user. */
+  /** Not shown to API clients. The deletion of a user finds the stored answers by this id. */
   userId: string;
   name: string | null;
   email: string;

@@ -1,14 +1,15 @@
 import { Seal } from '@crs/kit/data/seal';
 import type { Checks } from './relying-party.ts';
 
-/** A sign-in that waits for an organization's provider. The browser keeps it in a cookie, so that any replica can finish it. */
+/** A sign-in that continues at an organization's own identity provider. The browser keeps it in a cookie, so that any replica can finish the sign-in. */
 export interface Begun extends Checks {
   organization: string;
   issuer: string;
-  /** The authorization that goes on afterwards; undefined: the user's connections. */
+  /** The id of the authorization request that continues after the sign-in. Undefined: the page /connections follows. */
   uid?: string | undefined;
 }
 
+/** How long the user has to sign in at the provider, in milliseconds. */
 export const BEGUN_MS = 600_000;
 
 /** Seals a begun sign-in into the value of a cookie, and opens it again. */
@@ -23,7 +24,7 @@ export class BegunSeal {
     return this.#seal.seal(Buffer.from(JSON.stringify({ ...begun, until: Date.now() + BEGUN_MS }))).toString('base64url');
   }
 
-  /** @returns undefined if the sign-in is older than ten minutes, or the value is not from here */
+  /** @returns undefined if there is no value, it is older than {@link BEGUN_MS}, or it was not sealed with our secret */
   open(value: string | undefined): Begun | undefined {
     if (!value) return undefined;
     try {

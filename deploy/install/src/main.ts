@@ -34,7 +34,7 @@ function readSettings(): z.infer<typeof settings> {
   try {
     return readEnvironment(settings, process.env);
   } catch (error) {
-    throw new Failure((error as Error).message.replaceAll(/\s*\n\s*/g, ' '));
+    throw new Failure((error as Error).message.replaceAll(/\s+/g, ' '));
   }
 }
 

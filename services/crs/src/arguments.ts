@@ -39,7 +39,7 @@ export function oidcIssuer(text: string): string {
 
 export function domains(text: string): string[] {
   const named = text.split(',').map((domain) => domain.trim());
-  if (named.every((domain) => /^[^\s@]+\.[^\s@]+$/.test(domain))) return named;
+  if (named.every((domain) => /^[^\s@][^\s@.]*\.[^\s@]+$/.test(domain))) return named;
   throw new InvalidArgumentError('It must be domains with commas between them, like acme.example,acme.test.');
 }
 

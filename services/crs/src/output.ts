@@ -36,7 +36,7 @@ export function details(rows: Cell[][]): string {
   const widths: number[] = [];
   for (const row of cells) row.forEach(({ width }, column) => (widths[column] = Math.max(widths[column] ?? 0, width)));
   const lines = cells.map((row) => row.map(({ text, width }, column) => text + ' '.repeat(widths[column]! - width + GAP)));
-  return lines.map((parts) => parts.join('').replace(/ +$/, '')).join('\n');
+  return lines.map((parts) => parts.join('').trimEnd()).join('\n');
 }
 
 function cell(value: Cell): string {

@@ -5,7 +5,8 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 33 base62 characters: 196 bits. */
 const RANDOM_LENGTH = 33;
 const CHECK_LENGTH = 6;
-const FORM = new RegExp(`^crk_[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`);
+/** 39 = {@link RANDOM_LENGTH} + {@link CHECK_LENGTH}. */
+const FORM = /^crk_[0-9A-Za-z]{39}$/;
 
 /** A new API key: `crk_`, a random part, and a checksum, by which a typo is found without a look-up. */
 export function createApiKey(): string {

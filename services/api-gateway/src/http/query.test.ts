@@ -189,6 +189,17 @@ describe('an instant', () => {
     expect(parse('?from=9999-12-31T23:59:59.9999Z').from?.toISOString()).toBe('9999-12-31T23:59:59.999Z');
   });
 
+  it.each(['T', 't0', 'T 00:00', '2', ' '])('is refused in time that is linear in its length: %jxN', (piece) => {
+    const query = `?from=${encodeURIComponent(piece.repeat(15_500 / piece.length))}`;
+    const times = Array.from({ length: 3 }, () => {
+      const before = process.cpuUsage();
+      problemOf(query);
+      return process.cpuUsage(before).user / 1000;
+    });
+    // Milliseconds. A quadratic check takes about 200.
+    expect(Math.min(...times)).toBeLessThan(20);
+  });
+
   it('is named where it is missing', () => {
     const required = z.object({ start: instant });
     expect(() => parseQuery('/', required)).toThrow('start: is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z');

@@ -47,6 +47,9 @@ export const flag = z
   .transform((value) => value === 'true')
   .meta({ wire: { type: 'boolean' } });
 
+/** A date-time whose offset begins with a space, because a raw `+` in a URL means a space. */
+const RAW_PLUS = /^[\d-]{10}[Tt]\S{1,30} \d\d:\d\d$/;
+
 /** An RFC 3339 date-time with offset, cut to the millisecond. */
 export const instant = z
   .string('is required: an RFC 3339 date-time such as 2026-01-31T00:00:00Z')
@@ -54,7 +57,7 @@ export const instant = z
     const date = parseInstant(text);
     if (date) return date;
     context.addIssue(
-      /[Tt]\S+ \d\d:\d\d$/.test(text)
+      RAW_PLUS.test(text)
         ? 'must be an RFC 3339 date-time; a "+" in a URL means a space, so write the offset as %2B01:00 or use Z'
         : 'must be an RFC 3339 date-time with "Z" or an offset, such as 2026-01-31T00:00:00Z, in the years 0001 to 9999',
     );

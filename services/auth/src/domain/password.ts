@@ -31,5 +31,5 @@ function hash(password: string, nonce: Buffer, cost: typeof COST, tagLength: num
 }
 
 function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replaceAll('=', '');
 }

@@ -22,12 +22,14 @@ const FOR_PROGRAMS = new Map([
   ['/revoke', ['POST']],
 ]);
 
-/** Identifiers and file names. Nothing that another parser could read as `..` or an escape. */
-const SEGMENT = '[\\w-][\\w.-]*';
-const PAGES = ['/authorize', '/authorize/:id', '/sign-in/:id', '/connections', '/connections/:id'].map((route) => ({
-  route,
-  pattern: new RegExp(`^${route.replace(':id', SEGMENT)}$`),
-}));
+/** An id is an identifier or a file name. It is nothing that another parser could read as `..` or an escape. */
+const PAGES = [
+  { route: '/authorize', pattern: /^\/authorize$/ },
+  { route: '/authorize/:id', pattern: /^\/authorize\/[\w-][\w.-]*$/ },
+  { route: '/sign-in/:id', pattern: /^\/sign-in\/[\w-][\w.-]*$/ },
+  { route: '/connections', pattern: /^\/connections$/ },
+  { route: '/connections/:id', pattern: /^\/connections\/[\w-][\w.-]*$/ },
+];
 
 /** @param path without the query, as it was sent */
 export function passedPath(path: string): PassedPath | undefined {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RestResponse } from '@crs/testing/rest';
 import { openSession, type Session } from '@crs/testing/sql';
+import { sendRaw } from '@crs/testing/send-raw';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { sendBytes } from './_answers.ts';
@@ -125,5 +126,17 @@ it('all requests that the limit admits may come at once', async () => {
     expect((await ask('whole', CALL, usual)).status).toBe(429);
   } finally {
     await usual.stop();
+  }
+});
+
+it('a body that does not arrive holds no slot, and is given up after 5 s', async () => {
+  const head = ['POST /v1/projects HTTP/1.1', 'Host: rest', `Authorization: Bearer ${keys['acme']}`];
+  const half = [...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n');
+  const attackers = Array.from({ length: 4 }, () => sendRaw(gateway.address, half));
+  await sleep(200);
+  expect((await ask('acme', OFFICES)).status).toBe(200);
+  for (const answered of await Promise.all(attackers)) {
+    expect(answered).toMatch(/^HTTP\/1\.1 408 [^]*X-RateLimit-Limit: 100000/i);
+    expect(answered).toContain('"code":"bad_request","message":"The body did not arrive within 5 s."');
   }
 });

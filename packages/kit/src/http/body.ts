@@ -1,24 +1,103 @@
 import express, { type Request, type Response } from 'express';
+import { overloaded } from '../errors.ts';
 import { Refusal } from './refusal.ts';
 
+/** How long a body may take to arrive. */
+const ARRIVAL_MS = 5_000;
+const tooSlow = new Refusal(408, 'bad_request', `The body did not arrive within ${ARRIVAL_MS / 1000} s.`);
+
+export interface BodyLimits {
+  /** Of one body. */
+  maxBytes: number;
+  /** Bodies of one client address that are arriving at once. */
+  perAddress: number;
+  /** Bodies of all addresses that are arriving at once. */
+  total: number;
+}
+
+/** The limits of bodies of at most 64 KiB: all that are arriving take at most 64 MiB. */
+export const SMALL_BODIES: BodyLimits = { maxBytes: 64 * 1024, perAddress: 128, total: 1_024 };
+
 /**
- * A reader of whole bodies of at most `maxBytes`. It throws a Refusal for a body that is too large (413), compressed (415) or cut off
- * (400).
+ * A reader of whole bodies. The caller takes nothing scarce, such as a slot, before its body is there. A body that is too large is
+ * refused (413), and so is a body that is compressed (415), cut off (400) or not there after 5 s (408). A new body is always read: where
+ * there are too many, the body that has been arriving for the longest time is given up (503), so that clients which send slowly can't
+ * keep out other clients.
  */
-export function bodyReader(maxBytes: number): (request: Request, response: Response) => Promise<Buffer> {
+export function bodyReader(limits: BodyLimits): (request: Request, response: Response, address: string) => Promise<Buffer> {
+  const { maxBytes } = limits;
   const readBytes = express.raw({ type: () => true, limit: maxBytes, inflate: false });
   const refusals = new Map<unknown, Refusal>([
     [413, new Refusal(413, 'bad_request', `The body is larger than ${maxBytes} bytes.`)],
     [415, new Refusal(415, 'bad_request', 'The body must not be compressed: leave Content-Encoding out.')],
     [400, new Refusal(400, 'bad_request', 'The body did not arrive whole.')],
   ]);
-  return async (request, response) => {
+  const arrivals = new Arrivals(limits);
+  return async (request, response, address) => {
     await new Promise<void>((resolve, reject) => {
-      readBytes(request, response, (error?: { status?: unknown }) =>
-        error === undefined ? resolve() : reject(refusals.get(error.status) ?? error),
-      );
+      const leave = request.complete
+        ? undefined
+        : arrivals.enter(address, (refusal) => {
+            // The rest of the body may still come on this connection.
+            response.shouldKeepAlive = false;
+            reject(refusal);
+          });
+      readBytes(request, response, (error?: { status?: unknown }) => {
+        leave?.();
+        if (error === undefined) resolve();
+        else reject(refusals.get(error.status) ?? error);
+      });
     });
     const bytes: unknown = request.body;
     return Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0);
   };
+}
+
+type GiveUp = (refusal: Error) => void;
+
+/** Bodies that are arriving, by address. */
+class Arrivals {
+  readonly #limits: BodyLimits;
+  /** Each set is in order of arrival. */
+  readonly #arriving = new Map<string, Set<GiveUp>>();
+  #total = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /** @param reject is called where the body is given up @returns a function for the end of the body */
+  enter(address: string, reject: GiveUp): () => void {
+    const { perAddress, total } = this.#limits;
+    const timer = setTimeout(() => giveUp(tooSlow), ARRIVAL_MS);
+    const leave = () => {
+      clearTimeout(timer);
+      const own = this.#arriving.get(address);
+      if (!own?.delete(giveUp)) return;
+      this.#total--;
+      if (own.size === 0) this.#arriving.delete(address);
+    };
+    const giveUp: GiveUp = (refusal) => {
+      leave();
+      reject(refusal);
+    };
+    let own = this.#arriving.get(address);
+    if (!own) this.#arriving.set(address, (own = new Set()));
+    own.add(giveUp);
+    this.#total++;
+    if (own.size > perAddress) giveUpOldest(own);
+    else if (this.#total > total) giveUpOldest(this.#largest());
+    return leave;
+  }
+
+  #largest(): Set<GiveUp> {
+    let largest = new Set<GiveUp>();
+    for (const own of this.#arriving.values()) if (own.size > largest.size) largest = own;
+    return largest;
+  }
+}
+
+function giveUpOldest(arriving: Set<GiveUp>): void {
+  const refusal = overloaded();
+  for (const giveUp of arriving) return giveUp(refusal);
 }

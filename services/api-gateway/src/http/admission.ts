@@ -15,7 +15,7 @@ export interface AdmissionOptions extends AddressCharging {
 /**
  * Authenticates a request and charges it once, whatever its answer will be: to the organization of its key or, without a usable key, to
  * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere. A request
- * of an organization then waits for one of its slots.
+ * of an organization then waits for one of its slots; where it may have a body, only after the body is there.
  */
 export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
@@ -36,17 +36,35 @@ export function admission(options: AdmissionOptions) {
     response.set(limitHeaders(decision));
     const refusal = refusalOf(decision, credential === undefined ? 'this address' : 'the organization');
     if (refusal) throw refusal;
-    if (credential !== undefined) await takeSlot(options.slots, credential.organizationId, response);
+    if (credential !== undefined) {
+      const { organizationId } = credential;
+      const take = () => takeSlot(options.slots, organizationId, response);
+      if (request.method === 'POST') admitted.set(response, { address: addressOf(options, request), takeSlot: take });
+      else await take();
+    }
     next();
   };
 }
 
 const credentials = new WeakMap<Response, AuthenticateKeyResponse>();
+const admitted = new WeakMap<Response, Admitted>();
 const noCredential = new WeakMap<Response, unknown>();
 
 /** Auth's answer about the key of a request; undefined where the request has no usable key. */
 export function credentialOf(response: Response): AuthenticateKeyResponse | undefined {
   return credentials.get(response);
+}
+
+/** A POST that is admitted but has no slot yet. */
+interface Admitted {
+  /** The client's address. */
+  address: string;
+  /** Takes a slot of the organization until the answer is sent. */
+  takeSlot: () => Promise<void>;
+}
+
+export function admittedOf(response: Response): Admitted {
+  return admitted.get(response)!;
 }
 
 /** Lets only requests with a usable key pass. @throws Refusal, or ServiceError where auth can't be asked */

@@ -5,21 +5,26 @@ import { invalid } from '@crs/kit/errors';
 import { bodyReader } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
 import { parseLine } from '@crs/kit/product/import-record';
+import { admittedOf } from './admission.ts';
 
 /** The largest body, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-const readBytes = bodyReader(MAX_BODY_BYTES);
+const readBytes = bodyReader({ maxBytes: MAX_BODY_BYTES, perAddress: 32, total: 256 });
 
 /**
- * The JSON body of a request by a schema: media type, then size, then the JSON and its fields.
+ * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request takes its slot once the body
+ * is there.
  * @throws Refusal 415 or 413, ServiceError invalid_argument naming the field
  */
 export async function readBody<S extends z.ZodType>(request: Request, response: Response, schema: S): Promise<z.output<S>> {
   if (!isJson(request.headers['content-type'])) {
     throw new Refusal(415, 'bad_request', 'The body must be JSON in UTF-8: send "Content-Type: application/json".');
   }
-  const result = parseLine(schema, await readBytes(request, response));
+  const { address, takeSlot } = admittedOf(response);
+  const bytes = await readBytes(request, response, address);
+  await takeSlot();
+  const result = parseLine(schema, bytes);
   if (!('record' in result)) throw invalid(result.field === '' ? 'body' : result.field, result.reason);
   return result.record;
 }

@@ -1,7 +1,7 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import { TypeIs } from 'type-is';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
-import { bodyReader } from '@crs/kit/http/body';
+import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { callOf, stateOf } from '@crs/kit/http/request';
@@ -26,7 +26,7 @@ export interface McpOptions extends AddressCharging {
   log: Logger;
 }
 
-const readBody = bodyReader(1024 * 1024);
+const readBody = bodyReader(SMALL_BODIES);
 const JSON_TYPE = new TypeIs(['application/json']);
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
@@ -44,7 +44,7 @@ export function mcp(context: Context, options: McpOptions) {
     const user = await authenticate(request, response, options);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
-    const body = parse(await readBody(request, response));
+    const body = parse(await readBody(request, response, addressOf(options, request)));
     const tools: ToolRequest = {
       context,
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId },

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
-import { bodyReader } from '@crs/kit/http/body';
+import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
@@ -18,7 +18,7 @@ export interface SignInOptions extends SignInCharging {
   signInSlots: Bulkhead;
 }
 
-const readBody = bodyReader(64 * 1024);
+const readBody = bodyReader(SMALL_BODIES);
 
 /** The client's headers that are passed on. Other headers are for the gateway alone, or state facts that only the gateway may state. */
 const OF_PROGRAMS = ['accept', 'authorization', 'content-type', 'user-agent'];
@@ -42,10 +42,11 @@ export function signIn(options: SignInOptions) {
     if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
     const address = addressOf(options, request);
     await chargeSignIn(options, address);
+    const body = await readBody(request, response, address);
     await takeSlot(options.signInSlots, address, response);
     await passOn(options.signIn, request, response, {
       target: passed.path + query,
-      body: await readBody(request, response),
+      body,
       keep: passed.isPage ? OF_BROWSERS : OF_PROGRAMS,
       // The first address of a /64 stands for it.
       headers: { ...origin, 'X-Forwarded-For': address.replace('/64', '') },

@@ -5,6 +5,8 @@ import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, to
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
+const CARL = 'carl@example.com';
+const DORA = 'dora@example.com';
 /** Requests of an address without a token, and tool calls of a user of acme. */
 const LIMIT = 3;
 
@@ -20,8 +22,7 @@ beforeAll(async () => {
     const toolRateLimit = { requests: organization === 'acme' ? LIMIT : 100, period_seconds: 60 };
     await world.load([
       { type: 'organization', id: organization, name: organization, tool_rate_limit: toolRateLimit },
-      { type: 'user', organization, email: ANN, name: 'Ann' },
-      { type: 'user', organization, email: BOB, name: 'Bob' },
+      ...[ANN, BOB, CARL, DORA].map((email) => ({ type: 'user', organization, email, name: email })),
     ]);
   }
 });
@@ -33,6 +34,10 @@ beforeEach(async () => {
 });
 afterEach(() => gateway?.stop());
 
+const numbers = (length: number) => Array.from({ length }, () => 1);
+const nested = (depth: number): unknown => (depth === 1 ? [] : [nested(depth - 1)]);
+const valuesOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, each) => sum + valuesOf(each), 1) : 1;
 const send = (request: Ask, from = address) =>
   ask(gateway.address, { ...request, headers: { ...request.headers, 'x-forwarded-for': from } });
 const listed = (authorization?: string) => spoken(LEGACY, toolCall('list_calls'), authorization);
@@ -78,7 +83,7 @@ describe('without a usable token', () => {
 });
 
 describe('with a usable token', () => {
-  it('only calls of known tools within the token’s scopes are charged, to the user, whatever their results', async () => {
+  it('calls of known tools within the token’s scopes are charged to the user, whatever their results', async () => {
     const full = await bearer(world, 'acme', ANN);
     const narrow = await bearer(world, 'acme', ANN, ['projects:read']);
     const free: Ask[] = [
@@ -108,7 +113,7 @@ describe('with a usable token', () => {
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(50);
       expect(words).toBe(`The rate limit of the user is used up. Try again in ${answer.headers['retry-after']} s.`);
     }
-    // Uncharged methods are still served. Another user has another limit, and so has the same e-mail in another organization.
+    // Other messages have a limit of their own. Another user has another limit, and so has the same e-mail in another organization.
     expect((await send(free[0]!)).status).toBe(200);
     for (const [organization, email] of [
       ['acme', BOB],
@@ -118,6 +123,44 @@ describe('with a usable token', () => {
     }
     // Nothing was charged to the address.
     expect(await statuses(LIMIT, listed())).toEqual(Array.from({ length: LIMIT }, () => 401));
+  });
+});
+
+describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) => {
+  const email = version === LEGACY ? CARL : DORA;
+
+  it('have a limit of the user that is ten times as wide, over which they are 429', async () => {
+    const token = await bearer(world, 'acme', email);
+    const methods = ['tools/list', 'ping', 'initialize', 'server/discover', 'notifications/initialized', 'nope'];
+    const messages = methods.map((method) => spoken(version, message(method), token));
+    const unknown = spoken(version, toolCall('nope'), token);
+    for (let n = 0; n < 10 * LIMIT; n++)
+      expect((await send([...messages, unknown][n % (methods.length + 1)]!)).status).not.toBe(429);
+    for (const request of [...messages, unknown]) {
+      const { status, headers, json } = await send(request);
+      expect([status, json.error.code]).toEqual([429, 'rate_limited']);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(50);
+    }
+  });
+
+  it.each<[string, (body: object) => unknown, number | undefined]>([
+    ['64 KiB', (body) => JSON.stringify(body).padEnd(65_536), undefined],
+    ['1,000 values', (body) => ({ ...body, more: numbers(1_000 - valuesOf(body) - 1) }), undefined],
+    ['1,001 values', (body) => ({ ...body, more: numbers(1_000 - valuesOf(body)) }), -32600],
+    ['60,000 bytes of values', (body) => ({ ...body, more: numbers(30_000) }), -32600],
+    ['32 deep', (body) => ({ ...body, more: nested(31) }), undefined],
+    ['33 deep', (body) => ({ ...body, more: nested(32) }), -32600],
+    ['30,000 deep', (body) => JSON.stringify(body).slice(0, -1) + `,"more":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, -32600],
+  ])('of %s', async (_, wrap, code) => {
+    const { headers, body } = spoken(version, message('tools/list'), await bearer(world, 'globex', email));
+    const answer = await send({ headers, body: wrap(body) });
+    if (code === undefined)
+      expect([answer.status, answer.json.error?.message]).not.toEqual([400, expect.stringContaining('JSON values')]);
+    else
+      expect([answer.status, answer.json.error]).toEqual([
+        400,
+        { code, message: expect.stringContaining('at most 1000 JSON values') },
+      ]);
   });
 });
 

@@ -78,11 +78,14 @@ describe.each([LEGACY, MODERN])('a client of %s', (version) => {
     await stuck;
   });
 
-  it('needs no slot to list the tools', async () => {
-    const { stuck } = await crowd();
-    const answer = await ask(gateway.address, spoken(version, message('tools/list'), tokens.bob));
-    expect(answer.json.result.tools).toHaveLength(4);
-    await locks.query('rollback');
-    await stuck;
-  });
+  it.each(['tools/list', 'initialize', 'ping', 'nope'])(
+    'needs a slot for %s too, and hears when to come back',
+    async (method) => {
+      const { stuck } = await crowd();
+      const answer = await ask(gateway.address, spoken(version, message(method), tokens.bob));
+      expect([answer.status, answer.json.error.code]).toEqual([503, 'internal_error']);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      await stuck;
+    },
+  );
 });

@@ -55,7 +55,7 @@ const FAULTS: (Fault & { expected: unknown })[] = [
   { what: 'another method', make: (draft) => (draft.method = 'PUT'), shows: status, expected: 405 },
   { what: 'another content', make: ({ headers }) => (headers['content-type'] = 'text/plain'), shows: status, expected: 415 },
   { what: 'another answer wanted', make: ({ headers }) => (headers['accept'] = 'text/html'), shows: status, expected: 406 },
-  { what: '2 MB', make: ({ wrap }) => wrap.push((body) => body + ' '.repeat(2_000_000)), shows: status, expected: 413 },
+  { what: '64 KiB and more', make: ({ wrap }) => wrap.push((body) => body + ' '.repeat(65_536)), shows: status, expected: 413 },
   { what: 'no JSON', make: ({ wrap }) => wrap.push((body) => body.slice(0, -1)), shows: rpc, expected: [400, -32700] },
   { what: 'a batch', make: ({ wrap }) => wrap.push((body) => `[${body}]`), shows: rpc, expected: [400, -32600] },
   {

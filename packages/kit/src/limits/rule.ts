@@ -1,8 +1,11 @@
 import { z } from 'zod';
 
+/** The widest rule's requests. */
+export const MOST_REQUESTS = 999_999_999;
+
 /** Limits the requests in a window, which opens with the first request. */
 export interface Rule {
-  /** 1..999,999,999. */
+  /** 1..{@link MOST_REQUESTS}. */
   requests: number;
   /** 1..31,622,400, which is a leap year. */
   periodSeconds: number;

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { chargeAddress, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
-import type { Refusal } from '@crs/kit/http/refusal';
-import type { Rule } from '@crs/kit/limits/rule';
+import { MOST_REQUESTS, type Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
 /** Charges a request without a usable token. @throws Refusal 429 */
@@ -28,10 +27,23 @@ export async function chargeSignIn({ limiter, signInLimit }: SignInCharging, add
   if (refusal) throw refusal;
 }
 
-/** Charges the call of a tool. @returns the refusal that replaces the tool's answer, if the limit is used up */
-export async function chargeUser(
-  { limiter }: AddressCharging,
-  { organizationId, userId, rateLimit }: AuthenticateTokenResponse,
-): Promise<Refusal | undefined> {
-  return refusalOf(await limiter.check({ kind: 'user', id: `${organizationId}/${userId}`, rule: rateLimit! }), 'the user');
+/** Charges the call of a tool to the user. @throws Refusal 429 */
+export async function chargeCall({ limiter }: AddressCharging, user: AuthenticateTokenResponse): Promise<void> {
+  const refusal = refusalOf(await limiter.check({ kind: 'user', id: idOf(user), rule: user.rateLimit! }), 'the user');
+  if (refusal) throw refusal;
+}
+
+/** How many times wider the limit of other messages is: they cost less than a call, and a client sends several before its first call. */
+const MESSAGES_PER_CALL = 10;
+
+/** Charges a message that calls no tool to the user, apart from the user's calls. @throws Refusal 429 */
+export async function chargeMessage({ limiter }: AddressCharging, user: AuthenticateTokenResponse): Promise<void> {
+  const { requests, periodSeconds } = user.rateLimit!;
+  const rule = { requests: Math.min(requests * MESSAGES_PER_CALL, MOST_REQUESTS), periodSeconds };
+  const refusal = refusalOf(await limiter.check({ kind: 'user', id: `${idOf(user)} messages`, rule }), 'the user');
+  if (refusal) throw refusal;
+}
+
+function idOf({ organizationId, userId }: AuthenticateTokenResponse): string {
+  return `${organizationId}/${userId}`;
 }

@@ -14,7 +14,8 @@ import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import type { ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
-import { chargeStranger, chargeUser } from './limits.ts';
+import { sizeOfJson } from './json-size.ts';
+import { chargeCall, chargeMessage, chargeStranger } from './limits.ts';
 import { checkHost, isAllowedOrigin, type Origins } from './origins.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -28,6 +29,10 @@ export interface McpOptions extends AddressCharging {
 
 const readBody = bodyReader(SMALL_BODIES);
 const JSON_TYPE = new TypeIs(['application/json']);
+
+/** Of a message. The arguments of the tools are small. */
+const MAX_VALUES = 1_000;
+const MAX_DEPTH = 32;
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
@@ -62,9 +67,9 @@ export function mcp(context: Context, options: McpOptions) {
 }
 
 /**
- * Checks tool name, scope and rate, and takes a slot. A message that calls no tool passes.
+ * Checks tool name, scope and rate, and takes a slot.
  * @returns the refusal that replaces the tool's answer, if there is one
- * @throws Refusal 403 for a missing scope
+ * @throws Refusal 403 for a missing scope, 429 or 503 for a message that calls no tool
  */
 async function admit(
   body: unknown,
@@ -74,14 +79,13 @@ async function admit(
 ): Promise<Refusal | undefined> {
   const { method, params } = body as { method?: unknown; params?: { name?: unknown } };
   const tool = method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
-  if (!tool) return undefined;
-  if (!user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
-  const refused = await chargeUser(options, user);
-  if (refused) return refused;
+  if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
   try {
+    await (tool ? chargeCall(options, user) : chargeMessage(options, user));
     await takeSlot(options.slots, user.organizationId, response);
     return undefined;
   } catch (error) {
+    if (!tool) throw error;
     return toRefusal(error);
   }
 }
@@ -141,6 +145,10 @@ function checkMediaTypes(request: ExpressRequest): void {
 
 /** The JSON-RPC message of a body. @throws RpcRefusal 400 */
 function parse(bytes: Buffer): unknown {
+  const { values, depth } = sizeOfJson(bytes);
+  if (values > MAX_VALUES || depth > MAX_DEPTH) {
+    throw new RpcRefusal(-32600, `A message has at most ${MAX_VALUES} JSON values, nested at most ${MAX_DEPTH} deep.`);
+  }
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

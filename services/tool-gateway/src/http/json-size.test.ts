@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { sizeOfJson } from './json-size.ts';
+
+const size = (text: string) => sizeOfJson(Buffer.from(text));
+
+/** Counts by the parsed value. */
+function counted(value: unknown): { values: number; depth: number } {
+  if (typeof value !== 'object' || value === null) return { values: 1, depth: 0 };
+  const inner = Object.values(value).map(counted);
+  return {
+    values: 1 + inner.reduce((sum, { values }) => sum + values, 0),
+    depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
+  };
+}
+
+it.each([
+  '1',
+  '"a,b[{"',
+  '"\\"[,"',
+  '"\\\\"',
+  '[]',
+  '[ ]',
+  '{ }',
+  '[1]',
+  '[1,2]',
+  '[[],{}]',
+  '{"a":1,"b":[true,null,"],"]}',
+  '{"{":{"[":[{"a":"\\\\\\""}]}}',
+  ' { "a" : [ { } , [ ] ] } ',
+])('%s', (text) => {
+  expect(size(text)).toEqual(counted(JSON.parse(text)));
+});
+
+it.each(['', '"', '"\\', ']]]', ',,,', '[[['])('takes %j, which is no JSON', (text) => {
+  expect(() => size(text)).not.toThrow();
+});

@@ -6,8 +6,9 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
+import { FETCHES } from '../src/sign-in/throttle.ts';
 import { ANN, organization, user } from './_fixtures.ts';
-import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh } from './_sign-in.ts';
+import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 
@@ -102,6 +103,33 @@ describe('a client whose id is the address of its metadata', () => {
     const first = await redeem(b, clientId, code, verifier, proof);
     expect(first.status).toBe(200);
     expect((await refresh(b, clientId, first.body.refresh_token, proof)).body.error).toBe('invalid_client');
+  });
+
+  it("makes us fetch its keys only so often: they go by the limit of an address's fetches", async () => {
+    const { privateKey } = await generateKeyPair('ES256');
+    let fetched = 0;
+    documents.set('/no-keys.json', () => {
+      fetched++;
+      return { body: 'nonsense' };
+    });
+    const method = { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256' };
+    const { status, body } = await register(browser(), { ...method, jwks_uri: `${origin}/no-keys.json` });
+    expect(status).toBe(201);
+    const assertion = await new SignJWT({ iss: body.client_id, sub: body.client_id, aud: TOOLS_URL, jti: 'once' })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey);
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: 'none',
+      client_assertion: assertion,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    };
+    const headers = { 'x-forwarded-for': '192.0.2.50' };
+    for (let n = 0; n < FETCHES.tries + 10; n++)
+      expect((await browser().send('/token', { form, headers })).text).toContain('invalid_client');
+    expect(fetched).toBe(FETCHES.tries);
   });
 
   const VALID = (self: string) => ({ client_id: self, redirect_uris: [CALLBACK] });

@@ -59,7 +59,8 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        allowFetch: async ({ req }) => (await secondsToWait(context, FETCHES, forwardedAddress(req))) === 0,
+        // `fetch` below decides, as it does for every other address that a client names.
+        allowFetch: () => true,
       },
       resourceIndicators: {
         enabled: true,
@@ -109,11 +110,14 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
         if (problem) throw new errors.InvalidRedirectUri(`redirect_uris ${problem}`);
       },
     },
-    fetch: (url, init) =>
-      guardedFetch(url instanceof Request ? url.url : String(url), {
+    fetch: async (url, init) => {
+      const seconds = await secondsToWait(context, FETCHES, forwardedAddress(Provider.ctx!.req));
+      if (seconds > 0) throw new GuardedFetchError('too many fetches were made for the address of the client');
+      return guardedFetch(url instanceof Request ? url.url : String(url), {
         headers: Object.fromEntries(new Headers(init?.headers)),
         allowHosts: context.cimdAllowHosts,
-      }),
+      });
+    },
     renderError,
   };
   const provider = new Provider(issuer, configuration);

@@ -9,8 +9,11 @@ interface Throttle {
 }
 
 export const REGISTRATIONS: Throttle = { name: 'registration', tries: 20, windowSeconds: 3_600 };
-/** Downloads of client metadata documents, from addresses that strangers choose. */
-export const FETCHES: Throttle = { name: 'fetch', tries: 30, windowSeconds: 600 };
+/**
+ * Downloads of client metadata documents and of clients' keys, from addresses that strangers choose. A hosted assistant has few addresses,
+ * and each replica downloads the keys of an active client once a minute.
+ */
+export const FETCHES: Throttle = { name: 'fetch', tries: 100, windowSeconds: 600 };
 /** Enough for typing errors, too few for guessing. */
 export const PASSWORDS_OF_ACCOUNT: Throttle = { name: 'account', tries: 10, windowSeconds: 900 };
 /** More than for one account, because all people of an office share one address. */

@@ -10,7 +10,7 @@ import { createLogger } from '@crs/kit/process/log';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
-import { deleteExpired } from '../src/store/oidc-payloads.ts';
+import { deleteExcess, deleteExpired } from '../src/store/oidc-payloads.ts';
 import { ANN, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import { Browser, CALLBACK, authorizePath, connectAssistant, pkce, redeem, refresh, register } from './_sign-in.ts';
 
@@ -194,6 +194,51 @@ describe('expired sign-in state', () => {
     const [{ left } = { left: 0 }] = await world.rows<{ left: number }>('select count(*)::int as left from auth.oidc_payloads');
     expect(left).toBe(3);
     expect(await world.rows('select 1 from auth.throttles')).toEqual([]);
+  });
+});
+
+describe('what strangers store', () => {
+  it('is small: a long state and other large parameters are refused', async () => {
+    const browser = new Browser(world.stack.addresses.authHttp);
+    const { body } = await register(browser);
+    const begin = (more: Record<string, string>) => browser.open(authorizePath(body.client_id, pkce().challenge, more));
+    expect((await begin({ state: 'x'.repeat(2_048) })).page.text).toContain('name="password"');
+    await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
+    const long = await begin({ state: 'x'.repeat(2_049) });
+    expect(long.away?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');
+    const large = await begin({ login_hint: 'x'.repeat(8_192) });
+    expect(large.away?.searchParams.get('error')).toBe('invalid_request');
+    expect(await world.rows(`select 1 from auth.oidc_payloads where model <> 'Client'`)).toEqual([]);
+    const client = await register(browser, { client_name: 'x'.repeat(8_192) });
+    expect([client.status, client.body.error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('is bounded over all strangers; what somebody consented to is kept', async () => {
+    await world.rows('delete from auth.oidc_payloads');
+    await world.rows('delete from auth.throttles');
+    await world.rows(
+      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at)
+        select model, sha256(n::text::bytea), '', now() + n * interval '1 hour'
+        from generate_series(20, 29) n, unnest(array['Interaction', 'Client', 'Grant']) model`,
+    );
+    await world.rows(
+      `insert into auth.throttles (bucket, tries, resets_at) select n::text::bytea, 1, now() from generate_series(1, 9) n`,
+    );
+    const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
+    try {
+      const most = { Interaction: 3, Client: 3, ReplayDetection: 3 };
+      await db.transact(directoryScope(workFor(5_000)), (query) => deleteExcess(query, most, 3));
+    } finally {
+      await db.close();
+    }
+    // Of each model ten, five of which expire later than in a day.
+    const left = await world.rows('select model, count(*)::int as left from auth.oidc_payloads group by 1 order by 1');
+    expect(left).toEqual([
+      { model: 'Client', left: 8 },
+      { model: 'Grant', left: 10 },
+      { model: 'Interaction', left: 8 },
+    ]);
+    expect(await world.rows('select 1 from auth.throttles')).toHaveLength(3);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   destroyPayloadsOfGrant,
   findPayload,
   findPayloadByUid,
+  MOST_OF_STRANGERS,
   upsertPayload,
   type PayloadKey,
   type PayloadRow,
@@ -24,6 +25,9 @@ import { errors } from './oidc-library.ts';
 const UNCONSENTED_CLIENT_SECONDS = 86_400;
 /** A refresh token that is used twice within this time is a retry. Later it counts as stolen. */
 const REFRESH_GRACE_SECONDS = 30;
+/** Bounds of what strangers may have stored, in UTF-16 code units: the `state` of an authorization, and all of one payload as JSON. */
+const MAX_STATE = 2_048;
+const MAX_STRANGERS_PAYLOAD = 8_192;
 
 export function payloadKey(model: string, id: string): PayloadKey {
   return { model, idDigest: digestOf(id) };
@@ -51,10 +55,12 @@ class PayloadAdapter implements Adapter {
 
   async upsert(id: string, payload: AdapterPayload, expiresIn = UNCONSENTED_CLIENT_SECONDS): Promise<void> {
     const key = payloadKey(this.#model, id);
+    const json = JSON.stringify(payload);
+    if (Object.hasOwn(MOST_OF_STRANGERS, this.#model)) checkSize(payload, json);
     await this.#run(
       upsertPayload({
         ...key,
-        payloadSealed: this.#seal.seal(Buffer.from(JSON.stringify(payload)), boundOf(key)),
+        payloadSealed: this.#seal.seal(Buffer.from(json), boundOf(key)),
         uidDigest: payload.uid === undefined ? undefined : digestOf(payload.uid),
         grantId: this.#model === 'Grant' ? id : payload.grantId,
         expiresInSeconds: Math.ceil(expiresIn),
@@ -97,6 +103,16 @@ class PayloadAdapter implements Adapter {
     const payload = JSON.parse(this.#seal.open(payloadSealed, boundOf({ model: this.#model, idDigest })).toString());
     return consumed ? { ...payload, consumed } : payload;
   }
+}
+
+/** @throws InvalidRequest, which the client hears */
+function checkSize({ params }: AdapterPayload, json: string): void {
+  if (String(params?.['state'] ?? '').length > MAX_STATE)
+    throw new errors.InvalidRequest(`state must have at most ${MAX_STATE} characters`);
+  if (json.length > MAX_STRANGERS_PAYLOAD)
+    throw new errors.InvalidRequest(
+      `the request is too large: its parameters must have at most ${MAX_STRANGERS_PAYLOAD} characters`,
+    );
 }
 
 function boundOf({ model, idDigest }: PayloadKey): string {

@@ -100,6 +100,35 @@ export function keepPayload({ model, idDigest }: PayloadKey, until: Date): State
   };
 }
 
+/**
+ * How many payloads of a model all strangers together may have. Anybody can begin an authorization, register a client, and prove to be a
+ * client that they registered.
+ */
+export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
+/** The same for throttles: strangers choose the accounts at which they guess. */
+const MOST_THROTTLES = 200_000;
+
+/**
+ * Deletes what strangers have stored beyond the bounds, beginning with what would expire next. A client that somebody consented to is
+ * kept: it expires later than in a day.
+ */
+export async function deleteExcess(query: Query, most = MOST_OF_STRANGERS, mostThrottles = MOST_THROTTLES): Promise<void> {
+  for (const [model, limit] of Object.entries(most)) {
+    await query({
+      name: 'delete_excess_payloads',
+      text: `delete from auth.oidc_payloads where model = $1 and id_digest in (
+        select id_digest from auth.oidc_payloads where model = $1 and expires_at <= now() + interval '1 day'
+        order by expires_at desc offset $2)`,
+      values: [model, limit],
+    });
+  }
+  await query({
+    name: 'delete_excess_throttles',
+    text: 'delete from auth.throttles where bucket in (select bucket from auth.throttles order by resets_at desc offset $1)',
+    values: [mostThrottles],
+  });
+}
+
 /** Deletes some of the expired payloads and throttles, except rows that another replica is deleting. @returns how many, of the larger lot */
 export async function deleteExpired(query: Query, limit: number): Promise<number> {
   const [payloads, throttles] = await Promise.all([

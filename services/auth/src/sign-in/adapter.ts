@@ -107,7 +107,8 @@ class PayloadAdapter implements Adapter {
 
 /** @throws InvalidRequest, which the client hears */
 function checkSize({ params }: AdapterPayload, json: string): void {
-  if (String(params?.['state'] ?? '').length > MAX_STATE)
+  const state = params?.['state'];
+  if (typeof state === 'string' && state.length > MAX_STATE)
     throw new errors.InvalidRequest(`state must have at most ${MAX_STATE} characters`);
   if (json.length > MAX_STRANGERS_PAYLOAD)
     throw new errors.InvalidRequest(

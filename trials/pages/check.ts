@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
-import { pages } from '@crs/auth/pages/_samples';
+import { pages } from '@crs/auth/pages/samples';
 import { serveClient, servePages } from './server.ts';
 
 const [, , executablePath, images] = process.argv;

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pages } from '@crs/auth/pages/_samples';
+import { pages } from '@crs/auth/pages/samples';
 import { FLOW_HEADERS, PAGE_HEADERS } from '@crs/auth/pages/headers';
 import { continuePage } from '@crs/auth/pages/messages';
 

@@ -1,7 +1,7 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
+import { OPEN_VIEW, sampleCall, SECRET } from '../../test/_sample.ts';
 import type { Call } from './columns.ts';
 import { gateOf } from './fields.ts';
 import { renderCall, type View } from './render.ts';

@@ -1,6 +1,6 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall } from './_sample.ts';
+import { OPEN_VIEW, sampleCall } from '../../test/_sample.ts';
 import type { Call, ListItem } from './columns.ts';
 import { gateOf } from './fields.ts';
 import { renderCall, renderListItem, type View } from './render.ts';

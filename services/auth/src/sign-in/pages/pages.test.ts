@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { elementsOf, type Element } from './_elements.ts';
-import { connections, consent, HOSTILE, pages, signIn } from './_samples.ts';
+import { connections, consent, HOSTILE, pages, signIn } from '../../../test/_pages.ts';
 import { connectionsPage } from './connections.ts';
 import { consentPage } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';

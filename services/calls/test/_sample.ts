@@ -1,8 +1,8 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import type { Call } from './columns.ts';
-import { gateOf } from './fields.ts';
-import type { View } from './render.ts';
-import { flatten } from './transcript.ts';
+import type { Call } from '../src/domain/columns.ts';
+import { gateOf } from '../src/domain/fields.ts';
+import type { View } from '../src/domain/render.ts';
+import { flatten } from '../src/domain/transcript.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 

@@ -1,11 +1,11 @@
 /** Samples of all pages, for the tests and for `trials/pages`, which opens them in a browser. */
-import type { Connections } from './connections.ts';
-import { connectionsPage } from './connections.ts';
-import type { Consent } from './consent.ts';
-import { consentPage } from './consent.ts';
-import { continuePage, errorPage, signedOutPage } from './messages.ts';
-import type { SignIn } from './sign-in.ts';
-import { signInPage } from './sign-in.ts';
+import type { Connections } from '../src/sign-in/pages/connections.ts';
+import { connectionsPage } from '../src/sign-in/pages/connections.ts';
+import type { Consent } from '../src/sign-in/pages/consent.ts';
+import { consentPage } from '../src/sign-in/pages/consent.ts';
+import { continuePage, errorPage, signedOutPage } from '../src/sign-in/pages/messages.ts';
+import type { SignIn } from '../src/sign-in/pages/sign-in.ts';
+import { signInPage } from '../src/sign-in/pages/sign-in.ts';
 
 const csrf = 'b0Zl9dYw4nJ1';
 const user = { name: 'Ann Weber', email: 'ann@acme.example', organization: 'acme' };

@@ -263,7 +263,7 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         method: method.value,
         target: '/mcp',
         headers: headersOf([...changed, ['Origin', origin.value], ...more]),
-        body: size === 'large' ? body.padEnd(1024 * 1024 + 1, ' ') : body,
+        body: size === 'large' ? body.padEnd(64 * 1024 + 1, ' ') : body,
         credential,
         expected: outcomes(parts, message.statuses(isModern)),
         rpcId: id,

@@ -154,7 +154,7 @@ export function dashboard(
   return builder.build();
 }
 
-/** What a dashboard asks Prometheus for. */
+/** The queries that a dashboard sends to Prometheus. */
 export function queriesOf({ panels = [] }: Dashboard): { panel: string; expr: string; legend: string }[] {
   return panels.flatMap(({ title = '', ...rest }) =>
     'targets' in rest

@@ -1,4 +1,4 @@
-/** What went wrong, as one of the canonical statuses of gRPC. */
+/** The kind of an error: one of the canonical statuses of gRPC. */
 export type ErrorKind =
   | 'invalid_argument'
   | 'unauthenticated'

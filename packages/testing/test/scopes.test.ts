@@ -11,7 +11,8 @@ const SOURCES = globSync('{services,packages}/*/{src,migrations}/**/*.ts', { cwd
 const naming = (name: string) =>
   SOURCES.filter(
     (path) =>
-      path !== 'packages/kit/src/data/scope.ts' && new RegExp(`\\b${name}\\b`).test(readFileSync(`${ROOT}/${path}`, 'utf8')),
+      path !== 'packages/kit/src/data/scope.ts' &&
+      new RegExp(`\\b${name}(Now)?\\b`).test(readFileSync(`${ROOT}/${path}`, 'utf8')),
   ).sort();
 
 // This scope reads every organization and the whole audit trail. Before you add a file, ask whether one organization is enough.

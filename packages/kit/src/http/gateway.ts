@@ -35,7 +35,7 @@ export const GATEWAY_SETTINGS = {
 
 type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
 
-/** What the frame of a gateway opens for its app. */
+/** The resources that a gateway's frame opens for its app. */
 export interface Gateway extends AddressCharging {
   log: Logger;
   /** Of organizations. */

@@ -1,6 +1,6 @@
 import type { Decision, Rule, Verdict } from './rule.ts';
 
-/** What this process knows of an open window of the rate-limit service. Times are whole milliseconds of a clock that doesn't jump. */
+/** This process's knowledge of an open window of the rate-limit service. Times are whole milliseconds of a clock that doesn't jump. */
 export interface Window {
   limit: number;
   /** As the service last stated it; the limit if the service has stated nothing. */

@@ -5,7 +5,7 @@ import { parseUuid } from '@crs/kit/text';
 import type { GrantProjectRequest, GrantProjectResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
-import { insertProject, putProjectRoles, type ProjectRoles } from '../store/projects.ts';
+import { insertProjects, putProjectRoles, type ProjectRoles } from '../store/projects.ts';
 
 export function grantProject({ db }: Context) {
   return rpc(['organization'], async (request: GrantProjectRequest, call): Promise<GrantProjectResponse> => {
@@ -26,9 +26,9 @@ export function grantProject({ db }: Context) {
       // A caller token outlives the first step of the organization's deletion by seconds. The project would then outlive the last step.
       const [known] = await query(organizationExists(scope.organization));
       if (!known) throw unavailable('The organization is being deleted.');
-      const [inserted] = await query(insertProject(scope.organization, projectId, null));
+      const [inserted] = await query(insertProjects(scope.organization, [project]));
       // A repeated call changes nothing: the roles may have been changed since.
-      if (inserted) await putProjectRoles(query, scope.organization, project, null);
+      if (inserted) await putProjectRoles(query, scope.organization, [{ after: project }]);
     });
     return {};
   });

@@ -1,5 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
+import type { Problem } from '@crs/kit/product/import-record';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantOutcome, ProjectGrant, PutProjectGrantsRequest, PutProjectGrantsResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -13,20 +14,15 @@ export function putProjectGrants({ db }: Context) {
     if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
     const projects = request.grants.map(parse);
     const scope = callerScope(call);
-    const outcomes = await db.transact(scope, async (query) => {
-      const results: GrantOutcome[] = [];
-      for (const project of projects) {
-        const outcome = await putRoles(query, scope.organization, project);
-        results.push(
-          typeof outcome === 'boolean'
-            ? { changed: outcome, refusedField: '', refusedReason: '' }
-            : { changed: false, refusedField: outcome.field, refusedReason: outcome.reason },
-        );
-      }
-      return results;
-    });
-    return { outcomes };
+    const outcomes = await db.transact(scope, (query) => putRoles(query, scope.organization, projects));
+    return { outcomes: outcomes.map(toOutcome) };
   });
+}
+
+function toOutcome(outcome: boolean | Problem): GrantOutcome {
+  return typeof outcome === 'boolean'
+    ? { changed: outcome, refusedField: '', refusedReason: '' }
+    : { changed: false, refusedField: outcome.field, refusedReason: outcome.reason };
 }
 
 function parse(grant: ProjectGrant): NamedRoles {

@@ -10,74 +10,91 @@ export interface ProjectRoles {
   roles: { userId: string; role: Role }[];
 }
 
-/** Registers a project without roles. No row where it is registered already. */
-export function insertProject(
+/** Registers projects without roles. One row for each that was not registered yet. */
+export function insertProjects(
   organization: string,
-  projectId: string,
-  createdBy: string | null,
+  projects: Pick<ProjectRoles, 'projectId' | 'createdBy'>[],
 ): Statement<{ projectId: string }> {
   return {
-    name: 'insert_project',
+    name: 'insert_projects',
     row: { projectId: column.uuid },
-    text: `insert into auth.projects (organization, project_id, created_by) values ($1, $2, $3)
+    text: `insert into auth.projects (organization, project_id, created_by)
+      select $1, * from unnest($2::uuid[], $3::uuid[]) as new (project_id, created_by) order by new.project_id
       on conflict do nothing returning project_id as "projectId"`,
-    values: [organization, projectId, createdBy],
+    values: [organization, projects.map((p) => p.projectId), projects.map((p) => p.createdBy)],
   };
 }
 
-/** Locks the project until the transaction ends. @returns undefined where the project is not registered */
-export async function findProjectRoles(query: Query, organization: string, projectId: string): Promise<ProjectRoles | undefined> {
-  const values = [organization, projectId];
-  // The second statement sees what was committed while the first waited for the lock; in one statement, it would not.
-  const [[project], roles] = await Promise.all([
+/** Locks registered projects until the transaction ends. @returns their roles, by project id */
+export async function lockProjectRoles(
+  query: Query,
+  organization: string,
+  projectIds: string[],
+): Promise<Map<string, ProjectRoles>> {
+  const values = [organization, projectIds];
+  // The second statement sees what was committed while the first waited for the locks; in one statement, it would not.
+  const [projects, roles] = await Promise.all([
     query({
-      name: 'lock_project',
-      row: { createdBy: column.uuid.orNull },
-      text: 'select created_by as "createdBy" from auth.projects where organization = $1 and project_id = $2 for no key update',
+      name: 'lock_projects',
+      row: { projectId: column.uuid, createdBy: column.uuid.orNull },
+      text: `select project_id as "projectId", created_by as "createdBy" from auth.projects
+        where organization = $1 and project_id = any($2::uuid[]) order by project_id for no key update`,
       values,
     }),
     query({
       name: 'find_project_roles',
-      row: { userId: column.uuid, role: column.oneOf<Role>() },
-      text: 'select user_id as "userId", role from auth.project_roles where organization = $1 and project_id = $2',
+      row: { projectId: column.uuid, userId: column.uuid, role: column.oneOf<Role>() },
+      text: `select project_id as "projectId", user_id as "userId", role from auth.project_roles
+        where organization = $1 and project_id = any($2::uuid[])`,
       values,
     }),
   ]);
-  return project && { projectId, createdBy: project.createdBy, roles };
+  const found = new Map(projects.map((project): [string, ProjectRoles] => [project.projectId, { ...project, roles: [] }]));
+  for (const { projectId, ...role } of roles) found.get(projectId)!.roles.push(role);
+  return found;
 }
 
-/** Replaces a registered project's creator and roles, and moves the visibility version of everybody who comes in or goes out. */
-export async function putProjectRoles(
-  query: Query,
-  organization: string,
-  { projectId, createdBy, roles }: ProjectRoles,
-  createdBefore: string | null,
-): Promise<void> {
-  const values = [organization, projectId, roles.map((r) => r.userId), roles.map((r) => r.role)];
+/** A change of a registered project's creator and roles. `before` is absent where the project was registered by this transaction. */
+export interface RolesChange {
+  before?: ProjectRoles | undefined;
+  after: ProjectRoles;
+}
+
+/** Replaces creators and roles, and moves the visibility version of everybody who comes in or goes out. No project may be there twice. */
+export async function putProjectRoles(query: Query, organization: string, changes: RolesChange[]): Promise<void> {
+  const projects = changes.map(({ after }) => after);
+  const projectIds = projects.map((p) => p.projectId);
+  const roles = projects.flatMap(({ projectId, roles }) => roles.map((role) => ({ projectId, ...role })));
+  const columns = [roles.map((r) => r.projectId), roles.map((r) => r.userId), roles.map((r) => r.role)];
   const [, removed, added] = await Promise.all([
     query({
-      name: 'put_project_creator',
-      text: `update auth.projects set created_by = $3
-        where organization = $1 and project_id = $2 and created_by is distinct from $3`,
-      values: [organization, projectId, createdBy],
+      name: 'put_project_creators',
+      text: `update auth.projects p set created_by = new.created_by
+        from unnest($2::uuid[], $3::uuid[]) as new (project_id, created_by)
+        where p.organization = $1 and p.project_id = new.project_id and p.created_by is distinct from new.created_by`,
+      values: [organization, projectIds, projects.map((p) => p.createdBy)],
     }),
     // The statement returns the removed roles: one may have come in since the roles were read.
     query({
       name: 'remove_project_roles',
       row: { userId: column.uuid },
-      text: `delete from auth.project_roles where organization = $1 and project_id = $2
-        and (user_id, role) not in (select * from unnest($3::uuid[], $4::text[])) returning user_id as "userId"`,
-      values,
+      text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[])
+        and (project_id, user_id, role) not in (select * from unnest($3::uuid[], $4::uuid[], $5::text[]))
+        returning user_id as "userId"`,
+      values: [organization, projectIds, ...columns],
     }),
     query({
       name: 'add_project_roles',
       row: { userId: column.uuid },
       text: `insert into auth.project_roles (organization, project_id, user_id, role)
-        select $1, $2, * from unnest($3::uuid[], $4::text[]) on conflict do nothing returning user_id as "userId"`,
-      values,
+        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing returning user_id as "userId"`,
+      values: [organization, ...columns],
     }),
   ]);
-  const creators = createdBefore === createdBy ? [] : [createdBefore, createdBy].filter((id) => id !== null);
+  const creators = changes.flatMap(({ before, after }) => {
+    const ids = [before?.createdBy ?? null, after.createdBy];
+    return ids[0] === ids[1] ? [] : ids.filter((id) => id !== null);
+  });
   const moved = [...creators, ...[...removed, ...added].map(({ userId }) => userId)];
   if (moved.length > 0) await query(moveVersions(organization, moved));
 }
@@ -151,14 +168,14 @@ export function projectPeople(organization: string, projectId: string): Statemen
   };
 }
 
-/** One row where the project's deletion has begun and not ended. */
-export function findErasingProject(organization: string, projectId: string): Statement<{ projectId: string }> {
+/** Those of the projects whose deletion has begun and not ended. */
+export function findErasingProjects(organization: string, projectIds: string[]): Statement<{ projectId: string }> {
   return {
-    name: 'is_project_erasing',
+    name: 'find_erasing_projects',
     row: { projectId: column.uuid },
     text: `select project_id as "projectId" from auth.projects
-      where organization = $1 and project_id = $2 and erasing_at is not null`,
-    values: [organization, projectId],
+      where organization = $1 and project_id = any($2::uuid[]) and erasing_at is not null`,
+    values: [organization, projectIds],
   };
 }
 

@@ -15,7 +15,7 @@ const inBothLocales = [
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
-  '**/{admission,audit,authenticate-key,connections,deadlines,interrupted-deletions,keys,migrations,operators,rights,schema-gate,signer,tokens,twins}.test.ts',
+  '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,oidc-provider-commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
@@ -48,6 +48,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'icu',
+          isolate: false,
           include: inBothLocales,
           exclude: ['**/node_modules/**', ...underFaults, ...withoutText],
           globalSetup: 'packages/testing/src/setup.ts',

@@ -14,7 +14,7 @@ export function lockDirectory(directory: string): { release(): void } {
   const pidFile = join(directory, 'pid');
   let database: DatabaseSync;
   try {
-    // SQLite may refuse two processes that try at the same moment. With a timeout (in ms) it tries again, and one of them succeeds.
+    // If two processes try at the same moment, SQLite may refuse both. With a timeout (in ms) it tries again, and one of them succeeds.
     database = new DatabaseSync(join(directory, 'lock'), { timeout: 500 });
   } catch (error) {
     throw new Error(`${directory} can't be opened for writing. Does it exist, and does it belong to your user?`, {

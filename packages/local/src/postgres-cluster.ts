@@ -54,7 +54,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 
 /** The parent directory of `cluster`: `home`, unless PostgreSQL's account can't reach that. */
 async function baseOf({ home, account, log }: ClusterOptions): Promise<string> {
-  // The file `location` alone names the directory outside `home`, so if `home` is deleted, a new cluster is made.
+  // The data may lie outside `home`; the file `location` then says where. Without that file, a new cluster is made.
   const pointer = join(home, 'location');
   if (existsSync(pointer)) {
     const base = (await readFile(pointer, 'utf8')).trim();

@@ -156,6 +156,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     const child = spawn(process.execPath, [...options, join(SERVICES, service, 'src/main.ts')], {
       env: {
         PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         CRS_OPS_LISTEN: ops(service, replica),
         CRS_TEST_NAMES: names.file,
         ...settings[service](replica),

@@ -16,6 +16,7 @@ import { startScene, type Lone, type Scene } from '../scene.ts';
 const known: Known = new Map();
 let scene: Scene;
 let secure: Lone;
+let traffic: ReturnType<Scene['traffic']>;
 
 async function scrape(): Promise<void> {
   const addresses = [...PROCESS_NAMES.map((name) => scene.system.processes.ops(name)), secure.ops];
@@ -42,7 +43,7 @@ beforeAll(async () => {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
   });
   const { processes, redis, relays } = scene.system;
-  const traffic = scene.traffic(12);
+  traffic = scene.traffic(12);
   await scene.exceedLimit();
   await scene.importLines();
   await scene.crowd();
@@ -65,9 +66,11 @@ beforeAll(async () => {
   await processes.start('rate-limit');
   await appears('crs_ratelimit_checks_total{', async () => (await fetch(`http://${processes.ops('rate-limit')}/metrics`)).text());
   await logged('rate-limit-alone', 'new certificates could not be used');
-  await traffic.stop();
 }, 240_000);
-afterAll(() => scene?.stop());
+afterAll(async () => {
+  await traffic?.stop();
+  await scene?.stop();
+});
 
 const recorded = new Map<string, string[]>();
 const all = rules().groups.flatMap((group) => group.rules as (Recording | Alert)[]);
@@ -95,6 +98,7 @@ test.each(DASHBOARDS)('the dashboard $title asks for metrics that exist', (dashb
   expect(problems).toEqual([]);
 });
 
+// The traffic goes on meanwhile: the commands look at counters that Redis forgets after a minute.
 test.each(await readRunbooks())('each command and query of the runbook $name finds something', async (runbook) => {
   const problems = runbook.queries.flatMap((query) => problemsOf(query).map((problem) => `${query}: ${problem}`));
   for (const command of runbook.commands) {

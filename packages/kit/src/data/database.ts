@@ -40,7 +40,7 @@ export interface DatabaseOptions {
   pipeline: boolean;
 }
 
-// The driver would write dates in local time. Before time zones were introduced, local offsets had seconds, which its format loses.
+// The driver would write dates in local time. Its format has no place for the seconds that the offset of a local time had in the 19th century.
 defaults.parseInputDatesAsUTC = true;
 
 /** A list page of call records holds 150 timestamps, and this parser takes a quarter of the time of the driver's own. */
@@ -49,8 +49,8 @@ const TYPES: CustomTypesConfig = {
 };
 
 /**
- * The number of statements that may wait for a connection, for one organization and in all. Statements that wait behind more than these would miss
- * their deadlines. The statements of no organization share one queue, and thousands of them may check credentials in the same second.
+ * The number of statements that may wait for a connection, for one organization and in all. A statement behind a longer queue would miss its
+ * deadline. Statements that belong to no organization share one queue. Thousands of them may check credentials in the same second.
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 

@@ -29,6 +29,8 @@ export default defineConfig({
     testTimeout: 30_000,
     // Most tests spend half of their time waiting for PostgreSQL.
     maxWorkers: 2,
+    // A worker loads the modules once for all its files. A test leaves no global state behind.
+    isolate: false,
     hookTimeout: 60_000,
     projects: [
       ...(process.env['HELM'] ? [charts] : []),
@@ -48,7 +50,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'icu',
-          isolate: false,
           include: inBothLocales,
           exclude: ['**/node_modules/**', ...underFaults, ...withoutText],
           globalSetup: 'packages/testing/src/setup.ts',

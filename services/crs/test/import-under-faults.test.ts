@@ -95,7 +95,7 @@ describe('an import ends as a run without faults does,', () => {
   it('even if one service after the other dies', { timeout: 60_000 }, async () => {
     const running = startImport(file, world.processes);
     let kills = 0;
-    while (running.child.exitCode === null && kills < 5) {
+    while (running.child.exitCode === null && kills < 4) {
       const victim = (['calls', 'projects', 'auth', 'entities'] as const)[kills++ % 4]!;
       await sleep(200 + Math.random() * 400);
       await world.processes.kill(victim);
@@ -106,7 +106,7 @@ describe('an import ends as a run without faults does,', () => {
   });
 
   it('even if it is killed itself again and again, and run again', async () => {
-    for (const calls of [40, 100, 170]) {
+    for (const calls of [40, 170]) {
       const { child, ended } = startImport(file, world.processes);
       const count = async () => (await world.database.query<{ n: number }>('select count(*)::int as n from calls.calls'))[0]!.n;
       while ((await count()) < calls) {

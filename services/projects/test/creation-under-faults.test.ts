@@ -24,11 +24,11 @@ const STEPS: (Hold & { does: string })[] = [
   { does: 'has stored project and answer', table: 'projects.projects', at: 'commit', by: 'crs-projects' },
 ];
 const CASES = STEPS.flatMap((step) => {
-  const victims = step.by === 'crs-auth' ? (['auth', 'projects'] as const) : (['projects'] as const);
-  // For the api-gateway a few steps are enough: it can't tell which statement is held.
-  return [...victims, ...(step.at === 'commit' || step.table === 'auth.users' ? (['api-gateway'] as const) : [])].map(
-    (victim) => ({ ...step, victim }),
-  );
+  // For a service that doesn't run the statement a few steps are enough: it can't tell which statement is held.
+  const victims: ('auth' | 'projects' | 'api-gateway')[] = step.by === 'crs-auth' ? ['auth'] : ['projects'];
+  if (step.by === 'crs-auth' && (step.at === 'commit' || step.table === 'auth.users')) victims.push('projects');
+  if (step.by === 'crs-projects' && step.at === 'commit') victims.push('api-gateway');
+  return victims.map((victim) => ({ ...step, victim }));
 });
 
 interface Stored {
@@ -115,7 +115,7 @@ describe('under random deaths', () => {
     };
     const clients = Array.from({ length: 6 }, client);
     const victims = ['projects', 'auth', 'api-gateway'] as const;
-    const until = Date.now() + 10_000;
+    const until = Date.now() + 6_000;
     for (let round = 0; round < victims.length || Date.now() < until; round++) {
       await sleep(200 + Math.random() * 500);
       await restart(world, victims[round % victims.length]!);

@@ -9,7 +9,7 @@ import { findLiveConsent, touchConsent } from '../store/consents.ts';
 const TOKEN_SECONDS = 30;
 
 export function authenticateToken({ db, signer, accessTokens, log }: Context) {
-  return rpc(['anyone'], async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
+  return rpc({ anyone: true }, async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
     const { organization, grantId, userId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
     const [consent] = await db.read(credentialScope(organization, call), findLiveConsent(organization, grantId));
     if (!consent || consent.userId !== userId) throw invalidToken();

@@ -3143,7 +3143,7 @@ export const AuthServiceService = {
       Buffer.from(ListCallerKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListCallerKeysResponse => ListCallerKeysResponse.decode(value),
   },
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects: {
     path: "/crs.auth.v1.AuthService/GetVisibleProjects" as const,
     requestStream: false as const,
@@ -3155,7 +3155,10 @@ export const AuthServiceService = {
       Buffer.from(GetVisibleProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibleProjectsResponse => GetVisibleProjectsResponse.decode(value),
   },
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion: {
     path: "/crs.auth.v1.AuthService/GetVisibilityVersion" as const,
     requestStream: false as const,
@@ -3167,7 +3170,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: {
     path: "/crs.auth.v1.AuthService/ResolveProfiles" as const,
     requestStream: false as const,
@@ -3196,7 +3199,7 @@ export const AuthServiceService = {
   },
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject: {
     path: "/crs.auth.v1.AuthService/GrantProject" as const,
@@ -3208,7 +3211,7 @@ export const AuthServiceService = {
       Buffer.from(GrantProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GrantProjectResponse => GrantProjectResponse.decode(value),
   },
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople: {
     path: "/crs.auth.v1.AuthService/ListProjectPeople" as const,
     requestStream: false as const,
@@ -3260,11 +3263,14 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects: handleUnaryCall<GetVisibleProjectsRequest, GetVisibleProjectsResponse>;
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
    * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
@@ -3273,10 +3279,10 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople: handleUnaryCall<ListProjectPeopleRequest, ListProjectPeopleResponse>;
   /**
    * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
@@ -3342,7 +3348,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListCallerKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects(
     request: GetVisibleProjectsRequest,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
@@ -3358,7 +3364,10 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion(
     request: GetVisibilityVersionRequest,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
@@ -3374,7 +3383,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles(
     request: ResolveProfilesRequest,
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
@@ -3411,7 +3420,7 @@ export interface AuthServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject(
     request: GrantProjectRequest,
@@ -3428,7 +3437,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople(
     request: ListProjectPeopleRequest,
     callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,

@@ -1701,7 +1701,8 @@ export const CallsServiceService = {
   },
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls: {
     path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
@@ -1713,7 +1714,7 @@ export const CallsServiceService = {
       Buffer.from(ListUserCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
   },
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: {
     path: "/crs.calls.v1.CallsService/GetUserCall" as const,
     requestStream: false as const,
@@ -1723,7 +1724,7 @@ export const CallsServiceService = {
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
   },
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: {
     path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
@@ -1744,12 +1745,13 @@ export interface CallsServiceServer extends UntypedServiceImplementation {
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
@@ -1788,7 +1790,8 @@ export interface CallsServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls(
     request: ListUserCallsRequest,
@@ -1805,7 +1808,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall(
     request: GetUserCallRequest,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
@@ -1821,7 +1824,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
   ): ClientUnaryCall;
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
     callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,

@@ -14,11 +14,12 @@ import { routes, TABLES } from './routes/index.ts';
 export function createApp(
   context: Context,
   docs: Docs,
-  options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+  options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'api-gateway',
     log: options.log,
+    publicUrl: options.publicUrl,
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
   app.use(admission(options));

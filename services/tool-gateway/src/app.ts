@@ -9,7 +9,12 @@ import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
-  const { app, listener } = createHttpApp({ name: 'tool-gateway', log: options.log, timeoutOf: () => options.timeoutMs });
+  const { app, listener } = createHttpApp({
+    name: 'tool-gateway',
+    log: options.log,
+    publicUrl: options.origins.publicUrl,
+    timeoutOf: () => options.timeoutMs,
+  });
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {

@@ -7,8 +7,12 @@ import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 /**
  * An Express app that traces every request, and the listener that hands it requests. Routes are strict: case and a slash at the end
  * matter. Queries stay text.
+ * @param publicUrl by which clients know the app. Where it is https, browsers are told never to use http again.
  */
-export function createHttpApp(options: TraceOptions): { app: Express; listener: RequestListener } {
+export function createHttpApp({ publicUrl, ...options }: TraceOptions & { publicUrl?: string | undefined }): {
+  app: Express;
+  listener: RequestListener;
+} {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -16,6 +20,7 @@ export function createHttpApp(options: TraceOptions): { app: Express; listener: 
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(traceRequests(options));
+  if (publicUrl?.startsWith('https:')) app.use(strictTransport);
   return {
     app,
     listener: (request, response) => {
@@ -23,6 +28,13 @@ export function createHttpApp(options: TraceOptions): { app: Express; listener: 
       app(request, response);
     },
   };
+}
+
+const YEAR_SECONDS = 365 * 86_400;
+
+function strictTransport(_request: Request, response: Response, next: NextFunction): void {
+  response.set('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`);
+  next();
 }
 
 /**

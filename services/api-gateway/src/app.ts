@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
@@ -20,6 +21,7 @@ export function createApp(
     name: 'api-gateway',
     log: options.log,
     publicUrl: options.publicUrl,
+    addressOf: (request) => fullAddressOf(options, request),
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
   app.use(admission(options));

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
+import { refusalFacts } from './register.ts';
 import { envelope, toRefusal, type Refusal } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
@@ -63,7 +64,8 @@ export function answerErrors(
 ) {
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const refusal = refusalOf(thrown);
-    const { id } = stateOf(response);
+    const { id, facts } = stateOf(response);
+    Object.assign(facts, refusalFacts(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
     else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
     if (response.headersSent) {

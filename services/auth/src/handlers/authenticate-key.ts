@@ -41,6 +41,7 @@ export function authenticateKey({ db, signer, log }: Context) {
       rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
       writeSurface: key.writeSurface,
       readOnly: key.readOnly,
+      keyId: key.keyId,
     };
   });
 }

@@ -21,8 +21,14 @@ export function listOrganizationCalls({ db }: RecordContext) {
         : listCalls(scope.organization, range, page);
       const rows = await db.read(scope, statement);
       const gate = gateOf(call.identity.allowedFields);
-      const items = rows.filter(isItem).map((row) => renderListItem(row, gate));
-      return { itemsJson: Buffer.from(JSON.stringify(items)), totalItems: rows[0]!.total };
+      const items = rows.filter(isItem);
+      return {
+        itemsJson: Buffer.from(JSON.stringify(items.map((row) => renderListItem(row, gate)))),
+        totalItems: rows[0]!.total,
+        itemCount: items.length,
+        firstCallId: items[0]?.callId,
+        lastCallId: items.at(-1)?.callId,
+      };
     },
   );
 }

@@ -49,6 +49,8 @@ export interface AuthenticateKeyResponse {
   writeSurface: boolean;
   /** The key may only read. */
   readOnly: boolean;
+  /** Identifies the key in the gateway's log. It isn't secret. */
+  keyId: string;
 }
 
 export interface AuthenticateTokenRequest {
@@ -64,7 +66,13 @@ export interface AuthenticateTokenResponse {
   /** Some of `calls:read`, `projects:read`, `entities:read`. */
   scopes: string[];
   /** Limits this user's tool calls. */
-  rateLimit: RateLimit | undefined;
+  rateLimit:
+    | RateLimit
+    | undefined;
+  /** Identifies the consent behind the token in the gateway's log: the token id of `crs token list`. */
+  grantId: string;
+  /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
+  clientId: string;
 }
 
 export interface ListCallerKeysRequest {
@@ -395,7 +403,7 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
 };
 
 function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
-  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false };
+  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false, keyId: "" };
 }
 
 export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
@@ -414,6 +422,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     }
     if (message.readOnly !== false) {
       writer.uint32(40).bool(message.readOnly);
+    }
+    if (message.keyId !== "") {
+      writer.uint32(50).string(message.keyId);
     }
     return writer;
   },
@@ -471,6 +482,14 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.readOnly = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -510,6 +529,11 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
         : isSet(object.read_only)
         ? globalThis.Boolean(object.read_only)
         : false,
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
     };
   },
 
@@ -530,6 +554,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.readOnly !== false) {
       obj.readOnly = message.readOnly;
     }
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
     return obj;
   },
 
@@ -545,6 +572,7 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       : undefined;
     message.writeSurface = object.writeSurface ?? false;
     message.readOnly = object.readOnly ?? false;
+    message.keyId = object.keyId ?? "";
     return message;
   },
 };
@@ -623,7 +651,15 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
 };
 
 function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
-  return { callerToken: "", organizationId: "", userId: "", scopes: [], rateLimit: undefined };
+  return {
+    callerToken: "",
+    organizationId: "",
+    userId: "",
+    scopes: [],
+    rateLimit: undefined,
+    grantId: "",
+    clientId: "",
+  };
 }
 
 export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = {
@@ -642,6 +678,12 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     }
     if (message.rateLimit !== undefined) {
       RateLimit.encode(message.rateLimit, writer.uint32(42).fork()).join();
+    }
+    if (message.grantId !== "") {
+      writer.uint32(50).string(message.grantId);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(58).string(message.clientId);
     }
     return writer;
   },
@@ -699,6 +741,22 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
             message.rateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.grantId = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -734,6 +792,16 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
         : isSet(object.rate_limit)
         ? RateLimit.fromJSON(object.rate_limit)
         : undefined,
+      grantId: isSet(object.grantId)
+        ? globalThis.String(object.grantId)
+        : isSet(object.grant_id)
+        ? globalThis.String(object.grant_id)
+        : "",
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : "",
     };
   },
 
@@ -754,6 +822,12 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     if (message.rateLimit !== undefined) {
       obj.rateLimit = RateLimit.toJSON(message.rateLimit);
     }
+    if (message.grantId !== "") {
+      obj.grantId = message.grantId;
+    }
+    if (message.clientId !== "") {
+      obj.clientId = message.clientId;
+    }
     return obj;
   },
 
@@ -769,6 +843,8 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     message.rateLimit = (object.rateLimit !== undefined && object.rateLimit !== null)
       ? RateLimit.fromPartial(object.rateLimit)
       : undefined;
+    message.grantId = object.grantId ?? "";
+    message.clientId = object.clientId ?? "";
     return message;
   },
 };

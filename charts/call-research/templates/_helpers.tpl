@@ -48,7 +48,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s:%v" (include "call-research.fullname" $root) $target (get (get $facts $target).listeners .) }}
 {{- end }}
 {{- end }}
-{{- if $root.Values.tls.enabled }}
+{{- if ne (include "call-research.tlsMode" $root) "off" }}
 CRS_TLS_DIR: /etc/crs/tls
 {{- end }}
 {{- if $root.Values.trustedCertificates.configMap }}
@@ -56,12 +56,49 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 {{- end }}
 {{- end }}
 
+{{/* `off` without quotation marks is false in YAML. */}}
+{{- define "call-research.tlsMode" -}}
+{{- .Values.tls.mode | toString | replace "false" "off" -}}
+{{- end }}
+
+{{/* Whether each service has a certificate of its own, by which others know its name. Empty: no. */}}
+{{- define "call-research.namedPeers" -}}
+{{- if has (include "call-research.tlsMode" .) (list "self-signed" "cert-manager" "secrets") }}true{{ end -}}
+{{- end }}
+
+{{/* The parts that get a certificate, separated by commas. The jobs and the test use the certificate of `crs`. */}}
+{{- define "call-research.certificates" -}}
+{{- $names := list }}
+{{- range $name, $_ := include "call-research.facts" . | fromYaml }}
+{{- if not (has $name (list "job" "test")) }}
+{{- $names = append $names $name }}
+{{- end }}
+{{- end }}
+{{- range $_, $peers := .Values.tls.furtherPeers }}
+{{- $names = concat $names $peers }}
+{{- end }}
+{{- $names | uniq | join "," -}}
+{{- end }}
+
+{{/* The Secret with the certificate of a component. Takes (dict "root" $ "component" NAME). */}}
+{{- define "call-research.tlsSecret" -}}
+{{- $mode := include "call-research.tlsMode" .root }}
+{{- $host := printf "%s-%s" (include "call-research.fullname" .root) .component }}
+{{- if eq $mode "shared-secret" -}}
+{{- .root.Values.tls.existingSecret -}}
+{{- else if eq $mode "secrets" -}}
+{{- get .root.Values.tls.existingSecrets .component -}}
+{{- else -}}
+{{- printf "%s-%s" $host (eq $mode "self-signed" | ternary "mtls" "tls") -}}
+{{- end -}}
+{{- end }}
+
 {{/* Files that every process of ours may need. Takes (dict "root" $ "component" NAME). */}}
 {{- define "call-research.volumes" -}}
-{{- if .root.Values.tls.enabled }}
+{{- if ne (include "call-research.tlsMode" .root) "off" }}
 - name: tls
   secret:
-    secretName: {{ .root.Values.tls.existingSecret | default (printf "%s-%s-tls" (include "call-research.fullname" .root) .component) }}
+    secretName: {{ include "call-research.tlsSecret" . }}
     defaultMode: 288 # 0440, which YAML 1.1 and 1.2 read differently
 {{- end }}
 {{- with .root.Values.trustedCertificates.configMap }}
@@ -72,7 +109,7 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 {{- end }}
 
 {{- define "call-research.volumeMounts" -}}
-{{- if .root.Values.tls.enabled }}
+{{- if ne (include "call-research.tlsMode" .root) "off" }}
 - name: tls
   mountPath: /etc/crs/tls
   readOnly: true
@@ -166,6 +203,12 @@ resources:
 {{- end }}
 {{- if or (eq .name "tool-gateway") (eq .name "auth") }}
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
+{{- end }}
+{{- if and (include "call-research.namedPeers" .root) .fact.listeners.grpc }}
+{{- $_ := set $config "CRS_TLS_NAMED_PEERS" "on" }}
+{{- with get $values.tls.furtherPeers .name }}
+{{- $_ := set $config "CRS_TLS_FURTHER_PEERS" (join "," .) }}
+{{- end }}
 {{- end }}
 {{- if .fact.database }}
 {{- $_ := set $config "CRS_DATABASE_CONNECTIONS" .settings.databaseConnections }}

@@ -21,6 +21,9 @@ const labelSelector = object({
     ]),
   },
 });
+const withListener = ['auth', 'calls', 'projects', 'entities', 'rate-limit'];
+const withCertificate = ['api-gateway', 'tool-gateway', ...withListener, 'crs'];
+const each = (names: string[], schema: Schema) => object(Object.fromEntries(names.map((name) => [name, schema])));
 /** What Kubernetes alone knows all of; kubeconform and the API server check it. */
 const asKubernetesHasIt = { type: 'array', items: { type: 'object', additionalProperties: true } };
 
@@ -49,6 +52,8 @@ export const DEFINITIONS: Record<string, Schema> = {
   },
   labels: textMap,
   port: { type: 'integer', minimum: 1, maximum: 65535 },
+  tlsPeers: each(withListener, { type: 'array', items: { ...text, pattern: '^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$' } }),
+  tlsSecrets: each(withCertificate, { ...text, minLength: 1 }),
   toleration: object({
     key: text,
     operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+import { find, pods, render, type Manifest } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
 const INSTALL = `${NAME}-install`;
@@ -38,7 +38,7 @@ describe('the install Job', () => {
     expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
   });
 
-  test('may create Secrets, and read only those of the release', () => {
+  test('may create Secrets, read only those of the release, and change only those of certificates', () => {
     expect(find(manifests, 'Role', INSTALL).rules).toEqual([
       { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
       {
@@ -47,6 +47,7 @@ describe('the install Job', () => {
         resourceNames: ['auth', 'calls', 'projects', 'entities', 'tool-gateway', 'operator'].map((name) => `${NAME}-${name}`),
         verbs: ['get'],
       },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: expect.any(Array), verbs: ['get', 'patch'] },
     ]);
     const { roleRef, subjects } = find(manifests, 'RoleBinding', INSTALL);
     expect(roleRef.name).toBe(INSTALL);
@@ -54,13 +55,13 @@ describe('the install Job', () => {
   });
 
   test('makes every Secret to which a pod refers, except those named in values', () => {
-    const made = find(manifests, 'Role', INSTALL).rules[1].resourceNames as string[];
+    const [, read, written] = find(manifests, 'Role', INSTALL).rules as Manifest[];
+    const made = [...read.resourceNames, ...written.resourceNames].filter((name) => name !== `${NAME}-authority`);
     const referred = pods(manifests).flatMap(({ spec }) => [
       ...(spec.containers[0].envFrom ?? []).flatMap(({ secretRef }: Manifest) => secretRef?.name ?? []),
       ...(spec.volumes ?? []).flatMap(({ secret }: Manifest) => secret?.secretName ?? []),
     ]);
-    const certificates = ofKind(manifests, 'Certificate').map(({ spec }) => spec.secretName as string);
-    expect(new Set(referred)).toEqual(new Set([...made, ...certificates]));
+    expect(new Set(referred)).toEqual(new Set(made));
   });
 
   test('gets the prefix and the labels of the Secrets', () => {
@@ -112,34 +113,5 @@ describe('crs', () => {
   test('waits to be started by hand without a schedule', async () => {
     const { spec } = find(await render({ files: ['ci/everything.yaml'] }), 'CronJob', 'crs-backfill');
     expect(spec.suspend).toBe(true);
-  });
-});
-
-describe('TLS between the services', () => {
-  test('has a certificate for each, with the name that clients dial', async () => {
-    const manifests = await render({ files: ['examples/production.yaml'] });
-    expect(ofKind(manifests, 'Certificate')).toHaveLength(8);
-    for (const { name, kind, spec } of pods(manifests).filter((pod) => pod.kind !== 'Job')) {
-      const own = kind === 'Deployment' ? name : `${NAME}-crs`;
-      expect(spec.volumes).toContainEqual({ name: 'tls', secret: { secretName: `${own}-tls`, defaultMode: 0o440 } });
-      expect(spec.containers[0].volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/crs/tls', readOnly: true });
-      const { dnsNames, usages, issuerRef } = find(manifests, 'Certificate', own).spec;
-      expect(dnsNames).toContain(own);
-      expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
-      expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
-    }
-    for (const { data } of ofKind(manifests, 'ConfigMap')) expect(data.CRS_TLS_DIR).toBe('/etc/crs/tls');
-  });
-
-  test('can have one Secret for all', async () => {
-    const manifests = await render({ files: ['ci/everything.yaml'] });
-    expect(ofKind(manifests, 'Certificate')).toEqual([]);
-    for (const { spec } of pods(manifests).filter((pod) => pod.kind !== 'Job'))
-      expect(spec.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'all-services', defaultMode: 0o440 } });
-  });
-
-  test('is off by default', async () => {
-    const manifests = await render({ files: ['examples/trial.yaml'] });
-    expect(JSON.stringify(manifests)).not.toContain('/etc/crs/tls');
   });
 });

@@ -74,13 +74,14 @@ describe('the world outside, in examples/production.yaml', () => {
     ['job', [], [DNS]],
     ['test', [], [DNS]],
     ['install', [], [DNS, POSTGRES, 'anywhere:443,6443']],
+    ['tls-renewal', [], [DNS, 'anywhere:443,6443']],
   ])('%s', (component, from, to) => {
     expect(outside(manifests, component, 'ingress')).toEqual(from.toSorted());
     expect(outside(manifests, component, 'egress')).toEqual(to.toSorted());
   });
 
   test('names every component', () => {
-    expect([...components(manifests).keys()]).toHaveLength(11);
+    expect([...components(manifests).keys()]).toHaveLength(12);
   });
 });
 

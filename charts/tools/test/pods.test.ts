@@ -33,9 +33,9 @@ describe.each(['examples/trial.yaml', 'examples/production.yaml', 'examples/larg
       }
     });
 
-    test('carry no token, except the install Job', () => {
+    test('carry no token, except the install Job and the renewal of certificates', () => {
       for (const { name, spec } of all)
-        expect([name, spec.automountServiceAccountToken]).toEqual([name, name.endsWith('-install')]);
+        expect([name, spec.automountServiceAccountToken]).toEqual([name, /-(install|tls-renewal)$/.test(name)]);
       for (const account of ofKind(manifests, 'ServiceAccount')) expect(account.automountServiceAccountToken).toBe(false);
     });
 
@@ -122,6 +122,7 @@ describe('a service', () => {
       CRS_OPS_LISTEN: '0.0.0.0:9090',
       CRS_HEALTH_LISTEN: '0.0.0.0:50053',
       CRS_LOG_LEVEL: 'info',
+      CRS_TLS_DIR: '/etc/crs/tls',
       CRS_TOOLS_URL: 'http://127.0.0.1:8081',
       CRS_REPLICAS: '1',
       CRS_AUTH_ADDRESS: `${NAME}-auth:50051`,

@@ -3,6 +3,9 @@ import { find, ofKind, render } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
 const TRIAL = ['examples/trial.yaml'];
+const EACH_BUT_CRS = Object.fromEntries(
+  ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'].map((name) => [name, `tls-of-${name}`]),
+);
 const refusal = (values: object, files = TRIAL) => expect(render({ files, values })).rejects;
 
 describe('a missing value is asked for', () => {
@@ -16,7 +19,10 @@ describe('a missing value is asked for', () => {
       'gateway.parentRefs',
       { gateway: { enabled: true }, trustedProxies: [], publicUrls: { api: 'https://a.x', tools: 'https://b.x' } },
     ],
-    ['tls.certManager.issuerRef.name', { tls: { enabled: true } }],
+    ['tls.certManager.issuerRef.name', { tls: { mode: 'cert-manager' } }],
+    ['tls.existingSecret', { tls: { mode: 'shared-secret' } }],
+    ['tls.existingSecrets.api-gateway', { tls: { mode: 'secrets' } }],
+    ['tls.existingSecrets.crs', { tls: { mode: 'secrets', existingSecrets: EACH_BUT_CRS } }],
   ])('%s', async (name, values) => {
     await refusal(values).toThrow(new RegExp(`: Set ${name.replaceAll('.', '\\.')} to `));
   });
@@ -34,6 +40,40 @@ describe('bad values are refused', () => {
     ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
     ['both ingress and gateway', { ingress: { enabled: true }, gateway: { enabled: true } }, 'either ingress or gateway'],
     ['one host for both origins', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
+    ['an unknown mode of TLS', { tls: { mode: 'on' } }, '/tls/mode'],
+    [
+      'TLS enabled without a mode',
+      { tls: { enabled: true } },
+      'Set tls.mode to cert-manager, which is what tls.enabled: true means',
+    ],
+    ['TLS disabled without a mode', { tls: { enabled: false } }, 'Set tls.mode to off, which is what tls.enabled: false means'],
+    [
+      'TLS enabled by a Secret without a mode',
+      { tls: { enabled: true, existingSecret: 'all' } },
+      'Set tls.mode to shared-secret, which is what tls.enabled: true means',
+    ],
+    [
+      'a shared Secret in another mode',
+      { tls: { existingSecret: 'all' } },
+      'Set tls.mode to shared-secret, or remove tls.existingSecret',
+    ],
+    [
+      'an issuer in another mode',
+      { tls: { mode: 'off', certManager: { issuerRef: { name: 'ca' } } } },
+      "Set tls.mode to cert-manager, or remove tls.certManager.issuerRef.name: the mode off doesn't use it",
+    ],
+    [
+      'Secrets in another mode',
+      { tls: { existingSecrets: { auth: 'a' } } },
+      'Set tls.mode to secrets, or remove tls.existingSecrets',
+    ],
+    ['a Secret of an unknown service', { tls: { mode: 'secrets', existingSecrets: { call: 'a' } } }, '/tls/existingSecrets'],
+    [
+      'further peers where services are not known by name',
+      { tls: { mode: 'shared-secret', existingSecret: 'all', furtherPeers: { 'rate-limit': ['envoy'] } } },
+      'Set tls.mode to self-signed, cert-manager or secrets, or remove tls.furtherPeers',
+    ],
+    ['further peers of a gateway', { tls: { furtherPeers: { 'api-gateway': ['envoy'] } } }, '/tls/furtherPeers'],
     [
       'a maximum below the minimum',
       { services: { auth: { autoscaling: { enabled: true, minReplicas: 9 } } } },

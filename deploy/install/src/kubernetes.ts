@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Environment } from '@crs/kit/process/config';
+import type { VersionedSecret, VersionedSecretStore } from './certificates.ts';
 import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
 import type { SecretData, SecretStore } from './secrets.ts';
@@ -38,11 +39,21 @@ export async function findCluster(environment: Environment, directory = SERVICE_
 /** The API server's status says that it is temporarily unable to answer. */
 class Busy extends Error {}
 
+interface Manifest {
+  metadata: { resourceVersion: string };
+  /** In base64. */
+  data?: SecretData;
+}
+
 /** Keeps secrets in a namespace, under one prefix. */
-export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): SecretStore {
+export function kubernetesSecrets(
+  cluster: Cluster,
+  prefix: string,
+  labels: Record<string, string>,
+): SecretStore & VersionedSecretStore {
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
-  const ask = (method: 'GET' | 'POST', target: string, body?: unknown) =>
+  const ask = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>
     patiently(
       async () => {
         const answer = await send(cluster, method, target, body);
@@ -61,25 +72,39 @@ export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Reco
         ? `The ServiceAccount may not ${what} (status ${status}): its Role must allow that.`
         : `Kubernetes did not ${what}: status ${status}.`,
     );
+  const find = async (name: string): Promise<VersionedSecret | undefined> => {
+    const { status, body } = await ask('GET', `${path}/${prefix}-${name}`);
+    if (status === 404) return undefined;
+    if (status !== 200) throw refused(`get ${describe(name)}`, status);
+    const { metadata, data = {} } = JSON.parse(body) as Manifest;
+    const decoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]);
+    return { data: Object.fromEntries(decoded) as SecretData, version: metadata.resourceVersion };
+  };
   return {
     describe,
-    async read(name) {
-      const { status, body } = await ask('GET', `${path}/${prefix}-${name}`);
-      if (status === 404) return undefined;
-      if (status !== 200) throw refused(`get ${describe(name)}`, status);
-      const { data = {} } = JSON.parse(body) as { data?: SecretData };
-      return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
-    },
-    async create(name, data) {
+    find,
+    read: async (name) => (await find(name))?.data,
+    async create(name, data, type = 'Opaque') {
       const { status } = await ask('POST', path, {
         apiVersion: 'v1',
         kind: 'Secret',
-        type: 'Opaque',
+        type,
         metadata: { name: `${prefix}-${name}`, labels },
         stringData: data,
       });
       if (status === 409) return false;
       if (status !== 201) throw refused(`create ${describe(name)}`, status);
+      return true;
+    },
+    async update(name, data, found) {
+      const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+      const gone = Object.keys(found.data).filter((key) => !(key in data));
+      const { status } = await ask('PATCH', `${path}/${prefix}-${name}`, {
+        metadata: { resourceVersion: found.version },
+        data: { ...Object.fromEntries(encoded), ...Object.fromEntries(gone.map((key) => [key, null])) },
+      });
+      if (status === 409 || status === 404) return false;
+      if (status !== 200) throw refused(`patch ${describe(name)}`, status);
       return true;
     },
   };
@@ -92,7 +117,8 @@ function send(
   path: string,
   body: unknown,
 ): Promise<{ status: number; body: string }> {
-  const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': 'application/json' };
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': type };
   return new Promise((resolve, reject) => {
     request({ host, port, ca, method, path, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }, (answer) => {
       text(answer).then((content) => resolve({ status: answer.statusCode!, body: content }), reject);

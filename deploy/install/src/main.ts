@@ -1,11 +1,11 @@
-import { postgresUrl, readEnvironment } from '@crs/kit/process/config';
-import { createLogger } from '@crs/kit/process/log';
+import { postgresUrl } from '@crs/kit/process/config';
 import { z } from 'zod';
+import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
 import { Failure } from './failure.ts';
 import { install } from './install.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
-import type { SecretStore } from './secrets.ts';
+import { logLevel, partNames, prefix, runProgram } from './program.ts';
 
 /** Reads labels of Secrets from a JSON object. */
 const labels = z.string().transform((json, context) => {
@@ -22,38 +22,20 @@ const settings = z.object({
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
   /** Directory of secrets as files. Absent: the secrets are in Kubernetes. */
   CRS_SECRET_DIR: z.string().optional(),
-  CRS_SECRET_PREFIX: z
-    .string()
-    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be a valid beginning of names in Kubernetes')
-    .optional(),
+  CRS_SECRET_PREFIX: prefix.optional(),
   CRS_SECRET_LABELS: labels.default({}),
-  CRS_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** The parts that get a certificate, in Kubernetes only. Absent: none is made. */
+  CRS_CERTIFICATES: partNames.optional(),
+  CRS_LOG_LEVEL: logLevel,
 });
 
-function readSettings(): z.infer<typeof settings> {
-  try {
-    return readEnvironment(settings, process.env);
-  } catch (error) {
-    throw new Failure((error as Error).message.replaceAll(/\s+/g, ' '));
-  }
-}
-
-async function openStore(env: z.infer<typeof settings>): Promise<SecretStore> {
-  if (env.CRS_SECRET_DIR !== undefined) return directorySecrets(env.CRS_SECRET_DIR);
-  const { CRS_SECRET_PREFIX: prefix } = env;
-  if (prefix === undefined) throw new Failure("The configuration can't be used: CRS_SECRET_PREFIX: is required");
-  return kubernetesSecrets(await findCluster(process.env), prefix, env.CRS_SECRET_LABELS);
-}
-
-const log = createLogger('install');
-try {
-  const env = readSettings();
-  log.level = env.CRS_LOG_LEVEL;
+await runProgram('install', settings, async (env, log) => {
   const database = { adminUrl: env.MIGRATE_DATABASE_URL, serviceUrl: env.CRS_SERVICE_DATABASE_URL };
-  await install(database, await openStore(env), log);
-  log.info('done');
-} catch (error) {
-  if (error instanceof Failure) log.fatal(error.message);
-  else log.fatal({ err: error }, 'the installation failed');
-  process.exitCode = 1;
-}
+  if (env.CRS_SECRET_DIR !== undefined) return install(database, directorySecrets(env.CRS_SECRET_DIR), log);
+  const { CRS_SECRET_PREFIX: named, CRS_CERTIFICATES: names } = env;
+  if (named === undefined) throw new Failure("The configuration can't be used: CRS_SECRET_PREFIX: is required");
+  const cluster = await findCluster(process.env);
+  const store = kubernetesSecrets(cluster, named, env.CRS_SECRET_LABELS);
+  await install(database, store, log);
+  if (names) await maintainCertificates(store, { names, prefix: named, namespace: cluster.namespace }, log);
+});

@@ -9,7 +9,7 @@ interface Manifest {
   apiVersion: string;
   kind: string;
   type: string;
-  metadata: { name: string; labels: Record<string, string> };
+  metadata: { name: string; labels: Record<string, string>; resourceVersion?: string };
   stringData: Record<string, string>;
 }
 
@@ -22,7 +22,9 @@ export interface FakeCluster {
   /** The statuses of the next answers, which are failures. */
   failures: number[];
   /** The verbs that the Role allows. */
-  allowed: Set<'get' | 'create'>;
+  allowed: Set<'get' | 'create' | 'patch'>;
+  /** Runs before a change is stored, as another client could change the Secret in between. */
+  beforePatch: ((name: string) => void) | undefined;
   stop(): Promise<void>;
 }
 
@@ -33,7 +35,12 @@ export async function startCluster(): Promise<FakeCluster> {
   const secrets = new Map<string, Manifest>();
   const asked: string[] = [];
   const failures: number[] = [];
-  const allowed = new Set<'get' | 'create'>(['get', 'create']);
+  const allowed = new Set<'get' | 'create' | 'patch'>(['get', 'create', 'patch']);
+  let version = 0;
+  const store = (manifest: Manifest) => {
+    manifest.metadata.resourceVersion = String(++version);
+    secrets.set(manifest.metadata.name, manifest);
+  };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const answer = (status: number, body: unknown = { kind: 'Status', code: status }) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -46,12 +53,30 @@ export async function startCluster(): Promise<FakeCluster> {
       if (!allowed.has('create')) return answer(403);
       const manifest = JSON.parse(body) as Manifest;
       if (secrets.has(manifest.metadata.name)) return answer(409);
-      secrets.set(manifest.metadata.name, manifest);
+      store(manifest);
       return answer(201, manifest);
     }
-    if (request.method !== 'GET' || !request.url?.startsWith(`${PATH}/`)) return answer(405);
+    const name = request.url?.startsWith(`${PATH}/`) ? request.url.slice(PATH.length + 1) : undefined;
+    if (name === undefined) return answer(405);
+    if (request.method === 'PATCH') {
+      if (!allowed.has('patch')) return answer(403);
+      if (request.headers['content-type'] !== 'application/merge-patch+json') return answer(415);
+      fake.beforePatch?.(name);
+      const old = secrets.get(name);
+      if (!old) return answer(404);
+      const patch = JSON.parse(body) as { metadata: { resourceVersion: string }; data: Record<string, string | null> };
+      if (patch.metadata.resourceVersion !== old.metadata.resourceVersion) return answer(409);
+      const stringData = { ...old.stringData };
+      for (const [key, value] of Object.entries(patch.data)) {
+        if (value === null) delete stringData[key];
+        else stringData[key] = Buffer.from(value, 'base64').toString();
+      }
+      store({ ...old, metadata: { ...old.metadata }, stringData });
+      return answer(200);
+    }
+    if (request.method !== 'GET') return answer(405);
     if (!allowed.has('get')) return answer(403);
-    const found = secrets.get(request.url.slice(PATH.length + 1));
+    const found = secrets.get(name);
     if (!found) return answer(404);
     const { stringData, ...rest } = found;
     const data = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
@@ -60,16 +85,18 @@ export async function startCluster(): Promise<FakeCluster> {
   const server = createServer(authority.issue('127.0.0.1'), (request, response) => void handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const fake: FakeCluster = {
     cluster: { host: '127.0.0.1', port, ca: authority.cert, token: 'the-token', namespace: 'research' },
     secrets,
     asked,
     failures,
     allowed,
+    beforePatch: undefined,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+  return fake;
 }

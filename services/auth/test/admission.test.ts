@@ -13,7 +13,7 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],
-  resolveProfiles: ['organization'],
+  resolveProfiles: ['organization', 'user'],
   resolveReferences: ['operator'],
   grantProject: ['organization'],
   listProjectPeople: ['organization'],

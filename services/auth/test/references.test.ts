@@ -6,7 +6,6 @@ import {
   BETA,
   BOB,
   failureOf,
-  organization,
   PEOPLE_AND_PROJECTS,
   project,
   startAuthWorld,
@@ -23,7 +22,6 @@ let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld([
     ...PEOPLE_AND_PROJECTS,
-    ...TENANTS.map((tenant) => organization(tenant, { write_surface: true })),
     user('acme', 'Zoë@example.com', { name: 'Zoë' }),
     user('acme', 'nameless@example.com', { name: null }),
     user('acme', 'gone@example.com'),
@@ -42,11 +40,12 @@ const idOf = async (tenant: string, email: string) => {
   return row!.id;
 };
 
-describe('ResolveProfiles', () => {
+describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => {
   let acme: CallOptions;
   let globex: CallOptions;
   beforeAll(async () => {
-    [acme, globex] = [await world.asOrganization('acme'), await world.asOrganization('globex')];
+    const caller = (tenant: string) => (who === 'a user' ? world.asUser(tenant, ANN) : world.asOrganization(tenant));
+    [acme, globex] = [await caller('acme'), await caller('globex')];
   });
   const resolve = async (emails: string[], caller = acme) => {
     const { profiles } = await world.auth.resolveProfiles({ emails }, caller);

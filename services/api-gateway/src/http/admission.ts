@@ -2,7 +2,6 @@ import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
-import { credentialPrefix } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
@@ -26,14 +25,10 @@ export function admission(options: AdmissionOptions) {
         deadline: stateOf(response).deadline,
         address: () => addressOf(options, request),
       });
-      const { callerToken, organizationId: organization, keyId: key_id } = credential;
-      const state = stateOf(response);
-      state.callerToken = callerToken;
-      Object.assign(state.facts, { organization, key_id });
+      stateOf(response).callerToken = credential.callerToken;
       credentials.set(response, credential);
     } catch (error) {
       noCredential.set(response, error);
-      stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
     }
     const decision = await (credential === undefined
       ? chargeAddress(options, request)

@@ -49,8 +49,6 @@ export interface AuthenticateKeyResponse {
   writeSurface: boolean;
   /** The key may only read. */
   readOnly: boolean;
-  /** Identifies the key in the gateway's log. It isn't secret. */
-  keyId: string;
 }
 
 export interface AuthenticateTokenRequest {
@@ -66,13 +64,7 @@ export interface AuthenticateTokenResponse {
   /** Some of `calls:read`, `projects:read`, `entities:read`. */
   scopes: string[];
   /** Limits this user's tool calls. */
-  rateLimit:
-    | RateLimit
-    | undefined;
-  /** Identifies the consent behind the token in the gateway's log: the token id of `crs token list`. */
-  grantId: string;
-  /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
-  clientId: string;
+  rateLimit: RateLimit | undefined;
 }
 
 export interface ListCallerKeysRequest {
@@ -403,7 +395,7 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
 };
 
 function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
-  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false, keyId: "" };
+  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false };
 }
 
 export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
@@ -422,9 +414,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     }
     if (message.readOnly !== false) {
       writer.uint32(40).bool(message.readOnly);
-    }
-    if (message.keyId !== "") {
-      writer.uint32(50).string(message.keyId);
     }
     return writer;
   },
@@ -482,14 +471,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.readOnly = reader.bool();
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.keyId = reader.string();
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -529,11 +510,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
         : isSet(object.read_only)
         ? globalThis.Boolean(object.read_only)
         : false,
-      keyId: isSet(object.keyId)
-        ? globalThis.String(object.keyId)
-        : isSet(object.key_id)
-        ? globalThis.String(object.key_id)
-        : "",
     };
   },
 
@@ -554,9 +530,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.readOnly !== false) {
       obj.readOnly = message.readOnly;
     }
-    if (message.keyId !== "") {
-      obj.keyId = message.keyId;
-    }
     return obj;
   },
 
@@ -572,7 +545,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       : undefined;
     message.writeSurface = object.writeSurface ?? false;
     message.readOnly = object.readOnly ?? false;
-    message.keyId = object.keyId ?? "";
     return message;
   },
 };
@@ -651,15 +623,7 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
 };
 
 function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
-  return {
-    callerToken: "",
-    organizationId: "",
-    userId: "",
-    scopes: [],
-    rateLimit: undefined,
-    grantId: "",
-    clientId: "",
-  };
+  return { callerToken: "", organizationId: "", userId: "", scopes: [], rateLimit: undefined };
 }
 
 export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = {
@@ -678,12 +642,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     }
     if (message.rateLimit !== undefined) {
       RateLimit.encode(message.rateLimit, writer.uint32(42).fork()).join();
-    }
-    if (message.grantId !== "") {
-      writer.uint32(50).string(message.grantId);
-    }
-    if (message.clientId !== "") {
-      writer.uint32(58).string(message.clientId);
     }
     return writer;
   },
@@ -741,22 +699,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
             message.rateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.grantId = reader.string();
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.clientId = reader.string();
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -792,16 +734,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
         : isSet(object.rate_limit)
         ? RateLimit.fromJSON(object.rate_limit)
         : undefined,
-      grantId: isSet(object.grantId)
-        ? globalThis.String(object.grantId)
-        : isSet(object.grant_id)
-        ? globalThis.String(object.grant_id)
-        : "",
-      clientId: isSet(object.clientId)
-        ? globalThis.String(object.clientId)
-        : isSet(object.client_id)
-        ? globalThis.String(object.client_id)
-        : "",
     };
   },
 
@@ -822,12 +754,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     if (message.rateLimit !== undefined) {
       obj.rateLimit = RateLimit.toJSON(message.rateLimit);
     }
-    if (message.grantId !== "") {
-      obj.grantId = message.grantId;
-    }
-    if (message.clientId !== "") {
-      obj.clientId = message.clientId;
-    }
     return obj;
   },
 
@@ -843,8 +769,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     message.rateLimit = (object.rateLimit !== undefined && object.rateLimit !== null)
       ? RateLimit.fromPartial(object.rateLimit)
       : undefined;
-    message.grantId = object.grantId ?? "";
-    message.clientId = object.clientId ?? "";
     return message;
   },
 };
@@ -3219,7 +3143,7 @@ export const AuthServiceService = {
       Buffer.from(ListCallerKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListCallerKeysResponse => ListCallerKeysResponse.decode(value),
   },
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects: {
     path: "/crs.auth.v1.AuthService/GetVisibleProjects" as const,
     requestStream: false as const,
@@ -3231,10 +3155,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibleProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibleProjectsResponse => GetVisibleProjectsResponse.decode(value),
   },
-  /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
-   * scope.
-   */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion: {
     path: "/crs.auth.v1.AuthService/GetVisibilityVersion" as const,
     requestStream: false as const,
@@ -3246,7 +3167,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles: {
     path: "/crs.auth.v1.AuthService/ResolveProfiles" as const,
     requestStream: false as const,
@@ -3275,7 +3196,7 @@ export const AuthServiceService = {
   },
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations whose key may write.
+   * nothing. Admits organizations with the write surface.
    */
   grantProject: {
     path: "/crs.auth.v1.AuthService/GrantProject" as const,
@@ -3287,7 +3208,7 @@ export const AuthServiceService = {
       Buffer.from(GrantProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GrantProjectResponse => GrantProjectResponse.decode(value),
   },
-  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople: {
     path: "/crs.auth.v1.AuthService/ListProjectPeople" as const,
     requestStream: false as const,
@@ -3339,14 +3260,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects: handleUnaryCall<GetVisibleProjectsRequest, GetVisibleProjectsResponse>;
-  /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
-   * scope.
-   */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
    * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
@@ -3355,10 +3273,10 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations whose key may write.
+   * nothing. Admits organizations with the write surface.
    */
   grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
-  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople: handleUnaryCall<ListProjectPeopleRequest, ListProjectPeopleResponse>;
   /**
    * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
@@ -3424,7 +3342,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListCallerKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
   getVisibleProjects(
     request: GetVisibleProjectsRequest,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
@@ -3440,10 +3358,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
   ): ClientUnaryCall;
-  /**
-   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
-   * scope.
-   */
+  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
   getVisibilityVersion(
     request: GetVisibilityVersionRequest,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
@@ -3459,7 +3374,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
   resolveProfiles(
     request: ResolveProfilesRequest,
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
@@ -3496,7 +3411,7 @@ export interface AuthServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations whose key may write.
+   * nothing. Admits organizations with the write surface.
    */
   grantProject(
     request: GrantProjectRequest,
@@ -3513,7 +3428,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations. */
   listProjectPeople(
     request: ListProjectPeopleRequest,
     callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,

@@ -48,10 +48,6 @@ export interface ListOrganizationCallsResponse {
   itemsJson: Buffer;
   /** Exact, of the same moment as the items. */
   totalItems: number;
-  /** The number of items, and the ids of the first and the last item, for the gateway's log. The ids are absent where there is no item. */
-  itemCount?: number | undefined;
-  firstCallId?: string | undefined;
-  lastCallId?: string | undefined;
 }
 
 export interface GetOrganizationCallRequest {
@@ -295,13 +291,7 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
 };
 
 function createBaseListOrganizationCallsResponse(): ListOrganizationCallsResponse {
-  return {
-    itemsJson: Buffer.alloc(0),
-    totalItems: 0,
-    itemCount: undefined,
-    firstCallId: undefined,
-    lastCallId: undefined,
-  };
+  return { itemsJson: Buffer.alloc(0), totalItems: 0 };
 }
 
 export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
@@ -311,15 +301,6 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     }
     if (message.totalItems !== 0) {
       writer.uint32(16).uint64(message.totalItems);
-    }
-    if (message.itemCount !== undefined) {
-      writer.uint32(24).uint32(message.itemCount);
-    }
-    if (message.firstCallId !== undefined) {
-      writer.uint32(34).string(message.firstCallId);
-    }
-    if (message.lastCallId !== undefined) {
-      writer.uint32(42).string(message.lastCallId);
     }
     return writer;
   },
@@ -353,30 +334,6 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
             message.totalItems = longToNumber(reader.uint64());
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.itemCount = reader.uint32();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.firstCallId = reader.string();
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.lastCallId = reader.string();
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -401,21 +358,6 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
         : isSet(object.total_items)
         ? globalThis.Number(object.total_items)
         : 0,
-      itemCount: isSet(object.itemCount)
-        ? globalThis.Number(object.itemCount)
-        : isSet(object.item_count)
-        ? globalThis.Number(object.item_count)
-        : undefined,
-      firstCallId: isSet(object.firstCallId)
-        ? globalThis.String(object.firstCallId)
-        : isSet(object.first_call_id)
-        ? globalThis.String(object.first_call_id)
-        : undefined,
-      lastCallId: isSet(object.lastCallId)
-        ? globalThis.String(object.lastCallId)
-        : isSet(object.last_call_id)
-        ? globalThis.String(object.last_call_id)
-        : undefined,
     };
   },
 
@@ -427,15 +369,6 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     if (message.totalItems !== 0) {
       obj.totalItems = Math.round(message.totalItems);
     }
-    if (message.itemCount !== undefined) {
-      obj.itemCount = Math.round(message.itemCount);
-    }
-    if (message.firstCallId !== undefined) {
-      obj.firstCallId = message.firstCallId;
-    }
-    if (message.lastCallId !== undefined) {
-      obj.lastCallId = message.lastCallId;
-    }
     return obj;
   },
 
@@ -446,9 +379,6 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     const message = createBaseListOrganizationCallsResponse();
     message.itemsJson = object.itemsJson ?? Buffer.alloc(0);
     message.totalItems = object.totalItems ?? 0;
-    message.itemCount = object.itemCount ?? undefined;
-    message.firstCallId = object.firstCallId ?? undefined;
-    message.lastCallId = object.lastCallId ?? undefined;
     return message;
   },
 };
@@ -1771,8 +1701,7 @@ export const CallsServiceService = {
   },
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
-   * with `calls:read`.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls: {
     path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
@@ -1784,7 +1713,7 @@ export const CallsServiceService = {
       Buffer.from(ListUserCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
   },
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall: {
     path: "/crs.calls.v1.CallsService/GetUserCall" as const,
     requestStream: false as const,
@@ -1794,7 +1723,7 @@ export const CallsServiceService = {
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
   },
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments: {
     path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
@@ -1815,13 +1744,12 @@ export interface CallsServiceServer extends UntypedServiceImplementation {
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
-   * with `calls:read`.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
@@ -1860,8 +1788,7 @@ export interface CallsServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
-   * with `calls:read`.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
    */
   listUserCalls(
     request: ListUserCallsRequest,
@@ -1878,7 +1805,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
   getUserCall(
     request: GetUserCallRequest,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
@@ -1894,7 +1821,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
   ): ClientUnaryCall;
-  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
+  /** The segment labels that the calls of projects use. Admits users. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
     callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,

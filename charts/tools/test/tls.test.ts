@@ -1,0 +1,160 @@
+import { existsSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+
+const NAME = 'crs-call-research';
+const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
+/** The parts of an installation that have a certificate: jobs and the test use the certificate of `crs`. */
+const PARTS = [...SERVICES, 'crs'];
+const TRIAL = ['examples/trial.yaml'];
+const JOBS = { some: { args: ['status'] } };
+
+/** The pods that speak to services, with the part whose certificate they show. */
+const speakers = (manifests: Manifest[]) =>
+  pods(manifests)
+    .filter(({ name }) => !/-(install|tls-renewal)$/.test(name))
+    .map((pod) => ({ ...pod, part: SERVICES.find((service) => pod.name === `${NAME}-${service}`) ?? 'crs' }));
+const secretsOf = (spec: Manifest): string[] => (spec.volumes as Manifest[]).flatMap(({ secret }) => secret?.secretName ?? []);
+const envOf = (container: Manifest) =>
+  Object.fromEntries((container.env as Manifest[]).map(({ name, value }) => [name, value as string]));
+const settingsOf = (manifests: Manifest[], service: string) =>
+  find(manifests, 'ConfigMap', `${NAME}-${service}`).data as Record<string, string>;
+
+function expectSecrets(manifests: Manifest[], secretOf: (part: string) => string): void {
+  const all = speakers(manifests);
+  expect(all.map(({ name }) => name)).toEqual(expect.arrayContaining([`${NAME}-calls`, `${NAME}-crs`, `${NAME}-test`]));
+  for (const { part, spec } of all) {
+    const tls = (spec.volumes as Manifest[]).find(({ name }) => name === 'tls');
+    expect(tls).toEqual({ name: 'tls', secret: { secretName: secretOf(part), defaultMode: 0o440 } });
+    // A mount with `subPath` would never show a renewed certificate.
+    expect(spec.containers[0].volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/crs/tls', readOnly: true });
+  }
+  for (const service of SERVICES) expect(settingsOf(manifests, service)['CRS_TLS_DIR']).toBe('/etc/crs/tls');
+}
+
+describe('by default, TLS between the services', () => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await render({ files: TRIAL, values: { jobs: JOBS } });
+  });
+
+  test('gives each pod the certificate of its own part, and no pod the key of the authority', () => {
+    expectSecrets(manifests, (part) => `${NAME}-${part}-mtls`);
+    for (const { part, spec } of speakers(manifests))
+      expect(secretsOf(spec).filter((name) => /-mtls$/.test(name))).toEqual([`${NAME}-${part}-mtls`]);
+    expect(pods(manifests).flatMap(({ spec }) => (spec.volumes ? secretsOf(spec) : []))).not.toContain(`${NAME}-authority`);
+  });
+
+  test('is made by the install Job and renewed by a CronJob, for the same parts', () => {
+    const install = find(manifests, 'Job', `${NAME}-install`).spec.template.spec.containers[0];
+    const { spec } = find(manifests, 'CronJob', `${NAME}-tls-renewal`);
+    const [container] = spec.jobTemplate.spec.template.spec.containers;
+    for (const env of [envOf(install), envOf(container)]) {
+      expect(env['CRS_CERTIFICATES']!.split(',').toSorted()).toEqual(PARTS.toSorted());
+      expect(env['CRS_SECRET_PREFIX']).toBe(NAME);
+    }
+    expect(spec).toMatchObject({ schedule: '17 */6 * * *', concurrencyPolicy: 'Forbid' });
+    expect(existsSync(new URL(`../../../${container.args[0]}`, import.meta.url))).toBe(true);
+  });
+
+  test('is renewed by an account that can read and change these Secrets, and nothing else', () => {
+    const { rules } = find(manifests, 'Role', `${NAME}-tls-renewal`);
+    expect(rules).toEqual([
+      { apiGroups: [''], resources: ['secrets'], resourceNames: expect.any(Array), verbs: ['get', 'patch'] },
+    ]);
+    const names = [...PARTS.map((part) => `${NAME}-${part}-mtls`), `${NAME}-authority`];
+    expect(rules[0].resourceNames.toSorted()).toEqual(names.toSorted());
+    expect(find(manifests, 'Role', `${NAME}-install`).rules[2]).toEqual(rules[0]);
+    const { subjects } = find(manifests, 'RoleBinding', `${NAME}-tls-renewal`);
+    expect(subjects).toEqual([{ kind: 'ServiceAccount', name: `${NAME}-tls-renewal`, namespace: 'research' }]);
+  });
+
+  test('leaves probes and metrics on ports without TLS', () => {
+    for (const service of SERVICES) {
+      const { startupProbe, readinessProbe, livenessProbe } = find(manifests, 'Deployment', `${NAME}-${service}`).spec.template
+        .spec.containers[0];
+      for (const { grpc } of [startupProbe, readinessProbe, livenessProbe]) expect(grpc.port).toBe(50053);
+      expect(settingsOf(manifests, service)).toMatchObject({
+        CRS_HEALTH_LISTEN: '0.0.0.0:50053',
+        CRS_OPS_LISTEN: '0.0.0.0:9090',
+      });
+    }
+  });
+
+  test('fits the longest name', async () => {
+    const named = await render({ files: TRIAL, values: { fullnameOverride: 'a'.repeat(40) } });
+    // Kubernetes allows 52 characters.
+    for (const { metadata } of ofKind(named, 'CronJob')) expect(metadata.name.length).toBeLessThanOrEqual(52);
+  });
+});
+
+describe('TLS between the services', () => {
+  test('by cert-manager has a certificate for each part, with the names by which servers and clients know it', async () => {
+    const manifests = await render({ files: ['examples/large.yaml'] });
+    expectSecrets(manifests, (part) => `${NAME}-${part}-tls`);
+    expect(ofKind(manifests, 'Certificate')).toHaveLength(PARTS.length);
+    for (const part of PARTS) {
+      const host = `${NAME}-${part}`;
+      const { secretName, dnsNames, usages, issuerRef } = find(manifests, 'Certificate', host).spec;
+      expect(secretName).toBe(`${host}-tls`);
+      const names = [part, host, `${host}.research`, `${host}.research.svc`, `${host}.research.svc.cluster.local`];
+      expect(dnsNames).toEqual(names);
+      expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
+      expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
+    }
+    expect(ofKind(manifests, 'CronJob')).toEqual([]);
+  });
+
+  test('by given Secrets has one for each part', async () => {
+    const existingSecrets = Object.fromEntries(PARTS.map((part) => [part, `tls-of-${part}`]));
+    const manifests = await render({ files: TRIAL, values: { tls: { mode: 'secrets', existingSecrets } } });
+    expectSecrets(manifests, (part) => `tls-of-${part}`);
+    expect([...ofKind(manifests, 'Certificate'), ...ofKind(manifests, 'CronJob')]).toEqual([]);
+  });
+
+  test('can have one Secret for all', async () => {
+    const tls = { mode: 'shared-secret', existingSecret: 'all-services' };
+    const manifests = await render({ files: TRIAL, values: { tls } });
+    expectSecrets(manifests, () => 'all-services');
+    expect([...ofKind(manifests, 'Certificate'), ...ofKind(manifests, 'CronJob')]).toEqual([]);
+  });
+
+  // Without quotation marks, YAML reads off as false.
+  test.each(['off', false])('can be %j', async (mode) => {
+    const manifests = await render({ files: TRIAL, values: { tls: { mode } } });
+    expect(JSON.stringify(manifests)).not.toMatch(/etc\/crs\/tls|CRS_TLS|CRS_CERTIFICATES|mtls|tls-renewal/);
+  });
+
+  test.each([
+    ['self-signed', {}, true],
+    ['cert-manager', { certManager: { issuerRef: { name: 'ca' } } }, true],
+    ['secrets', { existingSecrets: Object.fromEntries(PARTS.map((part) => [part, part])) }, true],
+    ['shared-secret', { existingSecret: 'all' }, false],
+    ['off', {}, false],
+  ])('in the mode %s with %j, services check the names of their clients: %j', async (mode, values, named) => {
+    const manifests = await render({ files: TRIAL, values: { tls: { mode, ...values } } });
+    for (const service of ['auth', 'calls', 'projects', 'entities', 'rate-limit'])
+      expect(settingsOf(manifests, service)['CRS_TLS_NAMED_PEERS']).toBe(named ? 'on' : undefined);
+    for (const service of SERVICES) expect(settingsOf(manifests, service)).not.toHaveProperty('CRS_TLS_FURTHER_PEERS');
+  });
+
+  test('admits further clients by name, and makes certificates for them', async () => {
+    const furtherPeers = { 'rate-limit': ['envoy', 'istio'], auth: ['envoy'] };
+    const manifests = await render({ files: TRIAL, values: { tls: { furtherPeers } } });
+    expect(settingsOf(manifests, 'rate-limit')['CRS_TLS_FURTHER_PEERS']).toBe('envoy,istio');
+    expect(settingsOf(manifests, 'auth')['CRS_TLS_FURTHER_PEERS']).toBe('envoy');
+    expect(settingsOf(manifests, 'calls')).not.toHaveProperty('CRS_TLS_FURTHER_PEERS');
+    const { resourceNames } = find(manifests, 'Role', `${NAME}-tls-renewal`).rules[0];
+    expect(resourceNames.filter((name: string) => /envoy|istio/.test(name))).toEqual([
+      `${NAME}-envoy-mtls`,
+      `${NAME}-istio-mtls`,
+    ]);
+    const renewal = find(manifests, 'CronJob', `${NAME}-tls-renewal`).spec.jobTemplate.spec.template.spec.containers[0];
+    expect(envOf(renewal)['CRS_CERTIFICATES']!.split(',').toSorted()).toEqual([...PARTS, 'envoy', 'istio'].toSorted());
+    const large = await render({
+      files: ['examples/large.yaml'],
+      values: { tls: { furtherPeers: { 'rate-limit': ['envoy'] } } },
+    });
+    expect(find(large, 'Certificate', `${NAME}-envoy`).spec.secretName).toBe(`${NAME}-envoy-tls`);
+  });
+});

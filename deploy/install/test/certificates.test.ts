@@ -1,0 +1,288 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '@crs/kit/process/log';
+import { Tls } from '@crs/kit/process/tls';
+import { client } from '@crs/kit/rpc/client';
+import { bind, rpc, serve } from '@crs/kit/rpc/server';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { certificateSecretOf, maintainCertificates, type VersionedSecretStore } from '../src/certificates.ts';
+import { Failure } from '../src/failure.ts';
+import { kubernetesSecrets } from '../src/kubernetes.ts';
+import { startCluster, type FakeCluster } from './_cluster.ts';
+
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+/** The server's part is called like its host here, so that clients can dial it. */
+const SERVER = 'localhost';
+const CLIENT = 'calls';
+const names = [SERVER, CLIENT, 'crs'];
+const log = createLogger('test', { level: 'silent' });
+const now = Date.now();
+
+let cluster: FakeCluster;
+const cleanups: (() => unknown)[] = [];
+beforeEach(async () => {
+  cluster = await startCluster();
+  cleanups.push(() => cluster.stop());
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+const parts = { names, prefix: 'crs', namespace: 'research' };
+const store = () => kubernetesSecrets(cluster.cluster, 'crs', {});
+/** What a CronJob does at a time, in milliseconds from now. */
+const maintain = (at: number) => maintainCertificates(store(), parts, log, new Date(now + at));
+type Files = Record<string, string>;
+const authority = () => cluster.secrets.get('crs-authority')!.stringData;
+const filesOf = (part: string): Files => cluster.secrets.get(`crs-${certificateSecretOf(part)}`)!.stringData;
+const certificateOf = (part: string) => new X509Certificate(filesOf(part)['tls.crt']!);
+const trustedBy = (part: string) => filesOf(part)['ca.crt']!.match(/BEGIN/g)!.length;
+/** The Secrets of all parts, as they are at this moment. */
+const secrets = () => Object.fromEntries(names.map((part) => [part, { ...filesOf(part) }]));
+const writesOf = () => cluster.asked.filter((line) => !line.startsWith('GET'));
+
+async function open(files: Files): Promise<Tls> {
+  const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
+  const tls = await Tls.open(directory, log);
+  cleanups.push(() => {
+    tls.close();
+    rmSync(directory, { recursive: true });
+  });
+  return tls;
+}
+
+/** Calls a real server by a real client. @returns `OK`, or the kind of error */
+async function call(server: Files, by: Files): Promise<string> {
+  const shouldRateLimit = rpc(['anyone'], async () => ({ overallCode: 'OK' as const, statuses: [] }));
+  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const verify = () => Promise.reject(new Error('not asked'));
+  const { address, stop } = await serve({
+    name: SERVER,
+    address: '127.0.0.1:0',
+    services,
+    verify,
+    log,
+    tls: await open(server),
+  });
+  const options = { name: SERVER, address: `localhost:${address.split(':')[1]}`, timeoutMs: 5_000, retry: false };
+  const made = client(RateLimitServiceService, { ...options, tls: await open(by) });
+  try {
+    return (await made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 })).overallCode;
+  } catch (error) {
+    return (error as { kind: string }).kind;
+  } finally {
+    made.close();
+    await stop();
+  }
+}
+
+describe('the certificates of an installation', () => {
+  it('name each part by its own name and its Service, and serve real connections', async () => {
+    await maintain(0);
+    expect([...cluster.secrets.keys()].toSorted()).toEqual([
+      'crs-authority',
+      'crs-calls-mtls',
+      'crs-crs-mtls',
+      'crs-localhost-mtls',
+    ]);
+    expect(cluster.secrets.get('crs-calls-mtls')!.type).toBe('kubernetes.io/tls');
+    const certificate = certificateOf('calls');
+    expect(certificate.subjectAltName!.split(', ')).toEqual(
+      ['calls', 'crs-calls', 'crs-calls.research', 'crs-calls.research.svc', 'crs-calls.research.svc.cluster.local'].map(
+        (name) => `DNS:${name}`,
+      ),
+    );
+    expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
+    expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
+    // A client refuses a server that shows another part's certificate.
+    expect(await call(filesOf(CLIENT), filesOf('crs'))).toBe('unavailable');
+  });
+
+  it('are each in a Secret of their own, without the key of the authority', async () => {
+    await maintain(0);
+    for (const part of names) expect(Object.keys(filesOf(part)).toSorted()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
+    expect(new Set(names.map((part) => filesOf(part)['tls.key'])).size).toBe(names.length);
+    expect(JSON.stringify(secrets())).not.toContain(JSON.stringify(authority()['ca.key']).slice(1, -1));
+  });
+
+  it('are not touched by another run', async () => {
+    await maintain(0);
+    const before = JSON.stringify([...cluster.secrets]);
+    cluster.asked.length = 0;
+    await maintain(DAY);
+    expect(writesOf()).toEqual([]);
+    expect(JSON.stringify([...cluster.secrets])).toBe(before);
+  });
+
+  it('are renewed when a third of their 30 days is left, and old and new ones understand each other', async () => {
+    await maintain(-19 * DAY);
+    const old = secrets();
+    await maintain(0);
+    expect(secrets()).toEqual(old);
+    await maintain(1.1 * DAY);
+    const renewed = secrets();
+    for (const part of names) {
+      expect(renewed[part]!['tls.crt']).not.toBe(old[part]!['tls.crt']);
+      expect(renewed[part]!['ca.crt']).toBe(old[part]!['ca.crt']);
+      expect(certificateOf(part).validToDate.getTime()).toBeCloseTo(now + 31.1 * DAY, -4);
+    }
+    expect(await call(old[SERVER]!, old[CLIENT]!)).toBe('OK');
+  });
+
+  it('that are renewed work with those that a slower process still shows', async () => {
+    await maintain(-21 * DAY);
+    const old = secrets();
+    await maintain(0);
+    const renewed = secrets();
+    expect(renewed[SERVER]).not.toEqual(old[SERVER]);
+    expect(await call(renewed[SERVER]!, old[CLIENT]!)).toBe('OK');
+    expect(await call(old[SERVER]!, renewed[CLIENT]!)).toBe('OK');
+  });
+
+  it('are made again if one is unusable, missing, or has other names', async () => {
+    await maintain(0);
+    filesOf(CLIENT)['tls.key'] = filesOf('crs')['tls.key']!;
+    cluster.secrets.delete('crs-crs-mtls');
+    filesOf(SERVER)['tls.crt'] = '';
+    await maintain(0);
+    expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
+    expect(await call(filesOf(SERVER), filesOf('crs'))).toBe('OK');
+  });
+});
+
+describe('the authority', () => {
+  /** An authority of which less than a third is left. */
+  const makeOld = async () => {
+    await maintain(-500 * DAY);
+    await maintain(0);
+  };
+
+  it('is replaced in three steps, and neighbours in time understand each other at each', async () => {
+    await makeOld();
+    const stages: Record<string, Files>[] = [];
+    const step = async (at: number, trusted: number) => {
+      await maintain(at);
+      expect(trustedBy(SERVER)).toBe(trusted);
+      stages.push(secrets());
+    };
+    // Both are trusted, and the old one signs.
+    stages.push(secrets());
+    expect(trustedBy(SERVER)).toBe(2);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key', 'next.crt', 'next.key', 'settled']);
+    // Nothing happens before every pod can have read the bundle.
+    await maintain(9 * MINUTE);
+    expect(secrets()).toEqual(stages[0]);
+    // The new one signs.
+    await step(11 * MINUTE, 2);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key', 'former.crt', 'settled']);
+    for (const part of names) expect(certificateOf(part).issuer).toBe(new X509Certificate(authority()['ca.crt']!).subject);
+    // The old one is dropped.
+    await step(22 * MINUTE, 1);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
+    expect(filesOf(SERVER)['ca.crt']).toBe(authority()['ca.crt']);
+    cluster.asked.length = 0;
+    await maintain(33 * MINUTE);
+    expect(writesOf()).toEqual([]);
+    for (const [index, stage] of stages.entries()) {
+      for (const other of stages.slice(Math.max(0, index - 1), index + 2)) {
+        expect(await call(stage[SERVER]!, other[CLIENT]!), `${index}`).toBe('OK');
+      }
+    }
+    // A stolen certificate of the old authority is worthless after the last step.
+    expect(await call(stages[2]![SERVER]!, stages[0]![CLIENT]!)).toBe('unavailable');
+  });
+
+  it('waits again if a Secret did not fit when the step was due', async () => {
+    await makeOld();
+    filesOf(CLIENT)['ca.crt'] = authority()['ca.crt']!;
+    await maintain(11 * MINUTE);
+    expect([trustedBy(CLIENT), 'next.crt' in authority()]).toEqual([2, true]);
+    await maintain(20 * MINUTE);
+    expect('next.crt' in authority()).toBe(true);
+    await maintain(22 * MINUTE);
+    expect('former.crt' in authority()).toBe(true);
+  });
+
+  it('is replaced by the same steps when an operator asks for it', async () => {
+    await maintain(0);
+    const first = authority()['ca.crt'];
+    authority()['replace'] = 'gradually';
+    await maintain(0);
+    await maintain(11 * MINUTE);
+    await maintain(22 * MINUTE);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
+    expect(authority()['ca.crt']).not.toBe(first);
+    expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
+  });
+
+  it.each([
+    ['an operator says so', 0, () => (authority()['replace'] = 'at-once')],
+    ['the old one has ended', -731 * DAY, () => undefined],
+  ])('is replaced by one run if %s', async (_, made, prepare) => {
+    await maintain(made);
+    const first = authority()['ca.crt'];
+    prepare();
+    await maintain(0);
+    // After an end, the last step still waits.
+    await maintain(11 * MINUTE);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
+    expect(authority()['ca.crt']).not.toBe(first);
+    expect(trustedBy(SERVER)).toBe(1);
+    expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
+  });
+
+  it('is one, whatever happens at the same time', async () => {
+    await Promise.all([maintain(0), maintain(0), maintain(0)]);
+    for (const part of names) expect(filesOf(part)['ca.crt']).toBe(authority()['ca.crt']);
+    expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
+  });
+
+  it('survives a crash between any two writes', async () => {
+    await makeOld();
+    for (const at of [11, 22]) {
+      for (let writes = 0; writes < names.length + 2; writes += 1) {
+        let left = writes;
+        const update: VersionedSecretStore['update'] = async (...given) => {
+          if (left-- === 0) throw new Error('crash');
+          return store().update(...given);
+        };
+        await maintainCertificates({ ...store(), update }, parts, log, new Date(now + at * MINUTE)).catch(() => undefined);
+        expect(await call(filesOf(SERVER), filesOf(CLIENT)), `${at} ${writes}`).toBe('OK');
+      }
+    }
+    await maintain(33 * MINUTE);
+    expect(Object.keys(authority()).toSorted()).toEqual(['ca.crt', 'ca.key']);
+  });
+
+  it('that another run changes meanwhile is read again', async () => {
+    await makeOld();
+    let others = 0;
+    cluster.beforePatch = (name) => {
+      if (others++ === 0) cluster.secrets.get(name)!.metadata.resourceVersion = 'changed';
+    };
+    await maintain(11 * MINUTE);
+    expect('former.crt' in authority()).toBe(true);
+  });
+
+  it.each([
+    [{ 'ca.key': 'nothing' }, "ca.crt and ca.key in the Secret crs-authority don't fit together."],
+    [{ replace: 'now' }, 'replace in the Secret crs-authority must be "gradually" or "at-once".'],
+  ])('with %j is refused', async (change, message) => {
+    await maintain(0);
+    Object.assign(authority(), change);
+    await expect(maintain(0)).rejects.toThrow(new Failure(message));
+  });
+
+  it('that may not be changed leads to a message about the Role', async () => {
+    await maintain(-25 * DAY);
+    cluster.allowed.delete('patch');
+    await expect(maintain(0)).rejects.toThrow(
+      'The ServiceAccount may not patch the Secret crs-localhost-mtls (status 403): its Role must allow that.',
+    );
+  });
+});

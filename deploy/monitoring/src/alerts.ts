@@ -165,7 +165,7 @@ or (
   },
   {
     alert: 'CallResearchCertificateExpiry',
-    expr: `crs_tls_certificate_expiry{${OURS}} - time() < 14 * 86400 and crs_tls_certificate_expiry{${OURS}} - time() >= 3 * 86400`,
+    expr: `crs_tls_certificate_expiry{${OURS}} - time() < 7 * 86400 and crs_tls_certificate_expiry{${OURS}} - time() >= 3 * 86400`,
     for: '10m',
     labels: { severity: 'warning' },
     annotations: {
@@ -182,6 +182,25 @@ or (
       summary: 'The certificate of {{ $labels.service }} is about to expire',
       description:
         'The certificate in use at {{ $labels.instance }} expires in {{ $value | humanizeDuration }}. After that no other service talks to this one.',
+    },
+  },
+  {
+    alert: 'CallResearchAuthorityExpiry',
+    expr: `min by (job, namespace) (crs_tls_authority_expiry{${OURS}}) - time() < 30 * 86400 and min by (job, namespace) (crs_tls_authority_expiry{${OURS}}) - time() >= 7 * 86400`,
+    for: '10m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: "The authority of the services' certificates expires soon",
+      description: 'The authority expires in {{ $value | humanizeDuration }}. Its replacement is overdue.',
+    },
+  },
+  {
+    alert: 'CallResearchAuthorityExpiry',
+    expr: `min by (job, namespace) (crs_tls_authority_expiry{${OURS}}) - time() < 7 * 86400`,
+    labels: { severity: 'critical' },
+    annotations: {
+      summary: "The authority of the services' certificates is about to expire",
+      description: 'The authority expires in {{ $value | humanizeDuration }}. After that, no service talks to another.',
     },
   },
 ];

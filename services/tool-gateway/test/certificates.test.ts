@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { X509Certificate } from 'node:crypto';
@@ -18,6 +19,7 @@ import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 const CRS = fileURLToPath(new URL('../../crs/src/main.ts', import.meta.url));
 const [first, second] = [createAuthority('first'), createAuthority('second')];
+const shownFirst = first.issue('localhost');
 const RECORDS = [
   { type: 'organization', id: 'acme', name: 'Acme' },
   { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
@@ -38,12 +40,13 @@ function show({ cert, key }: Certificate): void {
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
-  show(first.issue('localhost'));
+  show(shownFirst);
   database = await createDatabase(inject('postgresUrl'), inject('template'));
   processes = await startProcesses({
     databaseUrl: database.url,
     secret: SECRET,
-    environment: { CRS_TLS_DIR: directory },
+    environment: { CRS_TLS_DIR: directory, CRS_HEALTH_LISTEN: '127.0.0.1:0' },
+    logs: directory,
     via: async (target, address) => {
       const name = address.replace('127.0.0.1', 'localhost');
       if (target !== 'postgres') dialled.add(name);
@@ -100,6 +103,18 @@ async function plaintext(address: string): Promise<string> {
   return text(socket).catch(() => '');
 }
 
+/** Asks `grpc.health.v1.Health` in plaintext, as the kubelet does. */
+async function plainHealth(address: string): Promise<string | undefined> {
+  const session = connectHttp2(`http://${address}`);
+  const path = '/grpc.health.v1.Health/Check';
+  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
+  // An empty request.
+  stream.end(Buffer.alloc(5));
+  const answer = await buffer(stream);
+  session.close();
+  return ['UNKNOWN', 'SERVING', 'NOT_SERVING'][answer.at(-1)!];
+}
+
 describe('a system with TLS between its services', () => {
   let rest: () => Promise<number>;
   let tools: () => Promise<unknown>;
@@ -124,6 +139,18 @@ describe('a system with TLS between its services', () => {
     expect(dialled.size).toBe(6);
     for (const address of [...dialled, ...Object.values(processes.admin)]) expect(await plaintext(address)).not.toMatch(/HTTP/);
     expect(await crs(['status'], { tls: false })).toMatchObject({ code: 1, json: { ok: false } });
+  });
+
+  it('answers probes and shows metrics in plaintext, with the ends of its certificates', async () => {
+    const ready = readFileSync(join(directory, 'calls.log'), 'utf8')
+      .split('\n')
+      .find((line) => line.includes('"ready"'))!;
+    const { health } = (JSON.parse(ready) as { addresses: { health: string } }).addresses;
+    expect(await plainHealth(health)).toBe('SERVING');
+    const metrics = await (await fetch(`http://${processes.ops('calls')}/metrics`)).text();
+    const endOf = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
+    expect(endOf('crs_tls_certificate_expiry')).toBe(new X509Certificate(shownFirst.cert).validToDate.getTime() / 1000);
+    expect(endOf('crs_tls_authority_expiry')).toBe(new X509Certificate(first.cert).validToDate.getTime() / 1000);
   });
 
   it('takes up a new certificate of a new authority without a pause', { timeout: 60_000 }, async () => {

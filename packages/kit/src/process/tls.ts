@@ -51,10 +51,17 @@ export class Tls {
     this.#log = log;
     this.#provider = this.#createProvider();
     this.#timer = setInterval(() => void this.reload(), RELOAD_EVERY_MS).unref();
-    const about = { unit: 's', description: 'When the certificate in use expires, in Unix time.' };
-    this.#closeMetrics = observeGauge('kit', 'crs.tls.certificate.expiry', about, (result) =>
-      result.observe(new X509Certificate(this.#files.cert).validToDate.getTime() / 1000),
-    );
+    const closeAll = [
+      observeExpiry(
+        'crs.tls.certificate.expiry',
+        'When the certificate in use expires, in Unix time.',
+        () => new X509Certificate(this.#files.cert),
+      ),
+      observeExpiry('crs.tls.authority.expiry', 'When the authority of the certificate in use expires, in Unix time.', () =>
+        authorityOf(this.#files),
+      ),
+    ];
+    this.#closeMetrics = () => closeAll.forEach((close) => close());
   }
 
   /** For a gRPC listener, which demands a certificate of its clients. */
@@ -124,6 +131,24 @@ export class Tls {
       removeIdentityCertificateListener: remove,
     };
   }
+}
+
+function observeExpiry(name: string, description: string, read: () => X509Certificate | undefined): () => void {
+  return observeGauge('kit', name, { unit: 's', description }, (result) => {
+    const certificate = read();
+    if (certificate) result.observe(certificate.validToDate.getTime() / 1000);
+  });
+}
+
+/** The trusted authority at the end of our certificate's chain. @returns undefined if it isn't among those that we trust ourselves */
+function authorityOf({ cert, ca }: Files): X509Certificate | undefined {
+  const last = certificatesOf(cert).at(-1);
+  return certificatesOf(ca).find((authority) => last?.checkIssued(authority) && last.verify(authority.publicKey));
+}
+
+function certificatesOf(pem: Buffer): X509Certificate[] {
+  const blocks = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.map((block) => new X509Certificate(block));
 }
 
 /** @throws Error if TLS is on and the host is an IP address, which our certificates don't name */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Summary } from './load.ts';
-import { issueCertificate } from './certificate.ts';
+import { renew, replaceAuthority } from './certificates.ts';
 import { helm, kubectl, NAME, objects, RELEASE, SERVICES } from './cluster.ts';
 import { image, VALUES } from './release.ts';
 import { say } from './report.ts';
@@ -88,11 +88,12 @@ export function deletePods(): Promise<string> {
   });
 }
 
-/** Renews the certificate. The kubelet takes up to a minute and a half to update the files of the pods. */
-export function renewCertificate(): Promise<string> {
-  return underLoad(async () => {
-    await issueCertificate();
-    await sleep(120_000);
-    say(await kubectl(['logs', `deploy/${NAME}-calls`, '--tail=3']));
-  });
+/** Renews all certificates. */
+export function renewCertificates(): Promise<string> {
+  return underLoad(renew);
+}
+
+/** Replaces the authority of the certificates, in its three steps. */
+export function changeAuthority(): Promise<string> {
+  return underLoad(replaceAuthority);
 }

@@ -1,23 +1,16 @@
-import { issueCertificate } from './certificate.ts';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
-/** Whether the services use mutual TLS. */
-export const TLS = process.env['TLS'] === 'on';
-
 /** The arguments of helm for an installation or upgrade, besides the image. */
-export const VALUES = [
-  '--values',
-  'charts/call-research/examples/trial.yaml',
-  '--values',
-  'trials/cluster/values.yaml',
-  ...(TLS ? ['--set', 'tls.enabled=true', '--set', 'tls.existingSecret=services-tls'] : []),
-];
+export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
 const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
 const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8';
-/** Secrets that stay after an uninstallation, because they can't be made again. */
-const KEPT = ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `${NAME}-${name}`);
+/** Secrets that stay after an uninstallation, because the install Job makes them and not the release. */
+const KEPT = [
+  ...['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'authority'],
+  ...[...SERVICES, 'crs'].map((part) => `${part}-mtls`),
+].map((name) => `${NAME}-${name}`);
 
 export function image(name: string): string[] {
   const at = name.lastIndexOf(':');
@@ -28,7 +21,6 @@ export async function install(): Promise<string> {
   await run('kubectl', ['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait'], { shown: true });
   await run('kubectl', ['create', 'namespace', NAMESPACE], { shown: true });
   await run('kubectl', ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
-  if (TLS) await issueCertificate();
   const images = ['--set', `postgres.image=${POSTGRES_IMAGE}`, '--set', `redis.image=${REDIS_IMAGE}`];
   await helm(['install', 'backends', 'charts/backends', ...images, '--wait', '--timeout', '5m'], { shown: true });
   const begun = performance.now();

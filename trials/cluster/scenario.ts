@@ -7,9 +7,9 @@
  * With STEPs, it runs only these, on the release that earlier steps left.
  */
 import { fileURLToPath } from 'node:url';
-import { deletePods, renewCertificate, rollback, upgrade } from './disruptions.ts';
+import { changeAuthority, deletePods, renewCertificates, rollback, upgrade } from './disruptions.ts';
 import { checkArrows } from './arrows.ts';
-import { describePods, install, installLog, test, TLS, uninstall } from './release.ts';
+import { describePods, install, installLog, test, uninstall } from './release.ts';
 import { report, type Step } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
 
@@ -26,7 +26,8 @@ const STEPS: [string, Step][] = [
   ['upgrade under load', upgrade],
   ['rollback under load', rollback],
   ['deletion of pods under load', deletePods],
-  ...(TLS ? [['renewal of certificates under load', renewCertificate] satisfies [string, Step]] : []),
+  ['renewal of certificates under load', renewCertificates],
+  ['another authority under load', changeAuthority],
   ['uninstall', uninstall],
 ];
 

@@ -58,7 +58,7 @@ async function open(files: Files): Promise<Tls> {
 
 /** Calls a real server by a real client. @returns `OK`, or the kind of error */
 async function call(server: Files, by: Files): Promise<string> {
-  const shouldRateLimit = rpc(['anyone'], async () => ({ overallCode: 'OK' as const, statuses: [] }));
+  const shouldRateLimit = rpc({ anyone: true }, async () => ({ overallCode: 'OK' as const, statuses: [] }));
   const services = [bind(RateLimitServiceService, { shouldRateLimit })];
   const verify = () => Promise.reject(new Error('not asked'));
   const { address, stop } = await serve({

@@ -18,6 +18,8 @@ export const REASONS = {
   invalidAccessToken: 'INVALID_ACCESS_TOKEN',
   invalidOperator: 'INVALID_OPERATOR',
   userGone: 'USER_GONE',
+  /** The caller is known, and lacks a scope or a right of its key that the call needs. */
+  insufficientScope: 'INSUFFICIENT_SCOPE',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
   overloaded: 'OVERLOADED',

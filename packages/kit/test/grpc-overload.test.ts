@@ -14,7 +14,7 @@ afterEach(async () => {
 /** A service that answers the domain `well` and fails for any other, and a client that retries. */
 async function start(failure: () => ServiceError) {
   let asked = 0;
-  const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {
+  const shouldRateLimit = rpc({ anyone: true }, async ({ domain }: RateLimitRequest) => {
     asked++;
     if (domain !== 'well') throw failure();
     return { overallCode: 'OK' as const, statuses: [] };

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { deadlineExceeded, ServiceError, unavailable } from '../src/errors.ts';
 import { client, type CallOptions } from '../src/rpc/client.ts';
+import type { Admission } from '../src/rpc/admission.ts';
 import { bind, rpc, serve, type CallContext } from '../src/rpc/server.ts';
 import type { Verifier } from '../src/rpc/identity.ts';
 import { createLogger } from '../src/process/log.ts';
@@ -17,9 +18,9 @@ afterEach(async () => {
 /** A service of one RPC, and a client of it. */
 async function start(
   handle: (call: CallContext<'anyone'>) => Promise<void>,
-  { verify, admits = 'anyone' }: { verify?: Verifier; admits?: 'anyone' | 'user' } = {},
+  { verify, admission = { anyone: true } }: { verify?: Verifier; admission?: Admission } = {},
 ) {
-  const shouldRateLimit = rpc([admits as 'anyone'], async (_request: RateLimitRequest, call) => {
+  const shouldRateLimit = rpc(admission as { anyone: true }, async (_request: RateLimitRequest, call) => {
     await handle(call);
     return { overallCode: 'OK' as const, statuses: [] };
   });
@@ -42,8 +43,8 @@ const forever = () => new Promise<never>(() => {});
 it('a caller identified after its deadline is not served', async () => {
   let handled = 0;
   const call = await start(async () => void handled++, {
-    verify: () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: [] }),
-    admits: 'user',
+    verify: () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] }),
+    admission: { user: ['calls:read'] },
   });
   await expect(call({ token: 'token', deadline: Date.now() + 300 })).rejects.toMatchObject({ kind: 'deadline_exceeded' });
   await sleep(300);
@@ -102,7 +103,10 @@ it('an address that takes connections without a word is given up, and found agai
   await expect(call()).rejects.toMatchObject({ kind: 'deadline_exceeded' });
   // The open connections stay open, as those to a dead machine do.
   silent.close();
-  const shouldRateLimit = rpc(['anyone'], async (_request: RateLimitRequest) => ({ overallCode: 'OK' as const, statuses: [] }));
+  const shouldRateLimit = rpc({ anyone: true }, async (_request: RateLimitRequest) => ({
+    overallCode: 'OK' as const,
+    statuses: [],
+  }));
   const services = [bind(RateLimitServiceService, { shouldRateLimit })];
   const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
   cleanups.push(() => server.stop());
@@ -122,7 +126,7 @@ it('an address that takes connections without a word is given up, and found agai
 it('IN_FLIGHT of a retry becomes unavailable, as the first try may be in flight; IN_FLIGHT of a first try is passed on', async () => {
   const inTheWay = () => new ServiceError('aborted', 'in flight', { reason: 'IN_FLIGHT', retryAfterSeconds: 7 });
   let tries = 0;
-  const shouldRateLimit = rpc(['anyone'], async ({ domain }: RateLimitRequest) => {
+  const shouldRateLimit = rpc({ anyone: true }, async ({ domain }: RateLimitRequest) => {
     if (domain === 'interrupted' && tries++ === 0) throw unavailable('gone');
     throw inTheWay();
   });

@@ -31,7 +31,7 @@ afterEach(async () => {
 /** Starts a rate-limit service that records its requests. */
 async function startService(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
   const requests: RateLimitRequest[] = [];
-  const shouldRateLimit = rpc(['anyone'], (request: RateLimitRequest) => {
+  const shouldRateLimit = rpc({ anyone: true }, (request: RateLimitRequest) => {
     requests.push(request);
     return answer(request);
   });

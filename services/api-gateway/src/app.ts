@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
@@ -14,11 +15,13 @@ import { routes, TABLES } from './routes/index.ts';
 export function createApp(
   context: Context,
   docs: Docs,
-  options: AdmissionOptions & { readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
+  options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
   const { app, listener } = createHttpApp({
     name: 'api-gateway',
     log: options.log,
+    publicUrl: options.publicUrl,
+    addressOf: (request) => fullAddressOf(options, request),
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
   app.use(admission(options));

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
+import { logProblems } from '@crs/testing/log-schema';
 import { sendRaw } from '@crs/testing/send-raw';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
@@ -82,7 +83,8 @@ beforeAll(async () => {
   traceId = list.headers.get('x-request-id')!;
   expect((await world.rest('/v1/calls/call_1', { key })).status).toBe(200);
   expect((await world.rest(`/v1/calls?${CANARY.query}=${CANARY.query}`, { key })).status).toBe(400);
-  expect((await world.rest(`/v1/calls/${CANARY.query}`, { key })).status).toBe(404);
+  expect((await world.rest(`/v1/calls/${CANARY.query}%20${CANARY.query}`, { key })).status).toBe(404);
+  expect((await world.rest(`/v1/calls/${key}`, { key })).status).toBe(404);
   expect((await world.rest('/v1/calls', { key: `crk_${CANARY.query}` })).status).toBe(401);
   await sendRaw(world.stack.addresses.api, `GET /${CANARY.query} HTTP/9\r\n\r\n`);
   const operator = await world.operator.operator('acme');
@@ -130,7 +132,14 @@ describe('the trace of a request', () => {
 
   it('is found in the log by its id', () => {
     const line = world.log.map((text) => JSON.parse(text)).find((entry) => entry.msg === 'request' && entry.trace_id === traceId);
-    expect(line).toMatchObject({ service: 'api-gateway', method: 'GET', route: '/v1/calls', status: 200 });
+    expect(line).toMatchObject({
+      service: 'api-gateway',
+      method: 'GET',
+      route: '/v1/calls',
+      status: 200,
+      organization: 'acme',
+      rows: 1,
+    });
   });
 });
 
@@ -156,5 +165,6 @@ describe('content and secrets', () => {
     const planted = [...Object.values(CANARY), key, SECRET, OPERATOR_CREDENTIAL];
     const found = planted.filter((canary) => everything.some((text) => text.toLowerCase().includes(canary.toLowerCase())));
     expect(found).toEqual([]);
+    expect(logProblems(world.log)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],
-  resolveProfiles: ['organization', 'user'],
+  resolveProfiles: ['organization'],
   resolveReferences: ['operator'],
   grantProject: ['organization'],
   listProjectPeople: ['organization'],

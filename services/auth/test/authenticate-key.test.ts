@@ -27,6 +27,7 @@ describe('a good key', () => {
       const { callerToken, ...rest } = await authenticate(key);
       expect(rest).toEqual({
         organizationId: tenant,
+        keyId: expect.stringMatching(/^key_[0-9A-Za-z]{16}$/),
         rateLimit: { requests: 600, periodSeconds: 60 },
         writeSurface: false,
         readOnly: false,

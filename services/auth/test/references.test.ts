@@ -6,6 +6,7 @@ import {
   BETA,
   BOB,
   failureOf,
+  organization,
   PEOPLE_AND_PROJECTS,
   project,
   startAuthWorld,
@@ -22,6 +23,7 @@ let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld([
     ...PEOPLE_AND_PROJECTS,
+    ...TENANTS.map((tenant) => organization(tenant, { write_surface: true })),
     user('acme', 'Zoë@example.com', { name: 'Zoë' }),
     user('acme', 'nameless@example.com', { name: null }),
     user('acme', 'gone@example.com'),
@@ -40,12 +42,11 @@ const idOf = async (tenant: string, email: string) => {
   return row!.id;
 };
 
-describe.each(['an organization', 'a user'])('ResolveProfiles for %s', (who) => {
+describe('ResolveProfiles', () => {
   let acme: CallOptions;
   let globex: CallOptions;
   beforeAll(async () => {
-    const caller = (tenant: string) => (who === 'a user' ? world.asUser(tenant, ANN) : world.asOrganization(tenant));
-    [acme, globex] = [await caller('acme'), await caller('globex')];
+    [acme, globex] = [await world.asOrganization('acme'), await world.asOrganization('globex')];
   });
   const resolve = async (emails: string[], caller = acme) => {
     const { profiles } = await world.auth.resolveProfiles({ emails }, caller);

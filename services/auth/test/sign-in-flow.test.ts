@@ -66,7 +66,8 @@ describe('a person who connects an assistant', () => {
     const claims = decodeJwt(tokens.access_token);
     expect(claims).toMatchObject({ iss: TOOLS_URL, aud: RESOURCE, organization: 'acme', scope: ALL, client_id: clientId });
     const known = await world.auth.authenticateToken({ accessToken: tokens.access_token });
-    expect(known).toMatchObject({ organizationId: 'acme', userId: claims.sub, scopes: ALL.split(' ') });
+    expect(known).toMatchObject({ organizationId: 'acme', userId: claims.sub, scopes: ALL.split(' '), clientId });
+    expect(known.grantId).toBe(claims['grant_id']);
     expect((await auditSince(before)).map(({ entry }) => entry)).toEqual([
       `acme ${ANN} sign-in.accept ${ANN} from 127.0.0.1`,
       `acme ${ANN} connection.create ${String(claims['grant_id'])} Claude`,

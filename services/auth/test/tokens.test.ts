@@ -181,6 +181,8 @@ describe('AuthenticateToken', () => {
       userId: found!['user_id'],
       scopes: ['calls:read'],
       rateLimit: { requests: 7, periodSeconds: 11 },
+      grantId: token.token.tokenId,
+      clientId: '',
     });
   });
 
@@ -240,7 +242,7 @@ describe('the keys of tokens', () => {
       const signers = [replica(), replica(), replica()];
       const tokens = await Promise.all(signers.map((each) => each.sign(who, soon)));
       expect(new Set(tokens.map((each) => decodeProtectedHeader(each).kid)).size).toBe(1);
-      expect(await replica().verify(tokens[0]!)).toEqual(who);
+      expect(await replica().verify(tokens[0]!)).toEqual({ ...who, clientId: '' });
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);
       const stranger = await failureOf(replica('x'.repeat(40)).verify(tokens[0]!));
       expect(stranger?.reason).not.toBe(REFUSED.reason);

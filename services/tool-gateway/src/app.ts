@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
+import { fullAddressOf } from '@crs/kit/http/charge';
 import { envelope, Refusal } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargeStranger } from './http/limits.ts';
@@ -9,7 +10,13 @@ import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
-  const { app, listener } = createHttpApp({ name: 'tool-gateway', log: options.log, timeoutOf: () => options.timeoutMs });
+  const { app, listener } = createHttpApp({
+    name: 'tool-gateway',
+    log: options.log,
+    publicUrl: options.origins.publicUrl,
+    timeoutOf: () => options.timeoutMs,
+    addressOf: (request) => fullAddressOf(options, request),
+  });
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
+import { logProblems } from '@crs/testing/log-schema';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
 
@@ -128,6 +129,23 @@ describe("by the tools' origin alone, a client", () => {
       refresh_token: tokens.refresh_token,
     });
     expect((await post('/revoke', { client_id, token: renewed.refresh_token })).status).toBe(200);
+    const lines = world.log.map((line) => JSON.parse(line)).filter(({ msg, status }) => msg === 'request' && status < 400);
+    const linesOf = (service: string, route: string) => lines.filter((line) => line.service === service && line.route === route);
+    const user = { organization: 'acme', user_id: expect.any(String), client_address: '127.0.0.1' };
+    const grant = { client_id, grant_id: expect.stringMatching(/^grant_/) };
+    expect(linesOf('tool-gateway', '/mcp').at(-1)).toMatchObject({ ...user, ...grant, operation: 'tools/list' });
+    expect(linesOf('auth', '/token')).toMatchObject([
+      { ...user, ...grant },
+      { ...user, ...grant },
+    ]);
+    expect(linesOf('tool-gateway', '/token')).toMatchObject([{ client_address: '127.0.0.1' }, { client_address: '127.0.0.1' }]);
+    expect(linesOf('auth', '/sign-in/:uid').map(({ method, user_id }) => `${method} ${typeof user_id}`)).toEqual([
+      'GET undefined',
+      'POST string',
+      'GET string',
+      'POST string',
+    ]);
+    expect(logProblems(world.log)).toEqual([]);
     const secrets = [code, VERIFIER, PASSWORD, tokens.access_token, tokens.refresh_token, renewed.refresh_token];
     for (const secret of secrets) expect(world.log.join('')).not.toContain(secret);
   });

@@ -19,21 +19,30 @@ function parseNetwork(text: string): Network | undefined {
   return length <= width ? [address, length] : undefined;
 }
 
-/**
- * The client's address, for limits: the socket's peer or, behind trusted proxies, the rightmost forwarded address that isn't a trusted
- * proxy. An IPv6 address is cut to its /64, because one customer gets a /64.
- */
+/** The client's address, for limits: an IPv6 address is cut to its /64, because one customer gets a /64. See {@link clientOf}. */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: Network[]): string {
-  let client = parse(peer);
+  const client = clientOf(peer, forwardedFor, trusted);
   if (!client) return 'unknown';
+  if (client.kind() === 'ipv4') return client.toString();
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${client.toNormalizedString()}/64`).toString()}/64`;
+}
+
+/** The client's address, for the log. See {@link clientOf}. */
+export function fullAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: Network[]): string {
+  return clientOf(peer, forwardedFor, trusted)?.toString() ?? 'unknown';
+}
+
+/** The socket's peer or, behind trusted proxies, the rightmost forwarded address that isn't a trusted proxy. */
+function clientOf(peer: string | undefined, forwardedFor: string | undefined, trusted: Network[]): Address | undefined {
+  let client = parse(peer);
+  if (!client) return undefined;
   const hops = forwardedFor?.split(',') ?? [];
   while (hops.length > 0 && isTrusted(client, trusted)) {
     const next = parse(hops.pop()?.trim());
     if (!next) break;
     client = next;
   }
-  if (client.kind() === 'ipv4') return client.toString();
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${client.toNormalizedString()}/64`).toString()}/64`;
+  return client;
 }
 
 /** Refuses the short, octal and hexadecimal forms of IPv4, in which `10/8` would mean 0.0.0.10. */

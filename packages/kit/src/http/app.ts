@@ -1,14 +1,19 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
+import { refusalFacts } from './register.ts';
 import { envelope, toRefusal, type Refusal } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
 /**
  * An Express app that traces every request, and the listener that hands it requests. Routes are strict: case and a slash at the end
  * matter. Queries stay text.
+ * @param publicUrl by which clients know the app. Where it is https, browsers are told never to use http again.
  */
-export function createHttpApp(options: TraceOptions): { app: Express; listener: RequestListener } {
+export function createHttpApp({ publicUrl, ...options }: TraceOptions & { publicUrl?: string | undefined }): {
+  app: Express;
+  listener: RequestListener;
+} {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -16,6 +21,7 @@ export function createHttpApp(options: TraceOptions): { app: Express; listener: 
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(traceRequests(options));
+  if (publicUrl?.startsWith('https:')) app.use(strictTransport);
   return {
     app,
     listener: (request, response) => {
@@ -23,6 +29,13 @@ export function createHttpApp(options: TraceOptions): { app: Express; listener: 
       app(request, response);
     },
   };
+}
+
+const YEAR_SECONDS = 365 * 86_400;
+
+function strictTransport(_request: Request, response: Response, next: NextFunction): void {
+  response.set('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`);
+  next();
 }
 
 /**
@@ -51,7 +64,8 @@ export function answerErrors(
 ) {
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const refusal = refusalOf(thrown);
-    const { id } = stateOf(response);
+    const { id, facts } = stateOf(response);
+    Object.assign(facts, refusalFacts(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
     else if (refusal.status > 500) log.warn({ err: refusal.cause, trace_id: id }, 'request not served');
     if (response.headersSent) {

@@ -14,7 +14,7 @@ let arrived: string[];
 beforeEach(async () => {
   arrived = [];
   const log = createLogger('test', { level: 'silent' });
-  const { app, listener } = createHttpApp({ name: 'test', log, timeoutOf: () => 60_000 });
+  const { app, listener } = createHttpApp({ name: 'test', log, timeoutOf: () => 60_000, addressOf: () => '127.0.0.1' });
   const read = bodyReader({ maxBytes: 100, perAddress: 2, total: 3 });
   app.post('/:address', async (request, response) => {
     const { address } = request.params;

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RateLimiter } from '../limits/limiter.ts';
 import type { Decision, Rule } from '../limits/rule.ts';
-import { clientAddress, type Network } from './address.ts';
+import { clientAddress, fullAddress, type Network } from './address.ts';
 import { Refusal } from './refusal.ts';
 
 export interface AddressCharging {
@@ -11,12 +11,22 @@ export interface AddressCharging {
   trustedProxies: Network[];
 }
 
+type Trusting = Pick<AddressCharging, 'trustedProxies'>;
 type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
 
 /** The client's address, for limits: an IPv4 address, or the /64 of an IPv6 address. */
-export function addressOf({ trustedProxies }: Pick<AddressCharging, 'trustedProxies'>, { socket, headers }: Addressed): string {
+export function addressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
+  return clientAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
+}
+
+/** The client's whole address, for the log. */
+export function fullAddressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
+  return fullAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
+}
+
+function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
   const forwarded = headers['x-forwarded-for'];
-  return clientAddress(socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trustedProxies);
+  return Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
 }
 
 /** Charges a request without a usable credential to the client's address. */

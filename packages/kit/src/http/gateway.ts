@@ -13,6 +13,7 @@ import { answerConnect } from './connect.ts';
 import { answerContinue } from './continue.ts';
 import { HTTP_TIMEOUTS, listen } from './listener.ts';
 import { answerParserErrors } from './parser-errors.ts';
+import { RefusalCounts } from './refusal-counts.ts';
 import { addressSlots, tenantSlots } from './slots.ts';
 
 /** Settings of every gateway, besides the address where it listens. */
@@ -42,6 +43,8 @@ export interface Gateway extends AddressCharging {
   slots: Bulkhead;
   /** Of addresses whose credentials aren't known yet. */
   strangers: Bulkhead;
+  /** Counts refusals that are answered from memory. */
+  refusals: RefusalCounts;
   /** Closes what the app opens. */
   closer: Closer;
   /** A client of a service, closed with the gateway. */
@@ -70,12 +73,14 @@ export function createGateway(
       closer.defer('slots', () => slots.close());
       const strangers = addressSlots('strangers');
       closer.defer('slots of strangers', () => strangers.close());
+      const refusals = new RefusalCounts(log);
+      closer.defer('counts of refusals', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
         const made = client(definition, { ...options, retry: true, tls });
         closer.defer(`${options.name} client`, () => made.close());
         return made;
       };
-      const createListener = open({ ...limits, slots, strangers, closer, connect });
+      const createListener = open({ ...limits, slots, strangers, refusals, closer, connect });
 
       const server = createServer({ requireHostHeader: false, ...HTTP_TIMEOUTS });
       const drainMs = timeoutMs + 1_000;

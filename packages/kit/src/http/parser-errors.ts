@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../process/log.ts';
 import { tracer } from '../process/telemetry.ts';
-import { chargeAddress, limitHeaders, type AddressCharging } from './charge.ts';
+import { chargeAddress, fullAddressOf, limitHeaders, type AddressCharging } from './charge.ts';
 import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';
 
@@ -59,8 +59,10 @@ async function answerTo(refusal: Refusal, socket: Socket, { log, name, showLimit
   const span = tracer(name).startSpan('unparsable request', { root: true });
   const requestId = span.spanContext().traceId;
   span.end();
-  log.info({ status: refusal.status, trace_id: requestId }, 'unparsable request');
-  const decision = await chargeAddress(limits, { socket, headers: {} });
+  const sender = { socket, headers: {} };
+  const facts = { status: refusal.status, client_address: fullAddressOf(limits, sender), code: refusal.code };
+  log.info({ ...facts, trace_id: requestId }, 'unparsable request');
+  const decision = await chargeAddress(limits, sender);
   const body = envelope(refusal, requestId);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',

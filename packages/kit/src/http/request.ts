@@ -4,6 +4,7 @@ import type { Logger } from '../process/log.ts';
 import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
+import type { RequestFacts } from './register.ts';
 
 /** State of a request on its way through a gateway. */
 export interface RequestState {
@@ -18,6 +19,8 @@ export interface RequestState {
   callerToken?: string;
   /** Path template of the route that matched. */
   route?: string;
+  /** For the request's line in the log. */
+  facts: RequestFacts;
 }
 
 const states = new WeakMap<Response, RequestState>();
@@ -47,6 +50,8 @@ export interface TraceOptions {
   log: Logger;
   /** How long a request may take, in milliseconds. */
   timeoutOf: (request: Request) => number;
+  /** The client's address, for the log. */
+  addressOf: (request: Request) => string;
   /** Whether only our own gateways ask: their trace goes on, and with it the request id. */
   isInner?: boolean;
 }
@@ -55,7 +60,7 @@ export interface TraceOptions {
  * Starts a trace for every request, and measures and logs the request when it ends. The trace id is the request id. An outside trace
  * context is only linked, because strangers must choose neither our ids nor our sampling.
  */
-export function traceRequests({ name, log, timeoutOf, isInner = false }: TraceOptions) {
+export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false }: TraceOptions) {
   const spans = tracer(name);
   const duration = meter(name).createHistogram('http.server.request.duration', {
     unit: 's',
@@ -73,7 +78,11 @@ export function traceRequests({ name, log, timeoutOf, isInner = false }: TraceOp
       span,
       deadline: Date.now() + timeoutOf(request),
       signal: gone.signal,
+      facts: {},
     };
+    // A closed socket no longer tells its peer.
+    const clientAddress = addressOf(request);
+    const traced = trace.setSpan(ROOT_CONTEXT, span);
     states.set(response, state);
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {
@@ -89,14 +98,29 @@ export function traceRequests({ name, log, timeoutOf, isInner = false }: TraceOp
       span.setAttributes(attributes);
       if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
-      log.info(
-        { method: request.method, route: attributes['http.route'], status: response.statusCode, seconds, trace_id: state.id },
-        'request',
-      );
+      const line = {
+        method: attributes['http.request.method'],
+        route: attributes['http.route'],
+        status: response.statusCode,
+        seconds: Math.round(seconds * 1e6) / 1e6,
+        bytes: lengthOf(request, response),
+        aborted: response.writableFinished ? undefined : true,
+        client_address: clientAddress,
+        ...state.facts,
+      };
+      // The socket may close in the trace of another request.
+      context.with(traced, () => log.info(line, 'request'));
     });
-    context.with(trace.setSpan(ROOT_CONTEXT, span), next);
+    context.with(traced, next);
   };
 }
 
 /** Strangers can send any method; only these become labels of metrics. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
+
+/** The length of an answer's body, in bytes; undefined where the answer doesn't state it. */
+function lengthOf({ method }: Request, response: Response): number | undefined {
+  if (method === 'HEAD' || response.statusCode === 304) return 0;
+  const length = response.getHeader('content-length');
+  return length === undefined ? undefined : Number(length);
+}

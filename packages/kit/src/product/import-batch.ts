@@ -18,7 +18,7 @@ export function importRpc(
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
   // A counter must start at zero, or a graph of increases would miss the first batch.
   for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
-  return rpc(['operator'], async (request: ImportRecordsRequest, call) => {
+  return rpc({ operator: true }, async (request: ImportRecordsRequest, call) => {
     const response = await handle(request, call);
     counted.add(response.accepted, { outcome: 'accepted' });
     counted.add(response.unchanged, { outcome: 'unchanged' });

@@ -9,16 +9,17 @@ import {
 } from '@grpc/grpc-js';
 import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
 import { HealthImplementation } from 'grpc-health-check';
-import { deadlineExceeded, ServiceError, toServiceError } from '../errors.ts';
+import { deadlineExceeded, toServiceError, type ServiceError } from '../errors.ts';
 import { bindGrpc } from '../process/bind.ts';
 import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
+import { admit, type Admission } from './admission.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
-export interface CallContext<K extends Admission = Admission> {
+export interface CallContext<K extends CallerKind = CallerKind> {
   identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
   /** The caller token, for calls to other services. */
   token: string | undefined;
@@ -29,20 +30,19 @@ export interface CallContext<K extends Admission = Admission> {
   log: Logger;
 }
 
-/** Who may call an RPC: kinds of identity, or `anyone` if the request itself holds the credential. */
-export type Admission = IdentityKind | 'anyone';
+type CallerKind = IdentityKind | 'anyone';
 
 export interface Rpc<Request, Response> {
-  admits: readonly Admission[];
+  admission: Admission;
   handle(request: Request, call: CallContext): Promise<Response>;
 }
 
-/** Defines an RPC by the callers that it admits and its handler. */
-export function rpc<K extends Admission, Request, Response>(
-  admits: readonly K[],
-  handle: (request: Request, call: CallContext<K>) => Promise<Response>,
+/** Defines an RPC by the callers that it admits, with the rights that they need, and its handler. */
+export function rpc<const A extends Admission, Request, Response>(
+  admission: A,
+  handle: (request: Request, call: CallContext<Extract<keyof A, CallerKind>>) => Promise<Response>,
 ): Rpc<Request, Response> {
-  return { admits, handle: handle as unknown as Rpc<Request, Response>['handle'] };
+  return { admission, handle: handle as unknown as Rpc<Request, Response>['handle'] };
 }
 
 type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R } ? R : never;
@@ -175,7 +175,7 @@ async function answer(
   }, deadline - Date.now());
   call.on('cancelled', () => controller.abort(deadlineExceeded()));
   const work = async () => {
-    const identity = await admit(target.admits, token, verify);
+    const identity = await admit(target.admission, token, verify);
     controller.signal.throwIfAborted();
     return target.handle(call.request, { identity, token, deadline, signal: controller.signal, log });
   };
@@ -184,17 +184,4 @@ async function answer(
   } finally {
     clearTimeout(timer);
   }
-}
-
-async function admit(admits: readonly Admission[], token: string | undefined, verify: Verifier): Promise<Identity | undefined> {
-  if (admits.includes('anyone')) return undefined;
-  if (!token) throw new ServiceError('unauthenticated', 'The call carries no caller token.');
-  const identity = await verify(token);
-  if (!admits.includes(identity.kind)) {
-    throw new ServiceError(
-      'permission_denied',
-      `This call is not for ${identity.kind === 'operator' ? 'operators' : `${identity.kind}s`}.`,
-    );
-  }
-  return identity;
 }

@@ -2,6 +2,7 @@ import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import { credentialPrefix } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
@@ -25,10 +26,14 @@ export function admission(options: AdmissionOptions) {
         deadline: stateOf(response).deadline,
         address: () => addressOf(options, request),
       });
-      stateOf(response).callerToken = credential.callerToken;
+      const { callerToken, organizationId: organization, keyId: key_id } = credential;
+      const state = stateOf(response);
+      state.callerToken = callerToken;
+      Object.assign(state.facts, { organization, key_id });
       credentials.set(response, credential);
     } catch (error) {
       noCredential.set(response, error);
+      stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
     }
     const decision = await (credential === undefined
       ? chargeAddress(options, request)

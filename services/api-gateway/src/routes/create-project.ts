@@ -7,7 +7,7 @@ import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';
 import { parseQuery } from '../http/query.ts';
-import { callOf } from '@crs/kit/http/request';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
 import { requestSchema } from '../openapi/json-schema.ts';
 import type { Operation } from '../openapi/operation.ts';
@@ -145,6 +145,7 @@ export function createProject({ projects }: Context) {
         }
         throw error;
       });
+    stateOf(response).facts.project_id = project!.projectId;
     response
       .status(201)
       .set({ Location: `/v1/projects/${project!.projectId}`, 'Content-Type': 'application/json; charset=utf-8' });

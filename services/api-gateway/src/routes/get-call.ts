@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
 import { flag, parseQuery } from '../http/query.ts';
-import { callOf } from '@crs/kit/http/request';
+import { loggedCallId } from '@crs/kit/http/register';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { call } from '../schema/calls.ts';
@@ -50,10 +51,14 @@ export const getCallOperation: Operation = {
 /** `GET /v1/calls/{call_id}` */
 export function getCall({ calls }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
+    const { facts } = stateOf(response);
+    const callId = String(request.params['call_id']);
+    facts.call_id = loggedCallId(callId);
     const include = parseQuery(request.url, query);
+    facts.query = include;
     const { callJson } = await calls.getOrganizationCall(
       {
-        callId: String(request.params['call_id']).toWellFormed(),
+        callId: callId.toWellFormed(),
         withoutVerbatim: !include.include_verbatim,
         withoutRedacted: !include.include_redacted,
         withoutClean: !include.include_clean,

@@ -4,7 +4,7 @@ import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { parseQuery } from '../http/query.ts';
-import { callOf } from '@crs/kit/http/request';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import { requireWriteSurface } from '../http/write-surface.ts';
 import type { Operation } from '../openapi/operation.ts';
@@ -52,9 +52,10 @@ export const getProjectOperation: Operation = {
 /** `GET /v1/projects/{project_id}` */
 export function getProject({ projects }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
+    const { project_id: projectId } = path.parse(request.params);
+    stateOf(response).facts.project_id = projectId;
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, query);
-    const { project_id: projectId } = path.parse(request.params);
     if (!projectId) throw invalid('project_id', NO_UUID);
     const { project: found } = await projects.getProject({ projectId }, callOf(response));
     sendJson(request, response, renderProject(found!));

@@ -34,11 +34,14 @@ export function routes(table: Table, context: Context): Router {
   for (const [path, { get, post }] of Object.entries(table)) {
     const allowed = [...(get ? ['GET', 'HEAD'] : []), ...(post ? ['POST'] : [])];
     const handlers = { get: get?.handle(context), post: post?.handle(context) };
+    const route = `/v1${path.replace(/:(\w+)/g, '{$1}')}`;
     router.all(path, async (request, response) => {
-      stateOf(response).route = `/v1${path.replace(/:(\w+)/g, '{$1}')}`;
-      const handler =
-        request.method === 'POST' ? handlers.post : ['GET', 'HEAD'].includes(request.method) ? handlers.get : undefined;
+      const method = request.method === 'POST' ? 'post' : ['GET', 'HEAD'].includes(request.method) ? 'get' : undefined;
+      const state = stateOf(response);
+      state.route = route;
+      const handler = method && handlers[method];
       if (!handler) throw methodNotAllowed(allowed);
+      state.facts.operation = { get, post }[method]!.operation.operationId;
       if (!request.accepts(MEDIA_TYPES)) throw notAcceptable();
       await handler(request, response);
     });

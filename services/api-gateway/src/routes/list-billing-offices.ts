@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
 import { parseQuery } from '../http/query.ts';
-import { callOf } from '@crs/kit/http/request';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
 import type { Operation } from '../openapi/operation.ts';
@@ -36,6 +36,7 @@ export function listBillingOffices({ projects }: Context) {
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, query);
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
+    stateOf(response).facts.rows = billingOffices.length;
     const data = billingOffices.map(({ name, isDefault }) => ({ name, is_default: isDefault }));
     sendJson(request, response, Buffer.from(JSON.stringify({ data })));
   };

@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
 import { instant, parseQuery, wholeNumber } from '../http/query.ts';
-import { callOf } from '@crs/kit/http/request';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { callList } from '../schema/calls.ts';
@@ -58,18 +58,16 @@ export const listCallsOperation: Operation = {
 /** `GET /v1/calls` */
 export function listCalls({ calls }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
-    const {
-      start_date: start,
-      end_date: end,
-      updated_since: updatedSince,
-      page,
-      per_page: perPage,
-    } = parseQuery(request.url, query);
+    const asked = parseQuery(request.url, query);
+    const { start_date: start, end_date: end, updated_since: updatedSince, page, per_page: perPage } = asked;
+    const { facts } = stateOf(response);
+    facts.query = asked;
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
-    const { itemsJson, totalItems } = await calls.listOrganizationCalls(
+    const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
       { start, end, updatedSince, page, perPage },
       callOf(response),
     );
+    Object.assign(facts, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });
     const pagination = {
       page,
       per_page: perPage,

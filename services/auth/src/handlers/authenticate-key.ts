@@ -11,7 +11,7 @@ import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 const TOKEN_SECONDS = 30;
 
 export function authenticateKey({ db, signer, log }: Context) {
-  return rpc(['anyone'], async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
+  return rpc({ anyone: true }, async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
     if (!isApiKey(request.apiKey)) throw invalidKey();
     const [owner] = await db.read(directoryScope(call), lookUpKey(digestOf(request.apiKey)));
     if (!owner) throw invalidKey();
@@ -41,6 +41,7 @@ export function authenticateKey({ db, signer, log }: Context) {
       rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
       writeSurface: key.writeSurface,
       readOnly: key.readOnly,
+      keyId: key.keyId,
     };
   });
 }

@@ -9,8 +9,8 @@ import { findLiveConsent, touchConsent } from '../store/consents.ts';
 const TOKEN_SECONDS = 30;
 
 export function authenticateToken({ db, signer, accessTokens, log }: Context) {
-  return rpc(['anyone'], async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
-    const { organization, grantId, userId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
+  return rpc({ anyone: true }, async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
+    const { organization, grantId, userId, clientId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
     const [consent] = await db.read(credentialScope(organization, call), findLiveConsent(organization, grantId));
     if (!consent || consent.userId !== userId) throw invalidToken();
     if (consent.useIsNews) {
@@ -26,6 +26,8 @@ export function authenticateToken({ db, signer, accessTokens, log }: Context) {
       userId,
       scopes,
       rateLimit: { requests, periodSeconds },
+      grantId,
+      clientId,
     };
   });
 }

@@ -1,5 +1,5 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { invalid, ServiceError, unavailable } from '@crs/kit/errors';
+import { invalid, unavailable } from '@crs/kit/errors';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GrantProjectRequest, GrantProjectResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -8,9 +8,7 @@ import { organizationExists } from '../store/organizations.ts';
 import { insertProjects, putProjectRoles, type ProjectRoles } from '../store/projects.ts';
 
 export function grantProject({ db }: Context) {
-  return rpc(['organization'], async (request: GrantProjectRequest, call): Promise<GrantProjectResponse> => {
-    const { writeSurface, readOnly } = call.identity;
-    if (!writeSurface || readOnly) throw new ServiceError('permission_denied', 'The key may not create projects.');
+  return rpc({ organization: 'write' }, async (request: GrantProjectRequest, call): Promise<GrantProjectResponse> => {
     const projectId = parseUuid(request.projectId);
     if (!projectId) throw invalid('project_id', 'must be a UUID');
     const project: ProjectRoles = {

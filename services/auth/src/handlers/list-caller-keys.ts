@@ -3,7 +3,7 @@ import type { ListCallerKeysRequest, ListCallerKeysResponse } from '@crs/proto/c
 import type { Context } from '../context.ts';
 
 export function listCallerKeys({ signer }: Context) {
-  return rpc(['anyone'], async (_request: ListCallerKeysRequest): Promise<ListCallerKeysResponse> => {
+  return rpc({ anyone: true }, async (_request: ListCallerKeysRequest): Promise<ListCallerKeysResponse> => {
     const keys = await signer.publicKeys();
     return { keys: [...keys].map(([keyId, publicJwk]) => ({ keyId, publicJwk })) };
   });

@@ -6,10 +6,13 @@ import type { Context } from '../context.ts';
 import { projectPeople } from '../store/projects.ts';
 
 export function listProjectPeople({ db }: Context) {
-  return rpc(['organization'], async (request: ListProjectPeopleRequest, call): Promise<ListProjectPeopleResponse> => {
-    const scope = callerScope(call);
-    const projectId = parseUuid(request.projectId);
-    const rows = projectId ? await db.read(scope, projectPeople(scope.organization, projectId)) : [];
-    return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };
-  });
+  return rpc(
+    { organization: 'write surface' },
+    async (request: ListProjectPeopleRequest, call): Promise<ListProjectPeopleResponse> => {
+      const scope = callerScope(call);
+      const projectId = parseUuid(request.projectId);
+      const rows = projectId ? await db.read(scope, projectPeople(scope.organization, projectId)) : [];
+      return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };
+    },
+  );
 }

@@ -10,7 +10,7 @@ import { putRoles, type NamedRoles } from '../roles/put-roles.ts';
 const MAX_GRANTS = 1_000;
 
 export function putProjectGrants({ db }: Context) {
-  return rpc(['operator'], async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
+  return rpc({ operator: true }, async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
     if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
     const projects = request.grants.map(parse);
     const scope = callerScope(call);

@@ -6,7 +6,7 @@ import { requireText } from '../domain/settings.ts';
 import { operatorEntry } from '../store/audit.ts';
 
 export function recordAudit({ db }: Context) {
-  return rpc(['operator'], async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
+  return rpc({ operator: true }, async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
     const action = requireText('action', request.action, 1, 100);
     const target = requireText('target', request.target, 0, 500);
     await db.run(callerScope(call), operatorEntry(call.identity, action, target));

@@ -11,7 +11,7 @@ import { findUsersByEmail } from '../store/users.ts';
 const MAX_EMAILS = 101;
 
 export function resolveProfiles({ db }: Context) {
-  return rpc(['organization', 'user'], async (request: ResolveProfilesRequest, call): Promise<ResolveProfilesResponse> => {
+  return rpc({ organization: 'write' }, async (request: ResolveProfilesRequest, call): Promise<ResolveProfilesResponse> => {
     if (request.emails.length > MAX_EMAILS) throw invalid('emails', `must be at most ${MAX_EMAILS}`);
     for (const email of request.emails) requireText('emails', email, 0, Infinity);
     const scope = callerScope(call);

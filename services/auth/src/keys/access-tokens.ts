@@ -14,6 +14,11 @@ export interface AccessToken {
   scopes: string[];
 }
 
+export interface VerifiedToken extends AccessToken {
+  /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
+  clientId: string;
+}
+
 /** Signs and verifies access tokens (RFC 9068) for the tools, with keys that all replicas share through the database. */
 export class AccessTokens {
   readonly #db: Database;
@@ -61,7 +66,7 @@ export class AccessTokens {
   }
 
   /** @throws ServiceError unauthenticated for a token that isn't ours, isn't for the tools or has expired */
-  async verify(token: string): Promise<AccessToken> {
+  async verify(token: string): Promise<VerifiedToken> {
     try {
       const { kid } = decodeProtectedHeader(token);
       const find = () => this.#keys.find(({ keyId }) => keyId === kid);
@@ -74,10 +79,10 @@ export class AccessTokens {
         algorithms: [ALGORITHM],
         typ: 'at+jwt',
       });
-      const { organization, grant_id: grantId, sub: userId, scope } = payload;
+      const { organization, grant_id: grantId, sub: userId, client_id: clientId, scope } = payload;
       if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) throw invalidToken();
       if (typeof grantId !== 'string' || typeof scope !== 'string' || userId === undefined) throw invalidToken();
-      return { organization, grantId, userId, scopes: scope.split(' ') };
+      return { organization, grantId, userId, scopes: scope.split(' '), clientId: typeof clientId === 'string' ? clientId : '' };
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       // An unreadable token is the client's fault. Other errors are ours, such as a database that is away.

@@ -11,7 +11,7 @@ import { pinOrigin } from './origin.ts';
 import { answerProblems, pageNotFound } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { defaultScopes, limitRegistrations } from './registration.ts';
-import type { Visit } from './request.ts';
+import { forwardedAddress, type Visit } from './request.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -33,7 +33,13 @@ export function createSignInApp(context: SignInContext): RequestListener {
   const interactions = new Interactions(context, federation);
   const connections = new Connections(context, federation);
   const provider = lazyProvider(context);
-  const { app, listener } = createHttpApp({ name: 'auth', log: context.log, timeoutOf: () => TIMEOUT_MS, isInner: true });
+  const { app, listener } = createHttpApp({
+    name: 'auth',
+    log: context.log,
+    timeoutOf: () => TIMEOUT_MS,
+    addressOf: forwardedAddress,
+    isInner: true,
+  });
   app.use(pinOrigin(context.issuer));
 
   const page = (method: 'get' | 'post', path: string, handle: (visit: Visit) => Promise<void>) => {

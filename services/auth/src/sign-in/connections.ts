@@ -13,7 +13,7 @@ import { PAGE_HEADERS } from './pages/headers.ts';
 import { signedOutPage } from './pages/messages.ts';
 import { forged } from './problem.ts';
 import { SESSION_SECONDS } from './provider.ts';
-import { cookiesOf, field, type Visit } from './request.ts';
+import { cookiesOf, field, noteUser, type Visit } from './request.ts';
 import { SignInForm } from './sign-in-form.ts';
 
 interface Visitor {
@@ -52,6 +52,7 @@ export class Connections {
     const { options, names } = cookieSettings(this.#context.issuer);
     const before = await provider.Session.get(provider.createContext(request, response));
     if (before.accountId !== undefined) await before.destroy();
+    noteUser(response, result.accountId);
     const session = new provider.Session();
     session.loginAccount({ accountId: result.accountId });
     await session.save(SESSION_SECONDS);
@@ -89,7 +90,9 @@ export class Connections {
   async #visitor({ provider, request, response }: Visit): Promise<Visitor | undefined> {
     const { accountId } = await provider.Session.get(provider.createContext(request, response));
     const user = accountId === undefined ? undefined : await loadUser(this.#context, accountId);
-    return user && { accountId: accountId!, user };
+    if (!user) return undefined;
+    noteUser(response, accountId!);
+    return { accountId: accountId!, user };
   }
 
   async #showList({ accountId, user }: Visitor, visit: Visit, notice?: string): Promise<void> {

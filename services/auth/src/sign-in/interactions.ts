@@ -16,7 +16,7 @@ import { FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
 import { expired, forged } from './problem.ts';
 import { CONSENT_SECONDS } from './provider.ts';
-import { field, type Visit } from './request.ts';
+import { field, noteUser, type Visit } from './request.ts';
 import { SignInForm } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -64,6 +64,7 @@ export class Interactions {
     if (result.kind === 'refused') return this.#showSignIn(step, result);
     const { provider, request, response, interaction } = step;
     const { organization, accountId } = result;
+    noteUser(response, accountId);
     this.#signIn.remember(step, organization);
     if (interaction.session && interaction.session.accountId !== accountId) await leaveSession(step);
     await provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false });
@@ -132,10 +133,11 @@ export class Interactions {
   }
 
   /** What the client asks of the user who is signed in. @throws Problem if the client or the user is gone */
-  async #requestOf({ provider, interaction: { session, params } }: Step) {
+  async #requestOf({ provider, response, interaction: { session, params } }: Step) {
     const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
     const user = session && (await loadUser(this.#context, session.accountId));
     if (!client || !user) throw expired();
+    noteUser(response, session.accountId);
     const asked = (stringOf(params['scope']) ?? '').split(' ');
     return {
       ...parseAccountId(session.accountId),

@@ -1,5 +1,8 @@
+import type { Response } from 'express';
 import type { JWK } from 'jose';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { loggedClientId } from '@crs/kit/http/register';
+import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { ALGORITHM } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
@@ -13,7 +16,7 @@ import { createPolicy } from './interaction-policy.ts';
 import { cookieKey } from './keys.ts';
 import { errors, Provider } from './oidc-library.ts';
 import { isAway, renderError } from './problem.ts';
-import { forwardedAddress } from './request.ts';
+import { forwardedAddress, noteUser } from './request.ts';
 import { FETCHES, secondsToWait } from './throttle.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
@@ -93,7 +96,11 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    findAccount: (_ctx, accountId, token) => findAccount(context, accountId, token),
+    findAccount: async (ctx, accountId, token) => {
+      const account = await findAccount(context, accountId, token);
+      if (account) noteUser(ctx.res as Response, accountId);
+      return account;
+    },
     // Each connection has a consent of its own, so earlier Grants don't count.
     loadExistingGrant: async ({ oidc }) => {
       const grantId = oidc.result?.consent?.grantId;
@@ -137,6 +144,10 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
     const reason = cause instanceof GuardedFetchError ? cause.reason : undefined;
     log.info({ route: oidc.route, client: oidc.client?.clientId, error, detail, reason }, 'refused');
   };
+  provider.on('grant.success', ({ oidc, res }) => {
+    const grant_id = oidc.entities.AccessToken?.grantId;
+    Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
+  });
   provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');

@@ -1,6 +1,8 @@
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { clientAddress } from '@crs/kit/http/address';
+import { stateOf } from '@crs/kit/http/request';
+import { parseAccountId } from './account-id.ts';
 
 /** A request to one of our pages, its response, and the authorization server that the page belongs to. */
 export interface Visit {
@@ -19,6 +21,12 @@ export function forwardedAddress(request: Pick<Request, 'headers' | 'socket'>): 
   const forwarded = request.headers['x-forwarded-for'];
   const last = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim();
   return clientAddress(last ?? request.socket.remoteAddress, undefined, []);
+}
+
+/** Names the user in the request's line of the log, once the user is known. */
+export function noteUser(response: Response, accountId: string): void {
+  const { organization, userId } = parseAccountId(accountId);
+  Object.assign(stateOf(response).facts, { organization, user_id: userId });
 }
 
 /** A field of a form; empty where the form has no such field, or several. */

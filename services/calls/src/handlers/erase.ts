@@ -6,7 +6,7 @@ import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/era
 import { eraseOrganization, eraseProject, eraseUser } from '../store/erase.ts';
 
 export function erase({ importDb }: RecordContext) {
-  return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
+  return rpc({ operator: true }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
       await query(lockImports('calls', scope.organization));

@@ -9,7 +9,7 @@ import { renderUserCall } from '../domain/render.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {
-  return rpc(['user'], async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
+  return rpc({ user: ['calls:read'] }, async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
     const scope = callerScope(call);
     const { callId, includeTranscript } = request;
     const read = async (visible: string[]) =>

@@ -11,17 +11,26 @@ import { listCalls, listChangedCalls, type ListRow } from '../store/list-calls.t
 const MAX_PER_PAGE = 200;
 
 export function listOrganizationCalls({ db }: RecordContext) {
-  return rpc(['organization'], async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
-    const { range, page, updatedSince } = parse(request);
-    const scope = callerScope(call);
-    const statement = updatedSince
-      ? listChangedCalls(scope.organization, range, updatedSince, page)
-      : listCalls(scope.organization, range, page);
-    const rows = await db.read(scope, statement);
-    const gate = gateOf(call.identity.allowedFields);
-    const items = rows.filter(isItem).map((row) => renderListItem(row, gate));
-    return { itemsJson: Buffer.from(JSON.stringify(items)), totalItems: rows[0]!.total };
-  });
+  return rpc(
+    { organization: 'read' },
+    async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
+      const { range, page, updatedSince } = parse(request);
+      const scope = callerScope(call);
+      const statement = updatedSince
+        ? listChangedCalls(scope.organization, range, updatedSince, page)
+        : listCalls(scope.organization, range, page);
+      const rows = await db.read(scope, statement);
+      const gate = gateOf(call.identity.allowedFields);
+      const items = rows.filter(isItem);
+      return {
+        itemsJson: Buffer.from(JSON.stringify(items.map((row) => renderListItem(row, gate)))),
+        totalItems: rows[0]!.total,
+        itemCount: items.length,
+        firstCallId: items[0]?.callId,
+        lastCallId: items.at(-1)?.callId,
+      };
+    },
+  );
 }
 
 function isItem(row: ListRow): row is ListRow & ListItem {

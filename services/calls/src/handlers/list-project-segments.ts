@@ -9,13 +9,16 @@ import { projectSegments } from '../store/project-segments.ts';
 const MAX_PROJECTS = 100;
 
 export function listProjectSegments({ db, auth }: RecordContext) {
-  return rpc(['user'], async (request: ListProjectSegmentsRequest, call): Promise<ListProjectSegmentsResponse> => {
-    if (request.projectIds.length > MAX_PROJECTS) throw invalid('project_ids', `must be at most ${MAX_PROJECTS}`);
-    const scope = callerScope(call);
-    const projects = await readAsUser(auth, call, (visible) => {
-      const ids = request.projectIds.filter((id) => visible.has(id));
-      return db.read(scope, projectSegments(scope.organization, ids));
-    });
-    return { projects };
-  });
+  return rpc(
+    { user: ['projects:read'] },
+    async (request: ListProjectSegmentsRequest, call): Promise<ListProjectSegmentsResponse> => {
+      if (request.projectIds.length > MAX_PROJECTS) throw invalid('project_ids', `must be at most ${MAX_PROJECTS}`);
+      const scope = callerScope(call);
+      const projects = await readAsUser(auth, call, (visible) => {
+        const ids = request.projectIds.filter((id) => visible.has(id));
+        return db.read(scope, projectSegments(scope.organization, ids));
+      });
+      return { projects };
+    },
+  );
 }

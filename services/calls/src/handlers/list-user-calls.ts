@@ -11,7 +11,7 @@ import { listUserCalls as list, type CallFilters } from '../store/list-user-call
 const MAX_LIMIT = 100;
 
 export function listUserCalls({ db, auth }: RecordContext) {
-  return rpc(['user'], async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
+  return rpc({ user: ['calls:read'] }, async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
     const { mine, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const filters = parseFilters(request);

@@ -6,7 +6,7 @@ import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/era
 import { eraseEntities } from '../store/entities.ts';
 
 export function erase({ importDb }: RecordContext) {
-  return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
+  return rpc({ operator: true }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     const scope = callerScope(call);
     // Entities belong to projects, never to users.
     if (!target || target.$case === 'userId') return {};

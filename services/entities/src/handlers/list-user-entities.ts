@@ -10,7 +10,7 @@ import { listEntities, type EntityQuery, type EntityRow } from '../store/list-en
 const MAX_LIMIT = 200;
 
 export function listUserEntities({ db, auth }: RecordContext) {
-  return rpc(['user'], async (request: ListUserEntitiesRequest, call): Promise<ListUserEntitiesResponse> => {
+  return rpc({ user: ['entities:read'] }, async (request: ListUserEntitiesRequest, call): Promise<ListUserEntitiesResponse> => {
     const query = parse(request);
     const scope = callerScope(call);
     const rows = await readAsUser(auth, call, async (visible) =>

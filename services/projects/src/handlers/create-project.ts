@@ -7,7 +7,6 @@ import type { Profile } from '@crs/proto/crs/auth/v1/auth';
 import type { CreateProjectRequest, CreateProjectResponse } from '@crs/proto/crs/projects/v1/projects';
 import { bodyHash, parseNewProject, type NewProject } from '../domain/new-project.ts';
 import { toProject, type StoredAnswer, type StoredPerson } from '../domain/stored-answer.ts';
-import { requireWriteSurface } from '../domain/write-surface.ts';
 import { findBillingOffice } from '../store/billing-offices.ts';
 import { expireLease, keepAnswer, lockAnswer, release, reserve } from '../store/creations.ts';
 import { putProjects } from '../store/projects.ts';
@@ -25,9 +24,7 @@ interface People {
  * transaction then stores the project and the answer. Where a process dies in between, a second request with the key goes on with the same id.
  */
 export function createProject({ db, auth, log }: RecordContext) {
-  return rpc(['organization'], async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
-    requireWriteSurface(call);
-    if (call.identity.readOnly) throw new ServiceError('permission_denied', 'The key may only read.');
+  return rpc({ organization: 'write' }, async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
     const project = parseNewProject(request);
     const scope = callerScope(call);
     const { organization } = scope;

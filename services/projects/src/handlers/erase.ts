@@ -7,7 +7,7 @@ import { forgetPerson } from '../store/creations.ts';
 import { eraseProjects } from '../store/projects.ts';
 
 export function erase({ importDb }: RecordContext) {
-  return rpc(['operator'], async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
+  return rpc({ operator: true }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     const scope = callerScope(call);
     await importDb.transact(scope, async (query) => {
       await query(lockImports('projects', scope.organization));

@@ -4,12 +4,10 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
-import { requireWriteSurface } from '../domain/write-surface.ts';
 import { getProject as get } from '../store/projects.ts';
 
 export function getProject({ db, auth }: RecordContext) {
-  return rpc(['organization'], async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
-    requireWriteSurface(call);
+  return rpc({ organization: 'write surface' }, async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
     const scope = callerScope(call);
     const projectId = parseUuid(request.projectId);
     const [row] = projectId ? await db.read(scope, get(scope.organization, projectId)) : [];

@@ -10,7 +10,7 @@ import type { ProjectRow } from '../store/projects.ts';
 const MAX_LIMIT = 100;
 
 export function listUserProjects({ db, auth }: RecordContext) {
-  return rpc(['user'], async (request: ListUserProjectsRequest, call): Promise<ListUserProjectsResponse> => {
+  return rpc({ user: ['projects:read'] }, async (request: ListUserProjectsRequest, call): Promise<ListUserProjectsResponse> => {
     const { mine, includeArchived, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const scope = callerScope(call);

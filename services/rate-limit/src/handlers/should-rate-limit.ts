@@ -20,7 +20,7 @@ export function shouldRateLimit({ store, defaults }: Context) {
   const checks = meter('rate-limit').createCounter('crs.ratelimit.checks', {
     description: 'Descriptors that were answered for.',
   });
-  return rpc(['anyone'], async (request: RateLimitRequest, { signal }): Promise<RateLimitResponse> => {
+  return rpc({ anyone: true }, async (request: RateLimitRequest, { signal }): Promise<RateLimitResponse> => {
     const charges = parse(request, defaults);
     // After a pause of this process, a call arrives just before its cancellation. A caller that gave up has counted elsewhere.
     await turn();

@@ -4,6 +4,7 @@ import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
+import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/process/log';
@@ -47,9 +48,11 @@ export function mcp(context: Context, options: McpOptions) {
     stateOf(response).route = '/mcp';
     if (answersOrigin(request, response, options.origins)) return;
     const user = await authenticate(request, response, options);
+    const { facts } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
     const body = parse(await readBody(request, response, addressOf(options, request)));
+    facts.operation = methodOf(body);
     const tools: ToolRequest = {
       context,
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
@@ -57,6 +60,7 @@ export function mcp(context: Context, options: McpOptions) {
       admit: () => admit(body, user, response, options),
       arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
       measure,
+      facts,
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
@@ -126,9 +130,13 @@ async function authenticate(
       deadline: stateOf(response).deadline,
       address: () => addressOf(options, request),
     });
-    stateOf(response).callerToken = user.callerToken;
+    const { callerToken, organizationId: organization, grantId: grant_id, userId: user_id } = user;
+    const state = stateOf(response);
+    state.callerToken = callerToken;
+    Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {
+    stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
     await chargeStranger(options, request);
     throw error;
   }
@@ -141,6 +149,14 @@ function checkMediaTypes(request: ExpressRequest): void {
   if (!request.accepts('application/json') || !request.accepts('text/event-stream')) {
     throw new Refusal(406, 'bad_request', 'The Accept header must admit application/json and text/event-stream.');
   }
+}
+
+/** Methods that the log names; a client can send any text as its method. */
+const METHODS = new Set(['initialize', 'notifications/initialized', 'ping', 'server/discover', 'tools/call', 'tools/list']);
+
+function methodOf(body: unknown): string {
+  const { method } = body as { method?: unknown };
+  return typeof method === 'string' && METHODS.has(method) ? method : 'other';
 }
 
 /** The JSON-RPC message of a body. @throws RpcRefusal 400 */
@@ -183,5 +199,8 @@ function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
 async function send(answer: Response, response: ExpressResponse): Promise<void> {
   response.status(answer.status);
   for (const [name, value] of answer.headers) response.set(name, value);
-  response.end(Buffer.from(await answer.arrayBuffer()));
+  const body = Buffer.from(await answer.arrayBuffer());
+  // A notification's answer has no body, and no length either.
+  if (body.length > 0) response.set('Content-Length', String(body.length));
+  response.end(body);
 }

@@ -1,10 +1,11 @@
 import { parseObject } from '@crs/kit/product/import-record';
 import { invalid } from '@crs/kit/errors';
 import { toRefusal, type Refusal } from '@crs/kit/http/refusal';
+import { pageFacts, refusalFacts, type RequestFacts } from '@crs/kit/http/register';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
-import { describeTool } from '../tools/tool.ts';
+import { argumentFacts, describeTool } from '../tools/tool.ts';
 
 /** This server, as every protocol version names it. Its version changes with any tool name, parameter or response shape. */
 export const SERVER = { name: 'call-research', title: 'Call Research', version: '0.5.0' };
@@ -41,13 +42,15 @@ export interface ToolRequest {
   setRetryAfter: (seconds: string) => void;
   /** Records a call of a tool: the status that REST would have answered with, and its duration. */
   measure: (tool: string, status: number, seconds: number) => void;
+  /** For the request's line in the log. */
+  facts: RequestFacts;
   log: Logger;
 }
 
 /** Runs a tool that exists. Every failure becomes a result, whose text never holds transcripts or other content. */
 export async function callTool(
   name: string,
-  { context, call, requestId, arguments: given, setRetryAfter, measure, log }: ToolRequest,
+  { context, call, requestId, arguments: given, setRetryAfter, measure, facts, log }: ToolRequest,
   refused: Refusal | undefined,
 ): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;
@@ -57,11 +60,14 @@ export async function callTool(
     if (refused) throw refused;
     const parsed = parseObject(tool.input, withoutNulls(given));
     if (!('record' in parsed)) throw invalid(parsed.field === '' ? 'arguments' : parsed.field, parsed.reason);
+    Object.assign(facts, argumentFacts(tool, parsed.record));
     const value = (await tool.run(context, parsed.record, call)) as Record<string, unknown>;
+    if (tool.ids) Object.assign(facts, pageFacts(tool.ids(value)));
     return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
   } catch (error) {
     const refusal = toRefusal(error);
     status = refusal.status;
+    Object.assign(facts, refusalFacts(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
     if (retryAfter !== undefined) setRetryAfter(retryAfter);
@@ -70,6 +76,7 @@ export async function callTool(
     const body = { error: { code: refusal.code, message, request_id: requestId } };
     return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
   } finally {
+    Object.assign(facts, { tool: name, tool_status: status });
     measure(name, status, (performance.now() - started) / 1000);
   }
 }

@@ -60,6 +60,7 @@ export const listCalls = tool({
   scope: 'calls:read',
   input,
   output: z.object({ calls: z.array(item), next_cursor: nextCursor }),
+  ids: ({ calls }) => calls.map(({ id }) => id),
   async run({ calls, cursors }, args, call) {
     const { cursor: given, limit: size, scope, date_after: dateAfter, date_before: dateBefore, ...rest } = args;
     const mine = scope === 'mine';

@@ -33,6 +33,7 @@ export const listEntities = tool({
   scope: 'entities:read',
   input,
   output: z.object({ entities: z.array(entity), next_cursor: nextCursor }),
+  ids: ({ entities }) => entities.map(({ id }) => id),
   async run({ entities, cursors }, args, call) {
     const meaning = { projectId: args.project_id, type: args.type };
     const after = args.cursor === undefined ? undefined : openCursor(cursors, NAME, call, meaning, args.cursor);

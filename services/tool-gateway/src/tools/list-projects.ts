@@ -36,6 +36,7 @@ export const listProjects = tool({
   scope: 'projects:read',
   input,
   output: z.object({ projects: z.array(project), next_cursor: nextCursor }),
+  ids: ({ projects }) => projects.map(({ id }) => id),
   async run({ projects, calls, cursors }, args, call) {
     const mine = args.scope === 'mine';
     const meaning = { mine, includeArchived: args.include_archived };

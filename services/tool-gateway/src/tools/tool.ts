@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { loggedCallId, type RequestFacts } from '@crs/kit/http/register';
 import type { OAuthScope } from '@crs/kit/product/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
@@ -12,11 +13,36 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   input: Input;
   output: Output;
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
+  /** The ids of the rows of an answer. Absent: the tool lists nothing. */
+  ids?: (answer: z.output<Output>) => string[];
 }
 
 /** Defines a tool. It makes TypeScript check `run` against `input` and `output`. */
 export function tool<Input extends z.ZodType, Output extends z.ZodType>(definition: Tool<Input, Output>): Tool {
   return definition;
+}
+
+/**
+ * The arguments of a call as facts for the log: the ids of records as ids, words of closed lists and other values that aren't text as they are.
+ * Of any other text, and of a cursor, the facts say only that it was given.
+ */
+export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFacts, 'call_id' | 'project_id' | 'query'> {
+  const { call_id: callId, project_id, ...rest } = given as Record<string, unknown> & { call_id?: string; project_id?: string };
+  const { shape } = input as z.ZodObject;
+  const query = Object.entries(rest).map(([name, value]) => [
+    name,
+    typeof value === 'string' && !isClosedList(shape[name]) ? true : value,
+  ]);
+  return {
+    call_id: callId === undefined ? undefined : loggedCallId(callId),
+    project_id,
+    query: Object.fromEntries(query) as RequestFacts['query'],
+  };
+}
+
+function isClosedList(schema: z.core.$ZodType): boolean {
+  const { def } = schema._zod;
+  return 'innerType' in def ? isClosedList(def.innerType as z.core.$ZodType) : def.type === 'enum';
 }
 
 /** A tool as `tools/list` shows it. */

@@ -49,6 +49,8 @@ export interface AuthenticateKeyResponse {
   writeSurface: boolean;
   /** The key may only read. */
   readOnly: boolean;
+  /** Identifies the key in the gateway's log. It isn't secret. */
+  keyId: string;
 }
 
 export interface AuthenticateTokenRequest {
@@ -64,7 +66,13 @@ export interface AuthenticateTokenResponse {
   /** Some of `calls:read`, `projects:read`, `entities:read`. */
   scopes: string[];
   /** Limits this user's tool calls. */
-  rateLimit: RateLimit | undefined;
+  rateLimit:
+    | RateLimit
+    | undefined;
+  /** Identifies the consent behind the token in the gateway's log: the token id of `crs token list`. */
+  grantId: string;
+  /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
+  clientId: string;
 }
 
 export interface ListCallerKeysRequest {
@@ -395,7 +403,7 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
 };
 
 function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
-  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false };
+  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false, keyId: "" };
 }
 
 export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
@@ -414,6 +422,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     }
     if (message.readOnly !== false) {
       writer.uint32(40).bool(message.readOnly);
+    }
+    if (message.keyId !== "") {
+      writer.uint32(50).string(message.keyId);
     }
     return writer;
   },
@@ -471,6 +482,14 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.readOnly = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -510,6 +529,11 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
         : isSet(object.read_only)
         ? globalThis.Boolean(object.read_only)
         : false,
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
     };
   },
 
@@ -530,6 +554,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.readOnly !== false) {
       obj.readOnly = message.readOnly;
     }
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
     return obj;
   },
 
@@ -545,6 +572,7 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
       : undefined;
     message.writeSurface = object.writeSurface ?? false;
     message.readOnly = object.readOnly ?? false;
+    message.keyId = object.keyId ?? "";
     return message;
   },
 };
@@ -623,7 +651,15 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
 };
 
 function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
-  return { callerToken: "", organizationId: "", userId: "", scopes: [], rateLimit: undefined };
+  return {
+    callerToken: "",
+    organizationId: "",
+    userId: "",
+    scopes: [],
+    rateLimit: undefined,
+    grantId: "",
+    clientId: "",
+  };
 }
 
 export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = {
@@ -642,6 +678,12 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     }
     if (message.rateLimit !== undefined) {
       RateLimit.encode(message.rateLimit, writer.uint32(42).fork()).join();
+    }
+    if (message.grantId !== "") {
+      writer.uint32(50).string(message.grantId);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(58).string(message.clientId);
     }
     return writer;
   },
@@ -699,6 +741,22 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
             message.rateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.grantId = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.clientId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -734,6 +792,16 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
         : isSet(object.rate_limit)
         ? RateLimit.fromJSON(object.rate_limit)
         : undefined,
+      grantId: isSet(object.grantId)
+        ? globalThis.String(object.grantId)
+        : isSet(object.grant_id)
+        ? globalThis.String(object.grant_id)
+        : "",
+      clientId: isSet(object.clientId)
+        ? globalThis.String(object.clientId)
+        : isSet(object.client_id)
+        ? globalThis.String(object.client_id)
+        : "",
     };
   },
 
@@ -754,6 +822,12 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     if (message.rateLimit !== undefined) {
       obj.rateLimit = RateLimit.toJSON(message.rateLimit);
     }
+    if (message.grantId !== "") {
+      obj.grantId = message.grantId;
+    }
+    if (message.clientId !== "") {
+      obj.clientId = message.clientId;
+    }
     return obj;
   },
 
@@ -769,6 +843,8 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     message.rateLimit = (object.rateLimit !== undefined && object.rateLimit !== null)
       ? RateLimit.fromPartial(object.rateLimit)
       : undefined;
+    message.grantId = object.grantId ?? "";
+    message.clientId = object.clientId ?? "";
     return message;
   },
 };
@@ -3143,7 +3219,7 @@ export const AuthServiceService = {
       Buffer.from(ListCallerKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListCallerKeysResponse => ListCallerKeysResponse.decode(value),
   },
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects: {
     path: "/crs.auth.v1.AuthService/GetVisibleProjects" as const,
     requestStream: false as const,
@@ -3155,7 +3231,10 @@ export const AuthServiceService = {
       Buffer.from(GetVisibleProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibleProjectsResponse => GetVisibleProjectsResponse.decode(value),
   },
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion: {
     path: "/crs.auth.v1.AuthService/GetVisibilityVersion" as const,
     requestStream: false as const,
@@ -3167,7 +3246,7 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: {
     path: "/crs.auth.v1.AuthService/ResolveProfiles" as const,
     requestStream: false as const,
@@ -3196,7 +3275,7 @@ export const AuthServiceService = {
   },
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject: {
     path: "/crs.auth.v1.AuthService/GrantProject" as const,
@@ -3208,7 +3287,7 @@ export const AuthServiceService = {
       Buffer.from(GrantProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GrantProjectResponse => GrantProjectResponse.decode(value),
   },
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople: {
     path: "/crs.auth.v1.AuthService/ListProjectPeople" as const,
     requestStream: false as const,
@@ -3260,11 +3339,14 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
   /** Lists the public keys that verify caller and operator tokens. Needs no identity: the keys are public. */
   listCallerKeys: handleUnaryCall<ListCallerKeysRequest, ListCallerKeysResponse>;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects: handleUnaryCall<GetVisibleProjectsRequest, GetVisibleProjectsResponse>;
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
    * Tells which of these users (disabled users too) and projects of the operator's organization exist: the references of an import batch.
@@ -3273,10 +3355,10 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject: handleUnaryCall<GrantProjectRequest, GrantProjectResponse>;
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople: handleUnaryCall<ListProjectPeopleRequest, ListProjectPeopleResponse>;
   /**
    * Replaces creators and roles of imported projects, before the projects themselves are stored. The outcomes are in the order of the
@@ -3342,7 +3424,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListCallerKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the projects that the calling user may see, with the version of that set. Admits users. */
+  /** Returns the projects that the calling user may see, with the version of that set. Admits users, with any scope. */
   getVisibleProjects(
     request: GetVisibleProjectsRequest,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
@@ -3358,7 +3440,10 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibleProjectsResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users. */
+  /**
+   * Returns the version of the calling user's visible set. It moves whenever a project enters or leaves the set. Admits users, with any
+   * scope.
+   */
   getVisibilityVersion(
     request: GetVisibilityVersionRequest,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
@@ -3374,7 +3459,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
   ): ClientUnaryCall;
-  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations and users. */
+  /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles(
     request: ResolveProfilesRequest,
     callback: (error: ServiceError | null, response: ResolveProfilesResponse) => void,
@@ -3411,7 +3496,7 @@ export interface AuthServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
-   * nothing. Admits organizations with the write surface.
+   * nothing. Admits organizations whose key may write.
    */
   grantProject(
     request: GrantProjectRequest,
@@ -3428,7 +3513,7 @@ export interface AuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GrantProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the users with a role in a project by e-mail. Admits organizations. */
+  /** Lists the users with a role in a project by e-mail. Admits organizations with the write surface. */
   listProjectPeople(
     request: ListProjectPeopleRequest,
     callback: (error: ServiceError | null, response: ListProjectPeopleResponse) => void,

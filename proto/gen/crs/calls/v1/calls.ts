@@ -48,6 +48,10 @@ export interface ListOrganizationCallsResponse {
   itemsJson: Buffer;
   /** Exact, of the same moment as the items. */
   totalItems: number;
+  /** The number of items, and the ids of the first and the last item, for the gateway's log. The ids are absent where there is no item. */
+  itemCount?: number | undefined;
+  firstCallId?: string | undefined;
+  lastCallId?: string | undefined;
 }
 
 export interface GetOrganizationCallRequest {
@@ -291,7 +295,13 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
 };
 
 function createBaseListOrganizationCallsResponse(): ListOrganizationCallsResponse {
-  return { itemsJson: Buffer.alloc(0), totalItems: 0 };
+  return {
+    itemsJson: Buffer.alloc(0),
+    totalItems: 0,
+    itemCount: undefined,
+    firstCallId: undefined,
+    lastCallId: undefined,
+  };
 }
 
 export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
@@ -301,6 +311,15 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     }
     if (message.totalItems !== 0) {
       writer.uint32(16).uint64(message.totalItems);
+    }
+    if (message.itemCount !== undefined) {
+      writer.uint32(24).uint32(message.itemCount);
+    }
+    if (message.firstCallId !== undefined) {
+      writer.uint32(34).string(message.firstCallId);
+    }
+    if (message.lastCallId !== undefined) {
+      writer.uint32(42).string(message.lastCallId);
     }
     return writer;
   },
@@ -334,6 +353,30 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
             message.totalItems = longToNumber(reader.uint64());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.itemCount = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.firstCallId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastCallId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -358,6 +401,21 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
         : isSet(object.total_items)
         ? globalThis.Number(object.total_items)
         : 0,
+      itemCount: isSet(object.itemCount)
+        ? globalThis.Number(object.itemCount)
+        : isSet(object.item_count)
+        ? globalThis.Number(object.item_count)
+        : undefined,
+      firstCallId: isSet(object.firstCallId)
+        ? globalThis.String(object.firstCallId)
+        : isSet(object.first_call_id)
+        ? globalThis.String(object.first_call_id)
+        : undefined,
+      lastCallId: isSet(object.lastCallId)
+        ? globalThis.String(object.lastCallId)
+        : isSet(object.last_call_id)
+        ? globalThis.String(object.last_call_id)
+        : undefined,
     };
   },
 
@@ -369,6 +427,15 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     if (message.totalItems !== 0) {
       obj.totalItems = Math.round(message.totalItems);
     }
+    if (message.itemCount !== undefined) {
+      obj.itemCount = Math.round(message.itemCount);
+    }
+    if (message.firstCallId !== undefined) {
+      obj.firstCallId = message.firstCallId;
+    }
+    if (message.lastCallId !== undefined) {
+      obj.lastCallId = message.lastCallId;
+    }
     return obj;
   },
 
@@ -379,6 +446,9 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     const message = createBaseListOrganizationCallsResponse();
     message.itemsJson = object.itemsJson ?? Buffer.alloc(0);
     message.totalItems = object.totalItems ?? 0;
+    message.itemCount = object.itemCount ?? undefined;
+    message.firstCallId = object.firstCallId ?? undefined;
+    message.lastCallId = object.lastCallId ?? undefined;
     return message;
   },
 };
@@ -1701,7 +1771,8 @@ export const CallsServiceService = {
   },
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls: {
     path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
@@ -1713,7 +1784,7 @@ export const CallsServiceService = {
       Buffer.from(ListUserCallsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUserCallsResponse => ListUserCallsResponse.decode(value),
   },
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: {
     path: "/crs.calls.v1.CallsService/GetUserCall" as const,
     requestStream: false as const,
@@ -1723,7 +1794,7 @@ export const CallsServiceService = {
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetUserCallResponse => GetUserCallResponse.decode(value),
   },
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: {
     path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
@@ -1744,12 +1815,13 @@ export interface CallsServiceServer extends UntypedServiceImplementation {
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
@@ -1788,7 +1860,8 @@ export interface CallsServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
-   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users.
+   * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
+   * with `calls:read`.
    */
   listUserCalls(
     request: ListUserCallsRequest,
@@ -1805,7 +1878,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
   ): ClientUnaryCall;
-  /** One call that the user may see. Any other id is NOT_FOUND. Admits users. */
+  /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall(
     request: GetUserCallRequest,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
@@ -1821,7 +1894,7 @@ export interface CallsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
   ): ClientUnaryCall;
-  /** The segment labels that the calls of projects use. Admits users. */
+  /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
     callback: (error: ServiceError | null, response: ListProjectSegmentsResponse) => void,

@@ -613,7 +613,7 @@ export type EntitiesServiceService = typeof EntitiesServiceService;
 export const EntitiesServiceService = {
   /**
    * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
-   * may see no project with this id. Admits users.
+   * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities: {
     path: "/crs.entities.v1.EntitiesService/ListUserEntities" as const,
@@ -631,7 +631,7 @@ export const EntitiesServiceService = {
 export interface EntitiesServiceServer extends UntypedServiceImplementation {
   /**
    * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
-   * may see no project with this id. Admits users.
+   * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities: handleUnaryCall<ListUserEntitiesRequest, ListUserEntitiesResponse>;
 }
@@ -639,7 +639,7 @@ export interface EntitiesServiceServer extends UntypedServiceImplementation {
 export interface EntitiesServiceClient extends Client {
   /**
    * A page of the entities of one project, newest first, then by descending id. Error `not_found`: the user
-   * may see no project with this id. Admits users.
+   * may see no project with this id. Admits users with `entities:read`.
    */
   listUserEntities(
     request: ListUserEntitiesRequest,

@@ -1528,7 +1528,7 @@ export const UserProject: MessageFns<UserProject> = {
 /** Projects of an organization. RPCs that admit organizations need the organization's write surface. */
 export type ProjectsServiceService = typeof ProjectsServiceService;
 export const ProjectsServiceService = {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices: {
     path: "/crs.projects.v1.ProjectsService/ListBillingOffices" as const,
     requestStream: false as const,
@@ -1544,7 +1544,7 @@ export const ProjectsServiceService = {
    * Creates a project, once for each idempotency key in 24 hours.
    * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations.
+   * request with the key is being worked on. Admits organizations whose key may write.
    */
   createProject: {
     path: "/crs.projects.v1.ProjectsService/CreateProject" as const,
@@ -1556,7 +1556,7 @@ export const ProjectsServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject: {
     path: "/crs.projects.v1.ProjectsService/GetProject" as const,
     requestStream: false as const,
@@ -1566,7 +1566,10 @@ export const ProjectsServiceService = {
     responseSerialize: (value: GetProjectResponse): Buffer => Buffer.from(GetProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
-  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  /**
+   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * with `projects:read`.
+   */
   listUserProjects: {
     path: "/crs.projects.v1.ProjectsService/ListUserProjects" as const,
     requestStream: false as const,
@@ -1581,23 +1584,26 @@ export const ProjectsServiceService = {
 } as const;
 
 export interface ProjectsServiceServer extends UntypedServiceImplementation {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices: handleUnaryCall<ListBillingOfficesRequest, ListBillingOfficesResponse>;
   /**
    * Creates a project, once for each idempotency key in 24 hours.
    * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations.
+   * request with the key is being worked on. Admits organizations whose key may write.
    */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
-  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  /**
+   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * with `projects:read`.
+   */
   listUserProjects: handleUnaryCall<ListUserProjectsRequest, ListUserProjectsResponse>;
 }
 
 export interface ProjectsServiceClient extends Client {
-  /** The billing offices: the default first, then by name in code point order. Admits organizations. */
+  /** The billing offices: the default first, then by name in code point order. Admits organizations with the write surface. */
   listBillingOffices(
     request: ListBillingOfficesRequest,
     callback: (error: ServiceError | null, response: ListBillingOfficesResponse) => void,
@@ -1617,7 +1623,7 @@ export interface ProjectsServiceClient extends Client {
    * Creates a project, once for each idempotency key in 24 hours.
    * Error `invalid_argument`: a field is invalid, an e-mail belongs to no user, or there is no office of this name. Error
    * `failed_precondition`, `IDEMPOTENCY_KEY_REUSED`: the key was used with another body. Error `aborted`, `IDEMPOTENCY_KEY_IN_FLIGHT`: another
-   * request with the key is being worked on. Admits organizations.
+   * request with the key is being worked on. Admits organizations whose key may write.
    */
   createProject(
     request: CreateProjectRequest,
@@ -1634,7 +1640,7 @@ export interface ProjectsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations. */
+  /** One project. Error `not_found`: the organization has no project with this id. Admits organizations with the write surface. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
@@ -1650,7 +1656,10 @@ export interface ProjectsServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
   ): ClientUnaryCall;
-  /** A page of the projects that the user may see, most recently created first, then by descending id. Admits users. */
+  /**
+   * A page of the projects that the user may see, most recently created first, then by descending id. Admits users
+   * with `projects:read`.
+   */
   listUserProjects(
     request: ListUserProjectsRequest,
     callback: (error: ServiceError | null, response: ListUserProjectsResponse) => void,

@@ -10,7 +10,7 @@ import { findOperator } from '../../store/operators.ts';
 const TOKEN_SECONDS = 60;
 
 export function issueOperatorToken({ db, signer }: Context) {
-  return rpc(['anyone'], async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
+  return rpc({ anyone: true }, async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
     const [operator] = await db.read(directoryScope(call), findOperator(digestOf(request.credential)));
     if (!operator)
       throw new ServiceError('unauthenticated', 'The operator credential is unknown or revoked.', {

@@ -24,7 +24,7 @@ export function operatorRpc<Method extends keyof AdminRpcs>(
   handle: (request: Request<Method>, operation: Operation) => Promise<Response<Method>>,
 ) {
   return (context: Context) =>
-    rpc<'operator', Request<Method>, Response<Method>>(['operator'], (request, call) => {
+    rpc({ operator: true }, (request: Request<Method>, call): Promise<Response<Method>> => {
       const scope = scopeOf(call);
       const transact: Operation['transact'] = (work) =>
         context.db.transact(scope, (query) =>

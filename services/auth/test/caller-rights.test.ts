@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/product/scopes';
+import { client, type CallOptions } from '@crs/kit/rpc/client';
+import type { Identity } from '@crs/kit/rpc/identity';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+
+/** The right that a key needs, or the scopes of which a user needs one. `none`: neither keys nor users may call, or no right is looked at. */
+type Needs = 'read' | 'write surface' | 'write' | readonly OAuthScope[] | 'none';
+type Definition = Record<string, { requestDeserialize: (bytes: Buffer) => unknown }>;
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>>;
+
+/** Rights by service and RPC. An RPC that isn't listed here fails the tests. */
+const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
+  auth: [
+    AuthServiceService,
+    {
+      authenticateKey: 'none',
+      authenticateToken: 'none',
+      listCallerKeys: 'none',
+      getVisibleProjects: OAUTH_SCOPES,
+      getVisibilityVersion: OAUTH_SCOPES,
+      resolveProfiles: 'write',
+      resolveReferences: 'none',
+      grantProject: 'write',
+      listProjectPeople: 'write surface',
+      putProjectGrants: 'none',
+      recordAudit: 'none',
+    } satisfies Record<keyof AuthServiceService, Needs>,
+  ],
+  calls: [
+    CallsServiceService,
+    {
+      listOrganizationCalls: 'read',
+      getOrganizationCall: 'read',
+      listUserCalls: ['calls:read'],
+      getUserCall: ['calls:read'],
+      // The tool `list_projects` shows them, and its scope suffices.
+      listProjectSegments: ['projects:read'],
+    } satisfies Record<keyof CallsServiceService, Needs>,
+  ],
+  projects: [
+    ProjectsServiceService,
+    {
+      listBillingOffices: 'write surface',
+      createProject: 'write',
+      getProject: 'write surface',
+      listUserProjects: ['projects:read'],
+    } satisfies Record<keyof ProjectsServiceService, Needs>,
+  ],
+  entities: [
+    EntitiesServiceService,
+    { listUserEntities: ['entities:read'] } satisfies Record<keyof EntitiesServiceService, Needs>,
+  ],
+};
+const rpcs = Object.entries(NEEDS).flatMap(([service, [definition, needs]]) =>
+  Object.keys(definition).map((method) => [service, method, needs[method]] as const),
+);
+
+/** All sets of scopes, the empty one and the whole one included. */
+const SCOPE_SETS = OAUTH_SCOPES.reduce<OAuthScope[][]>((sets, scope) => [...sets, ...sets.map((set) => [...set, scope])], [[]]);
+const KEY_RIGHTS = [true, false].flatMap((writeSurface) => [true, false].map((readOnly) => ({ writeSurface, readOnly })));
+
+const REFUSED = { kind: 'permission_denied', reason: 'INSUFFICIENT_SCOPE' };
+
+let world: AuthWorld;
+let userId: string;
+const clients: Record<string, AnyClient> = {};
+
+beforeAll(async () => {
+  world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
+  const [ann] = await world.rows<{ id: string }>(
+    `select user_id as id from auth.users where organization = 'acme' and email = $1`,
+    [ANN],
+  );
+  userId = ann!.id;
+  const { addresses } = world.stack;
+  for (const [service, [definition]] of Object.entries(NEEDS)) {
+    const address = addresses[service as keyof typeof addresses];
+    clients[service] = client(definition, { name: service, address, timeoutMs: 5_000, retry: false }) as unknown as AnyClient;
+  }
+});
+afterAll(async () => {
+  for (const each of Object.values(clients)) (each as unknown as { close(): void }).close();
+  await world?.close();
+});
+
+/** Calls with an empty request, by a token for the identity. */
+async function ask(service: string, method: string, identity: Identity) {
+  const request = NEEDS[service]![0][method]!.requestDeserialize(Buffer.alloc(0));
+  return failureOf(clients[service]![method]!(request, { token: await world.signer.sign(identity, 30) }));
+}
+
+const user = (scopes: string[]): Identity => ({ kind: 'user', organization: 'acme', userId, scopes });
+const key = (rights: { writeSurface: boolean; readOnly: boolean }): Identity => ({
+  kind: 'organization',
+  organization: 'acme',
+  keyId: 'k',
+  allowedFields: [],
+  anonymize: false,
+  ...rights,
+});
+
+it('a token for projects:read gets no call', async () => {
+  expect(await ask('calls', 'getUserCall', user(['projects:read']))).toMatchObject(REFUSED);
+  expect(await ask('calls', 'getUserCall', user(['calls:read']))).toMatchObject({ kind: 'not_found' });
+});
+
+describe.each(rpcs)('%s.%s', (service, method, needs) => {
+  it('admits users and keys with the rights that it needs, and no others', async () => {
+    expect(needs).toBeDefined();
+    if (Array.isArray(needs)) {
+      for (const scopes of SCOPE_SETS) {
+        const failure = await ask(service, method, user(scopes));
+        if (needs.some((scope) => scopes.includes(scope))) expect(failure?.kind, scopes.join()).not.toBe('permission_denied');
+        else expect(failure, scopes.join()).toMatchObject(REFUSED);
+      }
+      return;
+    }
+    if (needs === 'none') return;
+    for (const rights of KEY_RIGHTS) {
+      const failure = await ask(service, method, key(rights));
+      const { writeSurface, readOnly } = rights;
+      const suffices = needs === 'read' || (writeSurface && (needs === 'write surface' || !readOnly));
+      if (suffices) expect(failure?.kind, JSON.stringify(rights)).not.toBe('permission_denied');
+      else expect(failure, JSON.stringify(rights)).toMatchObject(REFUSED);
+    }
+  });
+});

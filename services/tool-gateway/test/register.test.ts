@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
+import { logProblems } from '@crs/testing/log-schema';
+import { startWorld, type World } from '@crs/testing/world';
+import { ask, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
+
+const ANN = 'ann@acme.example';
+const PROJECT = '6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813';
+const ENTITY = '0b7f1c52-8a0e-4b57-9d1c-2e7f40a9b813';
+/** A word that no line may hold. */
+const CANARY = 'canary-word';
+
+let world: World;
+let telemetry: Telemetry;
+let token: string;
+let who: object;
+
+beforeAll(async () => {
+  // Request ids are trace ids.
+  telemetry = startTelemetry('test', {});
+  world = await startWorld();
+  const organization = 'acme';
+  await world.load([
+    { type: 'organization', id: organization, name: 'Acme' },
+    { type: 'user', organization, email: ANN, name: 'Ann' },
+    { type: 'project', organization, id: PROJECT, name: CANARY, members: [{ email: ANN, role: 'lead' }] },
+    { type: 'entity', organization, project_id: PROJECT, id: ENTITY, name: CANARY, entity_type: CANARY },
+    ...Array.from({ length: 3 }, (_, n) => ({
+      type: 'call',
+      organization,
+      id: `call_${n}`,
+      project_id: PROJECT,
+      conducted_by: ANN,
+      date: `2025-02-0${n + 1}T00:00:00Z`,
+      created_at: `2025-02-0${n + 1}T00:00:00Z`,
+      segment: CANARY,
+    })),
+  ]);
+  token = await bearer(world, organization, ANN);
+  const operator = await world.operator.operator(organization);
+  const { tokens } = await world.operator.auth.listTokens({}, operator);
+  const { users } = await world.operator.auth.listUsers({}, operator);
+  who = { organization, grant_id: tokens[0]!.tokenId, user_id: users[0]!.userId, client_address: '127.0.0.1' };
+});
+afterAll(async () => {
+  await world?.close();
+  await telemetry?.stop();
+});
+
+/** The line of a request in the log, without the fields that all lines share. */
+async function lineOf(request: Ask): Promise<Record<string, unknown>> {
+  const { headers } = await ask(world.stack.addresses.tools, request);
+  return vi.waitFor(() => {
+    const lines = world.log
+      .map((line) => JSON.parse(line))
+      .filter(({ msg, trace_id }) => msg === 'request' && trace_id === headers['x-request-id']);
+    expect(lines).toHaveLength(1);
+    const { level: _level, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...facts } = lines[0];
+    return facts;
+  });
+}
+
+const calling = (tool: string, args: object = {}, version = LEGACY) => lineOf(spoken(version, toolCall(tool, args), token));
+
+describe("the line of a tool's call tells who read what:", () => {
+  it.each([LEGACY, MODERN])('a call, by protocol version %s', async (version) => {
+    expect(await calling('get_call', { call_id: 'call_1', include_transcript: true }, version)).toEqual({
+      ...who,
+      method: 'POST',
+      route: '/mcp',
+      operation: 'tools/call',
+      tool: 'get_call',
+      status: 200,
+      tool_status: 200,
+      seconds: expect.any(Number),
+      bytes: expect.any(Number),
+      call_id: 'call_1',
+      query: { include_ktas: true, include_notes: true, include_qa: true, include_summary: true, include_transcript: true },
+    });
+  });
+
+  it('a page of calls: filters that are no free text, its size, its first and its last id', async () => {
+    const filters = {
+      scope: 'all',
+      call_type: 'interview',
+      call_status: CANARY,
+      country: CANARY,
+      segment_contains: CANARY,
+      job_title_contains: CANARY,
+      min_cost: 1.5,
+      date_after: '2025-01-01T01:00:00+01:00',
+    };
+    expect(await calling('list_calls', { ...filters, project_id: PROJECT.toUpperCase() })).toMatchObject({
+      ...who,
+      tool: 'list_calls',
+      project_id: PROJECT,
+      query: {
+        scope: 'all',
+        call_type: 'interview',
+        call_status: true,
+        country: true,
+        segment_contains: true,
+        job_title_contains: true,
+        min_cost: 1.5,
+        date_after: '2025-01-01T00:00:00.000Z',
+        limit: 25,
+      },
+      rows: 0,
+    });
+    expect(await calling('list_calls', { limit: 2 })).toMatchObject({ rows: 2, first_id: 'call_2', last_id: 'call_1' });
+    const first = await ask(world.stack.addresses.tools, spoken(LEGACY, toolCall('list_calls', { limit: 2 }), token));
+    const cursor = first.json.result.structuredContent.next_cursor;
+    expect(await calling('list_calls', { limit: 2, cursor })).toMatchObject({
+      query: { scope: 'mine', cursor: true, limit: 2 },
+      rows: 1,
+      first_id: 'call_0',
+      last_id: 'call_0',
+    });
+  });
+
+  it('pages of projects and entities', async () => {
+    expect(await calling('list_projects')).toMatchObject({ rows: 1, first_id: PROJECT, last_id: PROJECT });
+    expect(await calling('list_entities', { project_id: PROJECT, type: CANARY })).toMatchObject({
+      project_id: PROJECT,
+      query: { type: true, limit: 50 },
+      rows: 1,
+      first_id: ENTITY,
+    });
+  });
+});
+
+describe('the line of a refusal', () => {
+  it('tells the status that REST would have answered with', async () => {
+    const refused = { ...who, status: 200, tool_status: 404, code: 'not_found', reason: 'NOT_FOUND', call_id: 'call_99' };
+    expect(await calling('get_call', { call_id: 'call_99' })).toMatchObject(refused);
+    const bad = await calling('get_call', { call_id: `${CANARY} ${CANARY}`, [CANARY]: CANARY });
+    expect(bad).toMatchObject({ tool: 'get_call', tool_status: 400, code: 'bad_request' });
+    const none = await calling('get_call', { call_id: `${CANARY} ${CANARY}` });
+    expect([none['tool_status'], none['call_id']]).toEqual([404, undefined]);
+  });
+
+  it('of a token without the scope names the token', async () => {
+    const other = await bearer(world, 'acme', ANN, ['projects:read']);
+    const line = await lineOf(spoken(LEGACY, toolCall('get_call', { call_id: 'call_1' }), other));
+    expect(line).toMatchObject({ organization: 'acme', status: 403, code: 'unauthorized' });
+    expect(line['grant_id']).not.toBe((who as { grant_id: string }).grant_id);
+  });
+
+  it('names an unknown token by digits of its hash', async () => {
+    const line = await lineOf(spoken(LEGACY, toolCall('list_calls'), 'Bearer unknown'));
+    const credential = createHash('sha256').update('unknown').digest('hex').slice(0, 12);
+    expect(line).toMatchObject({ route: '/mcp', status: 401, code: 'unauthorized', credential, client_address: '127.0.0.1' });
+    expect(line).not.toHaveProperty('organization');
+  });
+});
+
+it.each([
+  ['tools/list', 'tools/list'],
+  ['ping', 'ping'],
+  [CANARY, 'other'],
+])('a message %s is the operation %s', async (method, operation) => {
+  expect(await lineOf(spoken(LEGACY, message(method), token))).toMatchObject({ ...who, operation });
+});
+
+it('every line is as docs/log.schema.json says, and holds no word that people wrote', () => {
+  expect(world.log.length).toBeGreaterThan(15);
+  expect(logProblems(world.log)).toEqual([]);
+  expect(world.log.filter((line) => line.includes(CANARY))).toEqual([]);
+});

@@ -86,8 +86,9 @@ export async function startAuthWorld(
     },
     operate: (id) => world.operator.operator(id),
     asOrganization: async (id) => {
-      const { callerToken } = await auth.authenticateKey({ apiKey: await world.createKey(id) });
-      return { token: callerToken };
+      const { callerTokens } = await auth.authenticateKey({ apiKey: await world.createKey(id), audiences: ['calls'] });
+      // Auth accepts every caller token, because services pass their callers on to it.
+      return { token: callerTokens['calls']! };
     },
     asUser: async (id, email) => {
       const [found] = await rows<{ userId: string }>(

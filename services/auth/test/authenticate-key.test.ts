@@ -12,7 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-const authenticate = (apiKey: string) => world.auth.authenticateKey({ apiKey });
+/** Auth's answer, with the token for calls. */
+const authenticate = async (apiKey: string) => {
+  const { callerToken: _forAll, callerTokens, ...rest } = await world.auth.authenticateKey({ apiKey, audiences: ['calls'] });
+  return { ...rest, callerToken: callerTokens['calls']! };
+};
 const identityIn = (token: string) => decodeJwt<{ identity: OrganizationIdentity }>(token).identity;
 const REFUSED = {
   kind: 'unauthenticated',

@@ -6,6 +6,7 @@ import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { createToken } from '@crs/testing/credentials';
 import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 /** The right that a key needs, or the scopes of which a user needs one. `none`: neither keys nor users may call, or no right is looked at. */
@@ -107,6 +108,43 @@ const key = (rights: { writeSurface: boolean; readOnly: boolean }): Identity => 
 it('a token for projects:read gets no call', async () => {
   expect(await ask('calls', 'getUserCall', user(['projects:read']))).toMatchObject(REFUSED);
   expect(await ask('calls', 'getUserCall', user(['calls:read']))).toMatchObject({ kind: 'not_found' });
+});
+
+describe('a caller token', () => {
+  const services = ['calls', 'projects', 'entities'];
+  const READS = { calls: 'getUserCall', projects: 'listUserProjects', entities: 'listUserEntities', auth: 'getVisibleProjects' };
+  const present = async (service: keyof typeof READS, token: string) => {
+    const request = NEEDS[service]![0][READS[service]]!.requestDeserialize(Buffer.alloc(0));
+    return (await failureOf(clients[service]![READS[service]]!(request, { token })))?.kind ?? 'answered';
+  };
+  const authenticate = async (audiences: string[]) =>
+    world.auth.authenticateToken({ accessToken: await createToken(world.operator, 'acme', ANN), audiences });
+
+  it('is for one service, and for auth', async () => {
+    const { callerTokens } = await authenticate(services);
+    expect(Object.keys(callerTokens)).toEqual(services);
+    for (const [audience, token] of Object.entries(callerTokens)) {
+      for (const service of Object.keys(READS) as (keyof typeof READS)[]) {
+        const outcome = expect(await present(service, token), `a token for ${audience} at ${service}`);
+        if (service === audience || service === 'auth') outcome.not.toBe('unauthenticated');
+        else outcome.toBe('unauthenticated');
+      }
+    }
+  });
+
+  it('is for all services where a gateway of the previous version asks', async () => {
+    const { callerToken, callerTokens } = await authenticate([]);
+    expect(callerTokens).toEqual({});
+    for (const service of Object.keys(READS) as (keyof typeof READS)[])
+      expect(await present(service, callerToken), service).not.toBe('unauthenticated');
+  });
+
+  it.each([['auth of no such service'], ['Calls'], [''], ['calls', ...Array.from({ length: 10 }, () => 'calls')]])(
+    'is not made for %j',
+    async (...audiences) => {
+      expect(await failureOf(authenticate(audiences))).toMatchObject({ kind: 'invalid_argument', field: 'audiences' });
+    },
+  );
 });
 
 describe.each(rpcs)('%s.%s', (service, method, needs) => {

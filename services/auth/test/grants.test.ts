@@ -76,9 +76,9 @@ describe('GrantProject', () => {
   });
 
   it('refuses read-only keys, and organizations without the write surface', async () => {
-    const { callerToken: token } = await world.auth.authenticateKey({
-      apiKey: await world.createKey('acme', { readOnly: true }),
-    });
+    const apiKey = await world.createKey('acme', { readOnly: true });
+    const { callerTokens } = await world.auth.authenticateKey({ apiKey, audiences: ['projects'] });
+    const token = callerTokens['projects']!;
     const other = '00000000-0000-4000-8000-0000000000ab';
     expect((await failureOf(grant(other, ANN, [], 'acme', { token })))?.kind).toBe('permission_denied');
     await world.load([organization('closed'), user('closed', ANN)]);

@@ -33,7 +33,8 @@ afterAll(() => world?.close());
 beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
-const isGood = async (accessToken: string) => (await failureOf(world.auth.authenticateToken({ accessToken }))) === undefined;
+const isGood = async (accessToken: string) =>
+  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }))) === undefined;
 
 describe('an authorization', () => {
   const asked = async (more: Record<string, string | undefined>) => {

@@ -24,7 +24,7 @@ async function replica(secret = SECRET): Promise<Signer> {
   closers.push(close);
   return signer;
 }
-const verifierOf = (signer: Signer) => createVerifier(() => signer.publicKeys());
+const verifierOf = (signer: Signer) => createVerifier('calls', () => signer.publicKeys());
 const sign = (signer: Signer) => signer.sign(ANN, 60);
 const signedBy = async (signer: Signer) => decodeProtectedHeader(await sign(signer)).kid!;
 const stored = () =>

@@ -42,7 +42,7 @@ const create = async (options: { email?: string; scopes?: string[]; expiresInSec
 const list = async (tenant = 'acme') => (await world.operator.auth.listTokens({}, await world.operate(tenant))).tokens;
 const revoke = async (tokenId: string, tenant = 'acme') =>
   (await world.operator.auth.revokeToken({ tokenId }, await world.operate(tenant))).token!;
-const authenticate = (accessToken: string) => world.auth.authenticateToken({ accessToken });
+const authenticate = (accessToken: string) => world.auth.authenticateToken({ accessToken, audiences: ['calls'] });
 const auditOf = async (tokenId: string) =>
   (
     await world.rows<{ entry: string }>(
@@ -176,7 +176,8 @@ describe('AuthenticateToken', () => {
     await world.load([organization('acme', { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
     const [found] = await world.rows(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
     expect(await authenticate(token.accessToken)).toEqual({
-      callerToken: expect.any(String),
+      callerToken: '',
+      callerTokens: { calls: expect.any(String) },
       organizationId: 'acme',
       userId: found!['user_id'],
       scopes: ['calls:read'],
@@ -188,11 +189,11 @@ describe('AuthenticateToken', () => {
 
   it('refuses an invalid or changed token in the same words', async () => {
     const { accessToken } = token;
-    const { callerToken } = await authenticate(accessToken);
+    const { callerTokens } = await authenticate(accessToken);
     const [header, payload, signature] = accessToken.split('.') as [string, string, string];
     const other = (await create({}, 'globex')).accessToken.split('.')[1]!;
     const bad = [
-      ...['', 'x', 'a.b.c', '..', 'x'.repeat(8_000), callerToken, await world.createKey('acme')],
+      ...['', 'x', 'a.b.c', '..', 'x'.repeat(8_000), callerTokens['calls']!, await world.createKey('acme')],
       `${header}.${other}.${signature}`,
       `${header}.${payload}.`,
       `${header}.${payload}.${signature.slice(1)}`,

@@ -24,7 +24,7 @@ export function callsClient(address: string): ServiceClient<CallsServiceService>
 export async function callerToken(world: World, apiKey: string): Promise<string> {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   try {
-    return (await auth.authenticateKey({ apiKey })).callerToken;
+    return (await auth.authenticateKey({ apiKey, audiences: ['calls'] })).callerTokens['calls']!;
   } finally {
     auth.close();
   }

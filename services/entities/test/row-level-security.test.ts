@@ -1,4 +1,4 @@
-import { client, type ServiceClient } from '@crs/kit/rpc/client';
+import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
@@ -17,7 +17,7 @@ const only = (tenant: string) => `11111111-0000-4000-8000-00000000000${tenant ==
 let unwalled: Unwalled;
 let world: World;
 let entities: ServiceClient<EntitiesServiceService>;
-const anns = new Map<string, { token: string }>();
+const anns = new Map<string, CallOptions>();
 beforeAll(async () => {
   unwalled = withoutPredicates('entities');
   world = await startWorld();

@@ -1,4 +1,4 @@
-import { client } from '@crs/kit/rpc/client';
+import { client, type CallOptions } from '@crs/kit/rpc/client';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { erase, type EraseTarget } from '@crs/testing/erase';
 import { userToken } from '@crs/testing/user-token';
@@ -123,7 +123,7 @@ export interface Filled {
   keys: Record<string, string>;
   created: Record<string, string>;
   /** Call options with the token of ann in acme. */
-  ann: { token: string };
+  ann: CallOptions;
 }
 
 /** Creates both organizations anew, each with a key, a token of ann's and a project created by REST. */
@@ -186,7 +186,7 @@ export async function userIdOf(world: World, organization: string, email: string
 }
 
 /** Ids of the projects that a user sees. */
-export async function shownTo(world: World, token: { token: string }): Promise<string[]> {
+export async function shownTo(world: World, token: CallOptions): Promise<string[]> {
   const projects = client(ProjectsServiceService, {
     name: 'projects',
     address: world.stack.addresses.projects,

@@ -19,7 +19,7 @@ export function projectsClient(address: string): ProjectsClient {
 export async function callerToken(world: World, apiKey: string): Promise<string> {
   const auth = client(AuthServiceService, { name: 'auth', address: world.stack.addresses.auth, timeoutMs: 5_000, retry: false });
   try {
-    return (await auth.authenticateKey({ apiKey })).callerToken;
+    return (await auth.authenticateKey({ apiKey, audiences: ['projects'] })).callerTokens['projects']!;
   } finally {
     auth.close();
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { ERASURE_STEPS, type ErasureStep } from '@crs/testing/erase';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
@@ -22,7 +23,7 @@ import { ALPHA, ANN, BETA, BOB, office, project, user } from './_records.ts';
 let world: World;
 let locks: Session;
 let keys: Record<string, string>;
-let ann: { token: string };
+let ann: CallOptions;
 let theirs: Record<string, string[]>;
 
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import type { CallOptions } from '@crs/kit/rpc/client';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type World } from '@crs/testing/world';
@@ -13,7 +14,7 @@ let unwalled: Unwalled;
 let world: World;
 let projects: ProjectsClient;
 const keys = new Map<string, string>();
-const anns = new Map<string, { token: string }>();
+const anns = new Map<string, CallOptions>();
 const names = new Map<string, string>();
 
 beforeAll(async () => {

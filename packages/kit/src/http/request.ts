@@ -16,7 +16,7 @@ export interface RequestState {
   /** Aborted when the client is gone. */
   signal: AbortSignal;
   /** Set where the request carries a usable credential. */
-  callerToken?: string;
+  callerToken?: CallOptions['token'];
   /** Path template of the route that matched. */
   route?: string;
   /** For the request's line in the log. */

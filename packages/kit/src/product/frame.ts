@@ -35,7 +35,7 @@ export async function serveGrpc(
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
   closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
-  const shared = { name, verify: createVerifier(keys), log, tls };
+  const shared = { name, verify: createVerifier(name, keys), log, tls };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);
   const maxMessageBytes = MAX_ADMIN_MESSAGE_BYTES;

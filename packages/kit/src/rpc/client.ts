@@ -11,8 +11,8 @@ import { Late } from '../process/patience.ts';
 
 /** Options of a call. A handler's `CallContext` can be passed as one. */
 export interface CallOptions {
-  /** Caller or operator token. */
-  token?: string | undefined;
+  /** Caller or operator token, or caller tokens by the name of the service that each is for. */
+  token?: string | Record<string, string> | undefined;
   /** Epoch milliseconds. The call ends at this time or after the client's own timeout, whichever is earlier. */
   deadline?: number;
   signal?: AbortSignal;
@@ -97,7 +97,8 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
       const metadata = new Metadata();
-      if (call.token !== undefined) metadata.set('authorization', `Bearer ${call.token}`);
+      const token = typeof call.token === 'object' ? call.token[options.name] : call.token;
+      if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
       propagation.inject(trace.setSpan(context.active(), span), metadata, metadataSetter);
       return new Promise((resolve, reject) => {
         const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);

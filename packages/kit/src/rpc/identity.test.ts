@@ -1,4 +1,4 @@
-import { exportJWK, exportPKCS8, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
+import { exportJWK, exportPKCS8, generateKeyPair, importJWK, jwtVerify, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceError, unavailable } from '../errors.ts';
 import { createVerifier, signIdentity, type Identity, type Verifier } from './identity.ts';
@@ -28,7 +28,7 @@ beforeEach(() => {
   published = new Map([['k1', first.publicJwk]]);
   fetches = 0;
   source = async () => published;
-  verify = createVerifier(() => {
+  verify = createVerifier('calls', () => {
     fetches++;
     return source();
   });
@@ -67,11 +67,28 @@ describe('a verifier', () => {
       readOnly: true,
     },
   ])('takes the identity from the token exactly as it was signed: $kind', async (identity) => {
-    expect(await verify(await signIdentity(identity, 'k1', first.privateKey, 30))).toEqual(identity);
+    expect(await verify(await signIdentity(identity, 'calls', 'k1', first.privateKey, 30))).toEqual(identity);
   });
 
   it('admits the tokens of these tests if they are not altered', async () => {
     expect(await kindOf(verify(await forge()))).toBe('admitted');
+  });
+
+  it.each([
+    ['its own service', 'call-research/calls'],
+    ['its own service among others', ['call-research/calls', 'call-research/auth']],
+    ['every service, as operators and the previous version of auth have it', 'call-research/internal'],
+  ])('takes a token for %s', async (_, aud) => {
+    expect(await kindOf(verify(await forge({ aud })))).toBe('admitted');
+  });
+
+  it('takes a token for its service alone; the previous version, which looks for every service, takes it, too', async () => {
+    const token = await signIdentity(ANN, 'projects', 'k1', first.privateKey, 30);
+    expect(await kindOf(verify(token))).toBe('unauthenticated');
+    const { payload } = await jwtVerify(token, await importJWK(JSON.parse(first.publicJwk), 'EdDSA'), {
+      audience: 'call-research/internal',
+    });
+    expect(payload['identity']).toEqual(ANN);
   });
 
   it('refuses an unpublished key id and a missing one', async () => {
@@ -86,7 +103,10 @@ describe('a verifier', () => {
 
   it.each([
     ['another audience', { aud: 'call-research' }],
+    ['another service', { aud: 'call-research/projects' }],
+    ['another service and all', { aud: ['call-research/projects', 'call-research/auth', 'call-research/internal'] }],
     ['no audience', { aud: undefined }],
+    ['an empty list of audiences', { aud: [] }],
     ['another issuer', { iss: 'elsewhere' }],
     ['no issuer', { iss: undefined }],
     ['a start in the future', { nbf: Math.floor(Date.now() / 1000) + 3600 }],

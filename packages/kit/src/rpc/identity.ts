@@ -37,24 +37,31 @@ export interface OperatorIdentity {
 export type IdentityKind = Identity['kind'];
 
 const ISSUER = 'call-research';
-const AUDIENCE = 'call-research/internal';
+const audienceOf = (service: string) => `${ISSUER}/${service}`;
+const EVERY_SERVICE = audienceOf('internal');
 
-/** Signs an identity into a token that lives `seconds`. */
+/**
+ * Signs an identity into a token that lives `seconds`.
+ * @param service the one that accepts the token, besides auth, to which it passes its callers on. Undefined: every service does
+ */
 export function signIdentity(
   identity: Identity,
+  service: string | undefined,
   keyId: string,
   privateKey: CryptoKey | KeyObject,
   seconds: number,
-  now = Date.now(),
 ): Promise<string> {
-  const issuedAt = Math.floor(now / 1000);
-  return new SignJWT({ identity })
-    .setProtectedHeader({ alg: 'EdDSA', kid: keyId })
-    .setIssuer(ISSUER)
-    .setAudience(AUDIENCE)
-    .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + seconds)
-    .sign(privateKey);
+  const issuedAt = Math.floor(Date.now() / 1000);
+  return (
+    new SignJWT({ identity })
+      .setProtectedHeader({ alg: 'EdDSA', kid: keyId })
+      .setIssuer(ISSUER)
+      // Services of the previous version look for the last one. The next version leaves it out.
+      .setAudience(service === undefined ? EVERY_SERVICE : [audienceOf(service), audienceOf('auth'), EVERY_SERVICE])
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + seconds)
+      .sign(privateKey)
+  );
 }
 
 /** Looks up the public keys that tokens are signed with, as JSON Web Keys by key id. */
@@ -63,16 +70,16 @@ export type KeySource = () => Promise<Map<string, string>>;
 /** Turns a token into the identity that it carries. @throws ServiceError unauthenticated, or unavailable where the keys can't be had */
 export type Verifier = (token: string) => Promise<Identity>;
 
-const CHECKS = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
+const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
 
 const REFETCH_AFTER_MS = 1_000;
 const STALE_AFTER_MS = 300_000;
 
 /**
- * A verifier that fetches keys when it meets an unknown key id (at most once a second) or when they are five minutes old, and
+ * The verifier of a service. It fetches keys when it meets an unknown key id (at most once a second) or when they are five minutes old, and
  * remembers the result of a token until the token expires.
  */
-export function createVerifier(keySource: KeySource): Verifier {
+export function createVerifier(service: string, keySource: KeySource): Verifier {
   const known = new LRUCache<string, { identity: Identity; expires: number }>({ max: 10_000 });
   let keys = new Map<string, Promise<CryptoKey>>();
   let fetchedAt = -Infinity;
@@ -104,6 +111,7 @@ export function createVerifier(keySource: KeySource): Verifier {
       const key = await keyOf(token);
       if (!key) throw new Error('unknown signing key');
       const { payload } = await jwtVerify<{ identity: Identity }>(token, key, CHECKS);
+      if (!isFor(service, payload.aud)) throw new Error('the token is for another service');
       known.set(token, { identity: payload.identity, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {
@@ -111,4 +119,10 @@ export function createVerifier(keySource: KeySource): Verifier {
       throw new ServiceError('unauthenticated', 'The caller token is not valid.', { cause: error });
     }
   };
+}
+
+/** A token of operators, or of auth in the previous version, names every service. A token for one service names every service beside it. */
+function isFor(service: string, audience: string | string[] = []): boolean {
+  const named = [audience].flat();
+  return named.includes(audienceOf(service)) || (named.length === 1 && named[0] === EVERY_SERVICE);
 }

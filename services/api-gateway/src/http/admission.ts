@@ -26,9 +26,10 @@ export function admission(options: AdmissionOptions) {
         deadline: stateOf(response).deadline,
         address: () => addressOf(options, request),
       });
-      const { callerToken, organizationId: organization, keyId: key_id } = credential;
+      const { callerToken, callerTokens, organizationId: organization, keyId: key_id } = credential;
       const state = stateOf(response);
-      state.callerToken = callerToken;
+      // Auth of the previous version answers one token for all services.
+      state.callerToken = callerToken || callerTokens;
       Object.assign(state.facts, { organization, key_id });
       credentials.set(response, credential);
     } catch (error) {

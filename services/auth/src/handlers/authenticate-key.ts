@@ -5,10 +5,8 @@ import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
+import { signCallerTokens } from '../keys/caller-tokens.ts';
 import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
-
-/** Longer than a gateway reuses the token (1 s) and any request takes. */
-const TOKEN_SECONDS = 30;
 
 export function authenticateKey({ db, signer, log }: Context) {
   return rpc({ anyone: true }, async (request: AuthenticateKeyRequest, call): Promise<AuthenticateKeyResponse> => {
@@ -23,7 +21,8 @@ export function authenticateKey({ db, signer, log }: Context) {
         log.warn({ err: error }, 'use of a key could not be noted'),
       );
     }
-    const callerToken = await signer.sign(
+    const tokens = await signCallerTokens(
+      signer,
       {
         kind: 'organization',
         organization,
@@ -33,10 +32,10 @@ export function authenticateKey({ db, signer, log }: Context) {
         writeSurface: key.writeSurface,
         readOnly: key.readOnly,
       },
-      TOKEN_SECONDS,
+      request.audiences,
     );
     return {
-      callerToken,
+      ...tokens,
       organizationId: organization,
       rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
       writeSurface: key.writeSurface,

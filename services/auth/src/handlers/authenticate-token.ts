@@ -3,10 +3,8 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateTokenRequest, AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { invalidToken } from '../keys/access-tokens.ts';
+import { signCallerTokens } from '../keys/caller-tokens.ts';
 import { findLiveConsent, touchConsent } from '../store/consents.ts';
-
-/** Longer than a gateway reuses the token (1 s) and any request takes. */
-const TOKEN_SECONDS = 30;
 
 export function authenticateToken({ db, signer, accessTokens, log }: Context) {
   return rpc({ anyone: true }, async (request: AuthenticateTokenRequest, call): Promise<AuthenticateTokenResponse> => {
@@ -21,7 +19,7 @@ export function authenticateToken({ db, signer, accessTokens, log }: Context) {
     const scopes = consent.scopes.filter((scope) => issuedFor.includes(scope));
     const { toolRateLimitRequests: requests, toolRateLimitPeriodSeconds: periodSeconds } = consent;
     return {
-      callerToken: await signer.sign({ kind: 'user', organization, userId, scopes }, TOKEN_SECONDS),
+      ...(await signCallerTokens(signer, { kind: 'user', organization, userId, scopes }, request.audiences)),
       organizationId: organization,
       userId,
       scopes,

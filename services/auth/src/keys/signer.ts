@@ -35,12 +35,15 @@ export class Signer {
     clearInterval(this.#timer);
   }
 
-  /** @throws ServiceError unavailable where there is no key to sign with */
-  async sign(identity: Identity, seconds: number): Promise<string> {
+  /**
+   * @param service the one that accepts the token, besides auth; by default every service does
+   * @throws ServiceError unavailable where there is no key to sign with
+   */
+  async sign(identity: Identity, seconds: number, service?: string): Promise<string> {
     if (this.#keys.length === 0) await this.#reload();
     const key = currentKey(this.#keys, new Date());
     if (!key) throw unavailable('No key to sign with yet.');
-    return signIdentity(identity, key.keyId, key.privateKey, seconds);
+    return signIdentity(identity, service, key.keyId, key.privateKey, seconds);
   }
 
   /** Public keys as JSON Web Keys, by key id, newest first. */

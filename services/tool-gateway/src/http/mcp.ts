@@ -130,9 +130,10 @@ async function authenticate(
       deadline: stateOf(response).deadline,
       address: () => addressOf(options, request),
     });
-    const { callerToken, organizationId: organization, grantId: grant_id, userId: user_id } = user;
+    const { callerToken, callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);
-    state.callerToken = callerToken;
+    // Auth of the previous version answers one token for all services.
+    state.callerToken = callerToken || callerTokens;
     Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {

@@ -7,13 +7,19 @@ import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
+/** The services that the tools call. */
+const SERVICES = ['calls', 'projects', 'entities'];
+
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
   readonly #remembered: Remembered<AuthenticateTokenResponse>;
   readonly #metadataUrl: string;
 
   constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string, strangers: Bulkhead) {
-    this.#remembered = new Remembered((accessToken, call) => auth.authenticateToken({ accessToken }, call), strangers);
+    this.#remembered = new Remembered(
+      (accessToken, call) => auth.authenticateToken({ accessToken, audiences: SERVICES }, call),
+      strangers,
+    );
     this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
   }
 

@@ -35,10 +35,15 @@ export interface RateLimit {
 export interface AuthenticateKeyRequest {
   /** The key as the client sent it. */
   apiKey: string;
+  /** The services that the gateway calls, such as `calls`: at most 10. */
+  audiences: string[];
 }
 
 export interface AuthenticateKeyResponse {
-  /** Signed; lives 30 seconds. It carries the organization, the key and their rights. */
+  /**
+   * Only where the request names no audience: a caller token for all services. For gateways of the previous version; the next version leaves
+   * it out.
+   */
   callerToken: string;
   /** The gateway charges this organization's limit. */
   organizationId: string;
@@ -51,15 +56,30 @@ export interface AuthenticateKeyResponse {
   readOnly: boolean;
   /** Identifies the key in the gateway's log. It isn't secret. */
   keyId: string;
+  /**
+   * By audience. Each token carries the organization, the key and their rights. It is signed, lives 30 seconds, and is accepted by its audience
+   * and by auth.
+   */
+  callerTokens: { [key: string]: string };
+}
+
+export interface AuthenticateKeyResponse_CallerTokensEntry {
+  key: string;
+  value: string;
 }
 
 export interface AuthenticateTokenRequest {
   /** The token as the client sent it. */
   accessToken: string;
+  /** The services that the gateway calls, such as `calls`: at most 10. */
+  audiences: string[];
 }
 
 export interface AuthenticateTokenResponse {
-  /** Signed; lives 30 seconds. It carries the organization, the user and the scopes. */
+  /**
+   * Only where the request names no audience: a caller token for all services. For gateways of the previous version; the next version leaves
+   * it out.
+   */
   callerToken: string;
   organizationId: string;
   userId: string;
@@ -73,6 +93,16 @@ export interface AuthenticateTokenResponse {
   grantId: string;
   /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
   clientId: string;
+  /**
+   * By audience. Each token carries the organization, the user and the scopes. It is signed, lives 30 seconds, and is accepted by its audience
+   * and by auth.
+   */
+  callerTokens: { [key: string]: string };
+}
+
+export interface AuthenticateTokenResponse_CallerTokensEntry {
+  key: string;
+  value: string;
 }
 
 export interface ListCallerKeysRequest {
@@ -330,13 +360,16 @@ export const RateLimit: MessageFns<RateLimit> = {
 };
 
 function createBaseAuthenticateKeyRequest(): AuthenticateKeyRequest {
-  return { apiKey: "" };
+  return { apiKey: "", audiences: [] };
 }
 
 export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
   encode(message: AuthenticateKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.apiKey !== "") {
       writer.uint32(10).string(message.apiKey);
+    }
+    for (const v of message.audiences) {
+      writer.uint32(18).string(v!);
     }
     return writer;
   },
@@ -362,6 +395,14 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
             message.apiKey = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.audiences.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -381,6 +422,9 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
         : isSet(object.api_key)
         ? globalThis.String(object.api_key)
         : "",
+      audiences: globalThis.Array.isArray(object?.audiences)
+        ? object.audiences.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -388,6 +432,9 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
     const obj: any = {};
     if (message.apiKey !== "") {
       obj.apiKey = message.apiKey;
+    }
+    if (message.audiences?.length) {
+      obj.audiences = message.audiences;
     }
     return obj;
   },
@@ -398,12 +445,21 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
   fromPartial(object: DeepPartial<AuthenticateKeyRequest>): AuthenticateKeyRequest {
     const message = createBaseAuthenticateKeyRequest();
     message.apiKey = object.apiKey ?? "";
+    message.audiences = object.audiences?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
-  return { callerToken: "", organizationId: "", rateLimit: undefined, writeSurface: false, readOnly: false, keyId: "" };
+  return {
+    callerToken: "",
+    organizationId: "",
+    rateLimit: undefined,
+    writeSurface: false,
+    readOnly: false,
+    keyId: "",
+    callerTokens: {},
+  };
 }
 
 export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
@@ -426,6 +482,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.keyId !== "") {
       writer.uint32(50).string(message.keyId);
     }
+    globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
+      AuthenticateKeyResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
+    });
     return writer;
   },
 
@@ -490,6 +549,17 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
             message.keyId = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            const entry7 = AuthenticateKeyResponse_CallerTokensEntry.decode(reader, reader.uint32());
+            if (entry7.value !== undefined) {
+              message.callerTokens[entry7.key] = entry7.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -534,6 +604,33 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
         : isSet(object.key_id)
         ? globalThis.String(object.key_id)
         : "",
+      callerTokens: isObject(object.callerTokens)
+        ? (globalThis.Object.entries(object.callerTokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.caller_tokens)
+        ? (globalThis.Object.entries(object.caller_tokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
     };
   },
 
@@ -557,6 +654,15 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     if (message.keyId !== "") {
       obj.keyId = message.keyId;
     }
+    if (message.callerTokens) {
+      const entries = globalThis.Object.entries(message.callerTokens) as [string, string][];
+      if (entries.length > 0) {
+        obj.callerTokens = {};
+        entries.forEach(([k, v]) => {
+          obj.callerTokens[k] = v;
+        });
+      }
+    }
     return obj;
   },
 
@@ -573,18 +679,117 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
     message.writeSurface = object.writeSurface ?? false;
     message.readOnly = object.readOnly ?? false;
     message.keyId = object.keyId ?? "";
+    message.callerTokens = (globalThis.Object.entries(object.callerTokens ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseAuthenticateKeyResponse_CallerTokensEntry(): AuthenticateKeyResponse_CallerTokensEntry {
+  return { key: "", value: "" };
+}
+
+export const AuthenticateKeyResponse_CallerTokensEntry: MessageFns<AuthenticateKeyResponse_CallerTokensEntry> = {
+  encode(message: AuthenticateKeyResponse_CallerTokensEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateKeyResponse_CallerTokensEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateKeyResponse_CallerTokensEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateKeyResponse_CallerTokensEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.String(object.value) : "",
+    };
+  },
+
+  toJSON(message: AuthenticateKeyResponse_CallerTokensEntry): unknown {
+    const obj: any = {};
+    if (message.key !== "") {
+      obj.key = message.key;
+    }
+    if (message.value !== "") {
+      obj.value = message.value;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateKeyResponse_CallerTokensEntry>): AuthenticateKeyResponse_CallerTokensEntry {
+    return AuthenticateKeyResponse_CallerTokensEntry.fromPartial(base ?? {});
+  },
+  fromPartial(
+    object: DeepPartial<AuthenticateKeyResponse_CallerTokensEntry>,
+  ): AuthenticateKeyResponse_CallerTokensEntry {
+    const message = createBaseAuthenticateKeyResponse_CallerTokensEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };
 
 function createBaseAuthenticateTokenRequest(): AuthenticateTokenRequest {
-  return { accessToken: "" };
+  return { accessToken: "", audiences: [] };
 }
 
 export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
   encode(message: AuthenticateTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.accessToken !== "") {
       writer.uint32(10).string(message.accessToken);
+    }
+    for (const v of message.audiences) {
+      writer.uint32(18).string(v!);
     }
     return writer;
   },
@@ -610,6 +815,14 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
             message.accessToken = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.audiences.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -629,6 +842,9 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
         : isSet(object.access_token)
         ? globalThis.String(object.access_token)
         : "",
+      audiences: globalThis.Array.isArray(object?.audiences)
+        ? object.audiences.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 
@@ -636,6 +852,9 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
     const obj: any = {};
     if (message.accessToken !== "") {
       obj.accessToken = message.accessToken;
+    }
+    if (message.audiences?.length) {
+      obj.audiences = message.audiences;
     }
     return obj;
   },
@@ -646,6 +865,7 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
   fromPartial(object: DeepPartial<AuthenticateTokenRequest>): AuthenticateTokenRequest {
     const message = createBaseAuthenticateTokenRequest();
     message.accessToken = object.accessToken ?? "";
+    message.audiences = object.audiences?.map((e) => e) || [];
     return message;
   },
 };
@@ -659,6 +879,7 @@ function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
     rateLimit: undefined,
     grantId: "",
     clientId: "",
+    callerTokens: {},
   };
 }
 
@@ -685,6 +906,9 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     if (message.clientId !== "") {
       writer.uint32(58).string(message.clientId);
     }
+    globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
+      AuthenticateTokenResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(66).fork()).join();
+    });
     return writer;
   },
 
@@ -757,6 +981,17 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
             message.clientId = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            const entry8 = AuthenticateTokenResponse_CallerTokensEntry.decode(reader, reader.uint32());
+            if (entry8.value !== undefined) {
+              message.callerTokens[entry8.key] = entry8.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -802,6 +1037,33 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
         : isSet(object.client_id)
         ? globalThis.String(object.client_id)
         : "",
+      callerTokens: isObject(object.callerTokens)
+        ? (globalThis.Object.entries(object.callerTokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.caller_tokens)
+        ? (globalThis.Object.entries(object.caller_tokens) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
     };
   },
 
@@ -828,6 +1090,15 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
     if (message.clientId !== "") {
       obj.clientId = message.clientId;
     }
+    if (message.callerTokens) {
+      const entries = globalThis.Object.entries(message.callerTokens) as [string, string][];
+      if (entries.length > 0) {
+        obj.callerTokens = {};
+        entries.forEach(([k, v]) => {
+          obj.callerTokens[k] = v;
+        });
+      }
+    }
     return obj;
   },
 
@@ -845,6 +1116,105 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
       : undefined;
     message.grantId = object.grantId ?? "";
     message.clientId = object.clientId ?? "";
+    message.callerTokens = (globalThis.Object.entries(object.callerTokens ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseAuthenticateTokenResponse_CallerTokensEntry(): AuthenticateTokenResponse_CallerTokensEntry {
+  return { key: "", value: "" };
+}
+
+export const AuthenticateTokenResponse_CallerTokensEntry: MessageFns<AuthenticateTokenResponse_CallerTokensEntry> = {
+  encode(
+    message: AuthenticateTokenResponse_CallerTokensEntry,
+    writer: BinaryWriter = new BinaryWriter(),
+  ): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthenticateTokenResponse_CallerTokensEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthenticateTokenResponse_CallerTokensEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AuthenticateTokenResponse_CallerTokensEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.String(object.value) : "",
+    };
+  },
+
+  toJSON(message: AuthenticateTokenResponse_CallerTokensEntry): unknown {
+    const obj: any = {};
+    if (message.key !== "") {
+      obj.key = message.key;
+    }
+    if (message.value !== "") {
+      obj.value = message.value;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AuthenticateTokenResponse_CallerTokensEntry>): AuthenticateTokenResponse_CallerTokensEntry {
+    return AuthenticateTokenResponse_CallerTokensEntry.fromPartial(base ?? {});
+  },
+  fromPartial(
+    object: DeepPartial<AuthenticateTokenResponse_CallerTokensEntry>,
+  ): AuthenticateTokenResponse_CallerTokensEntry {
+    const message = createBaseAuthenticateTokenResponse_CallerTokensEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };
@@ -3178,7 +3548,7 @@ export const ApiKey: MessageFns<ApiKey> = {
 export type AuthServiceService = typeof AuthServiceService;
 export const AuthServiceService = {
   /**
-   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
    * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey: {
@@ -3193,7 +3563,7 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): AuthenticateKeyResponse => AuthenticateKeyResponse.decode(value),
   },
   /**
-   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Exchanges a user's access token for caller tokens. Needs no identity: the token is the credential.
    * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken: {
@@ -3328,12 +3698,12 @@ export const AuthServiceService = {
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
   /**
-   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
    * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey: handleUnaryCall<AuthenticateKeyRequest, AuthenticateKeyResponse>;
   /**
-   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Exchanges a user's access token for caller tokens. Needs no identity: the token is the credential.
    * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken: handleUnaryCall<AuthenticateTokenRequest, AuthenticateTokenResponse>;
@@ -3371,7 +3741,7 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
 
 export interface AuthServiceClient extends Client {
   /**
-   * Exchanges an organization's API key for a caller token. Needs no identity: the key is the credential.
+   * Exchanges an organization's API key for caller tokens. Needs no identity: the key is the credential.
    * Unauthenticated: the key is unknown, expired or revoked, or its organization is gone.
    */
   authenticateKey(
@@ -3390,7 +3760,7 @@ export interface AuthServiceClient extends Client {
     callback: (error: ServiceError | null, response: AuthenticateKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Exchanges a user's access token for a caller token. Needs no identity: the token is the credential.
+   * Exchanges a user's access token for caller tokens. Needs no identity: the token is the credential.
    * Unauthenticated: the token isn't for the tools or has expired, its consent was revoked, or its user is disabled.
    */
   authenticateToken(
@@ -3615,6 +3985,10 @@ function longToNumber(int64: { toString(): string }): number {
     throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
   }
   return num;
+}
+
+function isObject(value: any): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function isSet(value: any): boolean {

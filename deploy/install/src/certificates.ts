@@ -92,6 +92,14 @@ export async function maintainCertificates(
   throw new Failure(`${store.describe(AUTHORITY)} changes all the time: is there another installation with the same names?`);
 }
 
+/** A store that creates no secret, for an account without that right: it can't be narrowed to names. */
+export function existingOnly(store: VersionedSecretStore): VersionedSecretStore {
+  return {
+    ...store,
+    create: (name) => Promise.reject(new Failure(`${store.describe(name)} is missing. The Job of \`helm upgrade\` makes it.`)),
+  };
+}
+
 async function findAuthority(store: VersionedSecretStore, { prefix }: Parts, now: Date, log: Logger) {
   const found = await store.find(AUTHORITY);
   if (found) return found;

@@ -24,7 +24,10 @@ export interface Cluster {
 /** Finds the cluster that this pod runs in. @throws Failure outside of a cluster, or without a token */
 export async function findCluster(environment: Environment, directory = SERVICE_ACCOUNT): Promise<Cluster> {
   const host = environment['KUBERNETES_SERVICE_HOST'];
-  if (!host) throw new Failure('KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes, or set CRS_SECRET_DIR.');
+  if (!host)
+    throw new Failure(
+      'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
+    );
   const port = Number(environment['KUBERNETES_SERVICE_PORT'] ?? 443);
   const [ca, token, namespace] = await Promise.all(
     ['ca.crt', 'token', 'namespace'].map((name) =>

@@ -1,7 +1,6 @@
 // Run by a CronJob: renews the certificates that the install Job made, and their authority, as far as that is due.
 import { z } from 'zod';
-import { maintainCertificates } from './certificates.ts';
-import { Failure } from './failure.ts';
+import { existingOnly, maintainCertificates } from './certificates.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
 import { logLevel, partNames, prefix, runProgram } from './program.ts';
 
@@ -9,13 +8,7 @@ const settings = z.object({ CRS_SECRET_PREFIX: prefix, CRS_CERTIFICATES: partNam
 
 await runProgram('certificates', settings, async ({ CRS_SECRET_PREFIX, CRS_CERTIFICATES }, log) => {
   const cluster = await findCluster(process.env);
-  const secrets = kubernetesSecrets(cluster, CRS_SECRET_PREFIX, {});
-  const store = {
-    ...secrets,
-    // Rights to create can't be narrowed to names, so this account has none.
-    create: (name: string) =>
-      Promise.reject(new Failure(`${secrets.describe(name)} is missing. The Job of \`helm upgrade\` makes it.`)),
-  };
+  const store = existingOnly(kubernetesSecrets(cluster, CRS_SECRET_PREFIX, {}));
   const parts = { names: CRS_CERTIFICATES, prefix: CRS_SECRET_PREFIX, namespace: cluster.namespace };
   await maintainCertificates(store, parts, log);
 });

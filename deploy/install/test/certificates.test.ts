@@ -8,7 +8,7 @@ import { Tls } from '@crs/kit/process/tls';
 import { client } from '@crs/kit/rpc/client';
 import { bind, rpc, serve } from '@crs/kit/rpc/server';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { certificateSecretOf, maintainCertificates, type VersionedSecretStore } from '../src/certificates.ts';
+import { certificateSecretOf, existingOnly, maintainCertificates, type VersionedSecretStore } from '../src/certificates.ts';
 import { Failure } from '../src/failure.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
 import { startCluster, type FakeCluster } from './_cluster.ts';
@@ -153,6 +153,15 @@ describe('the certificates of an installation', () => {
     expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
     expect(await call(filesOf(SERVER), filesOf('crs'))).toBe('OK');
   });
+});
+
+it.each(['authority', 'calls-mtls'])('a renewal that finds no Secret %s says how to get it', async (name) => {
+  await maintain(0);
+  cluster.secrets.delete(`crs-${name}`);
+  await expect(maintainCertificates(existingOnly(store()), parts, log)).rejects.toThrow(
+    new Failure(`the Secret crs-${name} is missing. The Job of \`helm upgrade\` makes it.`),
+  );
+  expect(cluster.secrets.has(`crs-${name}`)).toBe(false);
 });
 
 describe('the authority', () => {

@@ -194,9 +194,8 @@ describe('the database', () => {
 });
 
 describe('the program', () => {
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  async function start(environment: Record<string, string>) {
-    const child = spawn(process.execPath, [main], {
+  async function start(environment: Record<string, string>, name = 'main') {
+    const child = spawn(process.execPath, [fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url))], {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -222,7 +221,22 @@ describe('the program', () => {
     });
     expect(await start({ MIGRATE_DATABASE_URL: database.url, CRS_SECRET_PREFIX: 'crs' })).toEqual({
       code: 1,
-      messages: ['KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes, or set CRS_SECRET_DIR.'],
+      messages: [
+        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
+      ],
+    });
+  });
+
+  it('that renews certificates names a missing setting, too', { timeout: 30_000 }, async () => {
+    expect(await start({ CRS_SECRET_PREFIX: 'crs' }, 'renew')).toEqual({
+      code: 1,
+      messages: ["The configuration can't be used: CRS_CERTIFICATES: is required"],
+    });
+    expect(await start({ CRS_SECRET_PREFIX: 'crs', CRS_CERTIFICATES: 'auth,calls' }, 'renew')).toEqual({
+      code: 1,
+      messages: [
+        'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',
+      ],
     });
   });
 

@@ -164,6 +164,16 @@ or (
     },
   },
   {
+    alert: 'CallResearchOperatorRefusals',
+    expr: `sum by (job, namespace, service) (increase(crs_operator_refusals_total{${OURS}}[10m])) > 5`,
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.service }} refuses an operator again and again',
+      description:
+        '{{ $value | humanize }} calls on the admin listener of {{ $labels.service }} were refused within ten minutes: unknown or revoked credentials, or rights that do not suffice.',
+    },
+  },
+  {
     alert: 'CallResearchCertificateExpiry',
     expr: `crs_tls_certificate_expiry{${OURS}} - time() < 7 * 86400 and crs_tls_certificate_expiry{${OURS}} - time() >= 3 * 86400`,
     for: '10m',

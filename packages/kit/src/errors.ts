@@ -17,6 +17,10 @@ export const REASONS = {
   invalidApiKey: 'INVALID_API_KEY',
   invalidAccessToken: 'INVALID_ACCESS_TOKEN',
   invalidOperator: 'INVALID_OPERATOR',
+  /** The operator's role doesn't admit the call. */
+  operatorRole: 'OPERATOR_ROLE',
+  /** The operator is bound to other organizations. */
+  operatorBound: 'OPERATOR_BOUND',
   userGone: 'USER_GONE',
   /** The caller is known, and lacks a scope or a right of its key that the call needs. */
   insufficientScope: 'INSUFFICIENT_SCOPE',

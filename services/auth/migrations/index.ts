@@ -4,5 +4,17 @@ import { markErasures } from './20261121T002000-mark-erasures.ts';
 import { addGrants } from './20261121T010000-add-grants.ts';
 import { addSignIn } from './20261121T034000-add-sign-in.ts';
 import { addOidcProviders } from './20261121T035000-add-oidc-providers.ts';
+import { giveOperatorsRoles } from './20261122T100000-give-operators-roles.ts';
+import { addAuditOutcomes } from './20261122T100100-add-audit-outcomes.ts';
+import { indexCountedAudit } from './20261122T100200-index-counted-audit.ts';
 
-export const migrations: Migration[] = [createTenants, markErasures, addGrants, addSignIn, addOidcProviders];
+export const migrations: Migration[] = [
+  createTenants,
+  markErasures,
+  addGrants,
+  addSignIn,
+  addOidcProviders,
+  giveOperatorsRoles,
+  addAuditOutcomes,
+  indexCountedAudit,
+];

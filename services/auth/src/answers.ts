@@ -1,7 +1,9 @@
+import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import type { Operator, Organization, RegisteredClient, Token, User } from '@crs/proto/crs/auth/v1/admin';
+import type { AuditEntry, Operator, Organization, RegisteredClient, Token, User } from '@crs/proto/crs/auth/v1/admin';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import type { ApiKeyRow } from './store/api-keys.ts';
+import type { EntryRow } from './store/audit.ts';
 import type { ClientRow } from './store/clients.ts';
 import type { ConsentRow } from './store/consents.ts';
 import type { OperatorRow } from './store/operators.ts';
@@ -57,7 +59,14 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
 }
 
 export function toOperator(row: OperatorRow): Operator {
-  return { name: row.name, createdAt: row.createdAt, revokedAt: row.revokedAt ?? undefined };
+  return {
+    name: row.name,
+    role: row.role,
+    organizationIds: row.organizations,
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt ?? undefined,
+    revokedAt: row.revokedAt ?? undefined,
+  };
 }
 
 export function toToken({ grantId, email, client, scopes, createdAt, expiresAt, revokedAt }: ConsentRow): Token {
@@ -66,4 +75,18 @@ export function toToken({ grantId, email, client, scopes, createdAt, expiresAt, 
 
 export function toClient({ clientId, name, redirectUris, secretSealed, createdAt }: ClientRow): RegisteredClient {
   return { clientId, name, redirectUris, hasSecret: secretSealed !== null, createdAt };
+}
+
+export function toAuditEntry({ auditId, organization, changes, address, ...entry }: EntryRow): AuditEntry {
+  return {
+    ...entry,
+    id: Number(auditId),
+    organizationId: organization === EVERY_ORGANIZATION ? '' : organization,
+    changes: Object.entries(changes ?? {}).map(([setting, { from, to }]) => ({
+      setting,
+      from: JSON.stringify(from),
+      to: JSON.stringify(to),
+    })),
+    address: address ?? '',
+  };
 }

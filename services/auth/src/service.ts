@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { HTTP_TIMEOUTS, listen } from '@crs/kit/http/listener';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import { openDatabase, serveGrpc } from '@crs/kit/product/frame';
+import { createVerifier } from '@crs/kit/rpc/identity';
 import { DRAIN_MS } from '@crs/kit/rpc/server';
 import { migrations } from '../migrations/index.ts';
 import type { AuthConfig } from './config.ts';
@@ -10,6 +11,7 @@ import { oidcClientSecrets } from './domain/oidc-provider.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 import { AccessTokens } from './keys/access-tokens.ts';
 import { Signer } from './keys/signer.ts';
+import { createOperatorDirectory } from './operator-directory.ts';
 import { createSignInApp } from './sign-in/app.ts';
 import { startCleanup } from './sign-in/cleanup.ts';
 import { clientSecrets } from './sign-in/clients.ts';
@@ -28,17 +30,20 @@ export function createAuthService(
       await signer.start();
       closer.defer('signer', () => signer.stop());
       const accessTokens = new AccessTokens(db, config.secret, config.toolsUrl);
+      const verify = createVerifier('auth', () => signer.publicKeys());
+      const operators = createOperatorDirectory(db, verify);
       const context: Context = {
         db,
         log,
+        verify,
+        operators,
         signer,
         accessTokens,
         clientSecrets: clientSecrets(config.secret),
         providerSecrets: oidcClientSecrets(config.secret),
       };
       const services = { internal: internalServices(context), admin: adminServices(context) };
-      const keys = () => signer.publicKeys();
-      const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, keys, services);
+      const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators }, services);
       const signIn = {
         db,
         log,

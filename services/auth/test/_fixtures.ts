@@ -17,6 +17,9 @@ export const BOB = 'bob@example.com';
 export const ALPHA = '00000000-0000-4000-8000-00000000000a';
 export const BETA = '00000000-0000-4000-8000-00000000000b';
 
+/** The rights of a new operator: an admin of all organizations, without an end. */
+export const ADMIN = { role: '', organizationIds: [] as string[], expiresInSeconds: 0 };
+
 export const organization = (id: string, settings: object = {}) => ({ type: 'organization', id, name: `The ${id}`, ...settings });
 export const user = (tenant: string, email: string, more: object = {}) => ({
   type: 'user',

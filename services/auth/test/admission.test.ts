@@ -7,7 +7,10 @@ import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 /** The kinds of identity that each RPC admits. A new RPC fails the tests until it is listed here. */
-const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyone'> = {
+const INTERNAL: Record<
+  keyof AuthServiceService,
+  readonly IdentityKind[] | 'anyone' | 'the token that is asked about' | 'the refused token'
+> = {
   authenticateKey: 'anyone',
   authenticateToken: 'anyone',
   listCallerKeys: 'anyone',
@@ -19,6 +22,8 @@ const INTERNAL: Record<keyof AuthServiceService, readonly IdentityKind[] | 'anyo
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
   recordAudit: ['operator'],
+  checkOperator: 'the token that is asked about',
+  recordRefusal: 'the refused token',
 };
 
 /** The admin RPCs for an operator of no organization. Every other admin RPC is for an operator of one organization. */
@@ -126,6 +131,23 @@ describe.each(Object.keys(AuthServiceService))('AuthService.%s', (method) => {
       expect([...outcomes]).toHaveLength(1);
       // An empty request has no credential either.
       expect(['answered', 'unauthenticated']).toEqual(expect.arrayContaining([...outcomes]));
+    });
+    return;
+  }
+
+  if (admits === 'the token that is asked about') {
+    it('answers operators alone', async () => {
+      for (const caller of Object.keys(callers) as Caller[]) {
+        const isOperator = caller === 'operator' || caller === 'operator of none';
+        expect(await ask('AuthService', method, caller), caller).toBe(isOperator ? 'answered' : 'unauthenticated');
+      }
+    });
+    return;
+  }
+  if (admits === 'the refused token') {
+    it('takes any token, and no empty action', async () => {
+      for (const caller of Object.keys(callers) as Caller[])
+        expect(await ask('AuthService', method, caller), caller).toBe('invalid_argument');
     });
     return;
   }

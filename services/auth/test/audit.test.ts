@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/product/api-key';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { ADMIN, ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
 const { PROJECT_ROLE_LEAD: LEAD } = ProjectRole;
 
@@ -28,16 +28,17 @@ const settings = (name?: string) => ({
 const trail = async (tenant?: string, limit = 0) =>
   (await world.operator.auth.listAudit({ limit }, await world.operate(tenant))).entries;
 const record = async (action: string, target: string, tenant = 'acme') =>
-  world.auth.recordAudit({ action, target }, await world.operate(tenant));
+  world.auth.recordAudit({ action, target, address: '' }, await world.operate(tenant));
 
-/** The entries that a change adds, each as `organization actor action target`. */
+/** The entries that a change adds, each as `organization actor action target`, with the outcome of a refusal. */
 async function entriesOf(change: () => Promise<unknown>): Promise<string[]> {
   const [{ last } = { last: '0' }] = await world.rows<{ last: string }>(
     'select coalesce(max(audit_id), 0) as last from auth.audit',
   );
   await change();
   const rows = await world.rows<{ entry: string }>(
-    `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
+    `select concat_ws(' ', organization, actor, action, nullif(target, ''), nullif(outcome, 'done')) as entry
+      from auth.audit where audit_id > $1 order by audit_id`,
     [last],
   );
   return rows.map(({ entry }) => entry);
@@ -64,7 +65,7 @@ describe('the audit trail', () => {
 
     secrets.push('another secret password');
     const bob = user('acme', 'bob@example.com', { password: 'another secret password' });
-    expect(await entriesOf(() => world.load([bob]))).toEqual(['acme local import 1 records']);
+    expect(await entriesOf(() => world.load([bob]))).toEqual(['acme local auth.import 1 lines']);
     expect(await entriesOf(() => world.load([project('acme', ALPHA)]))).toHaveLength(1);
 
     const [row] = await world.rows<{ id: string }>('select user_id as id from auth.users where email = $1', [ANN]);
@@ -81,32 +82,98 @@ describe('the audit trail', () => {
     expect(created).toEqual([`acme local key.create ${keyId}`]);
     expect(await entriesOf(() => auth.revokeKey({ keyId }, acme))).toEqual([`acme local key.revoke ${keyId}`]);
 
-    const hired = await entriesOf(async () => secrets.push((await auth.createOperator({ name: 'olga' }, none)).credential));
+    const hired = await entriesOf(async () =>
+      secrets.push((await auth.createOperator({ ...ADMIN, name: 'olga' }, none)).credential),
+    );
     expect(hired).toEqual(['* local operator.create olga']);
     expect(await entriesOf(() => auth.revokeOperator({ name: 'olga' }, none))).toEqual(['* local operator.revoke olga']);
   });
 
-  it('has no entry for a refusal, for a batch without changes, and for a read', async () => {
+  it('tells which settings changed, from what to what, and shows no secret', async () => {
     const { auth } = world.operator;
     const acme = await world.operate('acme');
-    const quiet = await entriesOf(async () => {
-      await failureOf(auth.createOrganization(settings('Acme'), acme));
-      await failureOf(auth.updateOrganization(settings(''), acme));
-      await failureOf(auth.createUser({ email: ANN, name: 'Ann', password: '' }, acme));
-      await failureOf(auth.setUserDisabled({ email: 'nobody@example.com', disabled: true }, acme));
-      await failureOf(auth.removeMember({ projectId: ALPHA, email: ANN, role: LEAD }, acme));
-      await failureOf(auth.revokeKey({ keyId: 'key_unknown' }, acme));
-      await failureOf(auth.createOperator({ name: 'local' }, await world.operate()));
-      await failureOf(auth.revokeOperator({ name: 'local' }, await world.operate()));
-      await world.load([user('acme', 'bob@example.com', { name: undefined })]);
-      await world.tryLoad([user('acme', 'no e-mail'), user('nowhere', ANN)]);
-      await Promise.all([auth.listUsers({}, acme), auth.listKeys({}, acme), trail('acme'), trail()]);
+    const oidcProvider = {
+      issuer: 'https://idp.example',
+      clientId: 'crs',
+      clientSecret: 'a client secret',
+      domains: ['acme.example'],
+    };
+    secrets.push(oidcProvider.clientSecret);
+    const { settings: none } = settings();
+    const allowedFields = { default: false, fields: ['summary'] };
+    await auth.updateOrganization({ settings: { ...none, writeSurface: true, allowedFields, oidcProvider } }, acme);
+    const entry = (await trail('acme')).find(({ action }) => action === 'organization.update')!;
+    expect(
+      Object.fromEntries(entry.changes.map(({ setting, from, to }) => [setting, [JSON.parse(from), JSON.parse(to)]])),
+    ).toEqual({
+      write_surface: [false, true],
+      allowed_fields: ['default', ['summary']],
+      oidc_issuer: [null, 'https://idp.example'],
+      oidc_client_id: [null, 'crs'],
+      oidc_domains: [null, ['acme.example']],
+      oidc_client_secret: [null, null],
     });
-    expect(quiet).toEqual([]);
+    await auth.updateOrganization({ settings: { ...none, oidcProvider: { ...oidcProvider, issuer: '' } } }, acme);
+    await world.load([organization('acme', { name: 'Acme again' })]);
+    const imported = (await trail('acme')).find(({ action }) => action === 'auth.import')!;
+    expect(imported.changes).toEqual([{ setting: 'name', from: '"Acme Inc."', to: '"Acme again"' }]);
+  });
+
+  it('has an entry for each read and each refusal, with its outcome and address', async () => {
+    const { auth } = world.operator;
+    const acme = await world.operate('acme');
+    const none = await world.operate();
+    const entry = async (call: () => Promise<unknown>) => (await entriesOf(() => failureOf(call()))).join();
+    expect(await entry(() => auth.listUsers({}, acme))).toBe('acme local user.list');
+    expect(await entry(() => auth.listOrganizations({}, none))).toBe('* local organization.list');
+    expect(await entry(() => trail('acme'))).toBe('acme local audit.list');
+    expect(await entry(() => auth.createOrganization(settings('Acme'), acme))).toBe(
+      'acme local organization.create already_exists',
+    );
+    expect(await entry(() => auth.createUser({ email: ANN, name: 'Ann', password: '' }, acme))).toBe(
+      'acme local user.create already_exists',
+    );
+    expect(await entry(() => auth.revokeKey({ keyId: 'key_unknown' }, acme))).toBe('acme local key.revoke not_found');
+    expect(await entry(() => auth.listUsers({}, none))).toBe('* local user.list permission_denied');
+    expect(await entry(() => auth.listUsers({}, {}))).toBe('* unknown operator user.list unauthenticated');
+    const [latest] = await world.rows<{ address: string }>('select address from auth.audit order by audit_id desc limit 1');
+    expect(latest!.address).toBe('127.0.0.1');
+  });
+
+  it('has an entry for the refusal by another service', async () => {
+    const erase = () => world.operator.erasers.calls.erase({ target: undefined }, {});
+    expect(await entriesOf(() => failureOf(erase()))).toEqual(['* unknown operator erase unauthenticated']);
+    const key = await world.asOrganization('acme');
+    const byKey = await entriesOf(() => failureOf(world.operator.erasers.calls.erase({ target: undefined }, key)));
+    expect(byKey).toEqual([expect.stringMatching(/^acme key key_\w+ erase permission_denied$/)]);
+  });
+
+  it('counts wrong credentials of an address in one entry a minute, and limits the entries of many addresses', async () => {
+    const guess = () => failureOf(world.operator.auth.issueOperatorToken({ credential: 'cro_wrong', organizationId: '' }));
+    for (let i = 0; i < 20; i++) await guess();
+    const rows = await world.rows<{ count: number }>(
+      `select count from auth.audit where action = 'operator.token' and outcome = 'unauthenticated'`,
+    );
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(20);
+    // The minute may have ended in between.
+    expect(rows.length).toBeLessThanOrEqual(2);
+
+    for (let i = 0; i < 300; i++) {
+      await world.auth.recordRefusal({
+        action: 'calls.import',
+        outcome: 'unauthenticated',
+        address: `10.0.${i >> 8}.${i & 255}`,
+      });
+    }
+    const [{ entries, refusals } = { entries: 0, refusals: 0 }] = await world.rows<{ entries: number; refusals: number }>(
+      `select count(*)::int as entries, sum(count)::int as refusals from auth.audit where action = 'calls.import'`,
+    );
+    expect(refusals).toBe(300);
+    expect(entries).toBeLessThanOrEqual(202);
   });
 
   it('names the operator who made the change', async () => {
-    const { credential } = await world.operator.auth.createOperator({ name: 'other' }, await world.operate());
+    const { credential } = await world.operator.auth.createOperator({ ...ADMIN, name: 'other' }, await world.operate());
     const { operatorToken: token } = await world.operator.auth.issueOperatorToken({ credential, organizationId: 'acme' });
     const entries = await entriesOf(() =>
       world.operator.auth.createUser({ email: 'x@example.com', name: 'X', password: '' }, { token }),
@@ -137,13 +204,15 @@ describe('reading the trail', () => {
       expect(times).toEqual(times.toSorted((a, b) => b - a));
     }
     expect(await trail('nowhere')).toEqual([]);
+    expect((await trail('nowhere')).map(({ action }) => action)).toEqual(['audit.list']);
   });
 
   it('shows all entries to an operator of no organization, some of them without an organization', async () => {
     const entries = await trail(undefined, 1000);
     const [{ all } = { all: '' }] = await world.rows<{ all: string }>('select count(*) as all from auth.audit');
-    expect(entries).toHaveLength(Number(all));
-    expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme', 'globex', '']));
+    // The reading has an entry, too.
+    expect(entries).toHaveLength(Number(all) - 1);
+    expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme', 'globex', 'nowhere', '']));
     expect(entries.filter(({ organizationId }) => organizationId === '').map(({ action }) => action)).toContain(
       'operator.create',
     );
@@ -155,8 +224,9 @@ describe('reading the trail', () => {
     expect((await trail('acme')).map(({ target }) => target)).toEqual(
       Array.from({ length: 100 }, (_, i) => String(2400 - 2 * i)),
     );
-    expect((await trail('acme', 1)).map(({ target }) => target)).toEqual(['2400']);
-    expect((await trail()).map(({ target }) => target)).toEqual(Array.from({ length: 100 }, (_, i) => String(2400 - i)));
+    expect(await trail('acme', 1)).toMatchObject([{ action: 'audit.list' }]);
+    const [, , ...before] = await trail();
+    expect(before.map(({ target }) => target)).toEqual(Array.from({ length: 98 }, (_, i) => String(2400 - i)));
     expect(await trail('acme', 1000)).toHaveLength(1000);
     expect(await failureOf(trail('acme', 1001))).toMatchObject({ kind: 'invalid_argument', field: 'limit' });
   });
@@ -165,8 +235,15 @@ describe('reading the trail', () => {
 describe('RecordAudit', () => {
   it("records the coming action of another service, in the operator's organization and name", async () => {
     expect(await entriesOf(() => record('calls.import', '7 records', 'globex'))).toEqual(['globex local calls.import 7 records']);
-    expect(await trail('globex', 1)).toEqual([
-      { at: expect.any(Date), actor: 'local', action: 'calls.import', organizationId: 'globex', target: '7 records' },
+    expect(await trail('globex', 1)).toMatchObject([
+      {
+        at: expect.any(Date),
+        actor: 'local',
+        action: 'calls.import',
+        organizationId: 'globex',
+        target: '7 records',
+        outcome: 'done',
+      },
     ]);
   });
 

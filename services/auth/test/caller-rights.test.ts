@@ -30,6 +30,8 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       listProjectPeople: 'write surface',
       putProjectGrants: 'none',
       recordAudit: 'none',
+      checkOperator: 'none',
+      recordRefusal: 'none',
     } satisfies Record<keyof AuthServiceService, Needs>,
   ],
   calls: [

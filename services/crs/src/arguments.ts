@@ -75,6 +75,23 @@ export function limit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 1000.');
 }
 
+/** Parses the id of an entry of the audit trail. */
+export function entryId(text: string): number {
+  const id = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(id)) return id;
+  throw new InvalidArgumentError('It must be the id of an entry.');
+}
+
+/** Types of the records that an import may hold. */
+export const RECORD_TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'] as const;
+
+/** Parses types of records with commas between them. */
+export function recordTypes(text: string): string[] {
+  const named = text.split(',').map((type) => type.trim());
+  if (named.every((type) => (RECORD_TYPES as readonly string[]).includes(type))) return named;
+  throw new InvalidArgumentError(`It must be some of ${RECORD_TYPES.join(',')}, with commas between them.`);
+}
+
 /** Parses a whole number from 1 that fits a proto uint32. */
 function count(text: string): number | undefined {
   const value = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;

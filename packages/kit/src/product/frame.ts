@@ -2,7 +2,8 @@ import { Database } from '../data/database.ts';
 import type { Migration } from '../data/migration.ts';
 import { schemaReady } from '../data/schema-gate.ts';
 import type { Closer, Surroundings } from '../process/lifecycle.ts';
-import { createVerifier, type KeySource } from '../rpc/identity.ts';
+import type { Verifier } from '../rpc/identity.ts';
+import type { OperatorDirectory } from '../rpc/operators.ts';
 import { DRAIN_MS, serve, type BoundService } from '../rpc/server.ts';
 
 /** An import batch is at most 16 MiB. */
@@ -30,12 +31,12 @@ export async function serveGrpc(
   config: { listen: string; adminListen: string },
   { log, tls }: Surroundings,
   closer: Closer,
-  keys: KeySource,
+  callers: { verify: Verifier; operators: OperatorDirectory },
   services: { internal: BoundService[]; admin: BoundService[] },
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
   closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
-  const shared = { name, verify: createVerifier(name, keys), log, tls };
+  const shared = { name, ...callers, log, tls };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);
   const maxMessageBytes = MAX_ADMIN_MESSAGE_BYTES;

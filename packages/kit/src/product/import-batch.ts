@@ -11,14 +11,24 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Lines that are read without a pause. Callers, and the writing of the previous batch, must not wait for a whole batch. */
 const LINES_AT_ONCE = 50;
 
+/** Records an import in the audit trail before it happens. */
+export type RecordImport = (
+  entry: { action: string; target: string; address: string },
+  call: CallContext<'operator'>,
+) => Promise<unknown>;
+
 /** The handler of `ImportRecords`, for operators. It counts lines by their outcome. */
 export function importRpc(
+  service: string,
+  record: RecordImport,
   handle: (request: ImportRecordsRequest, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
 ) {
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
   // A counter must start at zero, or a graph of increases would miss the first batch.
   for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
-  return rpc({ operator: true }, async (request: ImportRecordsRequest, call) => {
+  const access = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
+  return rpc({ operator: access }, async (request: ImportRecordsRequest, call) => {
+    await record({ action: `${service}.import`, target: `${request.lines.length} lines`, address: call.address }, call);
     const response = await handle(request, call);
     counted.add(response.accepted, { outcome: 'accepted' });
     counted.add(response.unchanged, { outcome: 'unchanged' });

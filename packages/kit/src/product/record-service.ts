@@ -5,8 +5,10 @@ import { databaseConnections, hostPort, postgresUrl, settings } from '../process
 import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
+import { createVerifier } from '../rpc/identity.ts';
 import type { BoundService } from '../rpc/server.ts';
 import { openDatabase, serveGrpc } from './frame.ts';
+import { askAboutOperators } from './ask-about-operators.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
 export const readRecordServiceConfig = settings({
@@ -68,8 +70,9 @@ export function createRecordService(
         const answer = await auth.listCallerKeys({});
         return new Map(answer.keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
       };
+      const callers = { verify: createVerifier(service.name, keys), operators: askAboutOperators(auth) };
       const services = bindServices({ db, importDb, auth, log });
-      return (await serveGrpc(service.name, config, surroundings, closer, keys, services)).addresses;
+      return (await serveGrpc(service.name, config, surroundings, closer, callers, services)).addresses;
     },
     stop: () => closer.close(),
   };

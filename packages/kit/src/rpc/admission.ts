@@ -1,5 +1,6 @@
 import { REASONS, ServiceError } from '../errors.ts';
 import type { OAuthScope } from '../product/scopes.ts';
+import type { Access } from './operators.ts';
 import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 
 /**
@@ -13,13 +14,16 @@ interface Callers {
   organization?: KeyRight;
   /** One of these scopes suffices. */
   user?: readonly [OAuthScope, ...OAuthScope[]];
-  operator?: true;
+  operator?: Access;
 }
 
 /** Who may call an RPC: some kinds of caller, or `anyone` if the request itself holds the credential. */
 export type Admission = { anyone: true } | (Callers & { [K in keyof Callers]-?: Required<Pick<Callers, K>> }[keyof Callers]);
 
-/** @throws ServiceError unauthenticated without a usable token, permission_denied for a caller that the RPC doesn't admit */
+/**
+ * Leaves the role of an operator to be asked for at auth.
+ * @throws ServiceError unauthenticated without a usable token, permission_denied for a caller that the RPC doesn't admit
+ */
 export async function admit(admission: Admission, token: string | undefined, verify: Verifier): Promise<Identity | undefined> {
   if ('anyone' in admission) return undefined;
   if (!token) throw new ServiceError('unauthenticated', 'The call carries no caller token.');

@@ -32,6 +32,8 @@ export interface OperatorIdentity {
   kind: 'operator';
   organization?: string;
   name: string;
+  /** When the operator was created (ISO 8601): a later operator may have the same name. Absent in tokens of earlier releases. */
+  since?: string;
 }
 
 export type IdentityKind = Identity['kind'];

@@ -15,12 +15,16 @@ import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
 import { admit, type Admission } from './admission.ts';
-import type { Identity, IdentityKind, Verifier } from './identity.ts';
+import type { Identity, IdentityKind, OperatorIdentity, Verifier } from './identity.ts';
+import { operatorRefusals } from './operator-refusals.ts';
+import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
 export interface CallContext<K extends CallerKind = CallerKind> {
   identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
+  /** The rights of an operator. */
+  rights: K extends 'operator' ? OperatorRights : undefined;
   /** The caller token, for calls to other services. */
   token: string | undefined;
   /** When the caller stops waiting, less a margin for the way of the answer (epoch milliseconds). */
@@ -28,6 +32,8 @@ export interface CallContext<K extends CallerKind = CallerKind> {
   /** Aborted when the caller is gone or the deadline has passed. */
   signal: AbortSignal;
   log: Logger;
+  /** The IP address of the caller. */
+  address: string;
 }
 
 type CallerKind = IdentityKind | 'anyone';
@@ -37,7 +43,10 @@ export interface Rpc<Request, Response> {
   handle(request: Request, call: CallContext): Promise<Response>;
 }
 
-/** Defines an RPC by the callers that it admits, with the rights that they need, and its handler. */
+/**
+ * Defines an RPC by the callers that it admits, with the rights that they need, and its handler. The refusals and failures of an RPC of operators
+ * are recorded in the audit trail.
+ */
 export function rpc<const A extends Admission, Request, Response>(
   admission: A,
   handle: (request: Request, call: CallContext<Extract<keyof A, CallerKind>>) => Promise<Response>,
@@ -68,6 +77,8 @@ export interface ServeOptions {
   address: string;
   services: BoundService[];
   verify: Verifier;
+  /** Needed where an RPC admits operators. */
+  operators?: OperatorDirectory;
   log: Logger;
   maxMessageBytes?: number;
   /** Absent: plaintext. */
@@ -125,7 +136,11 @@ const metadataGetter: TextMapGetter<Metadata> = {
 };
 
 /** An {@link Rpc} as a callback handler of grpc-js. No other code turns thrown values into answers. */
-function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, log }: ServeOptions): UntypedHandleCall {
+function adapt(target: Rpc<unknown, unknown>, method: string, options: ServeOptions): UntypedHandleCall {
+  const { name, log } = options;
+  const { admission } = target;
+  const access = 'operator' in admission ? admission.operator : undefined;
+  const gate = access ? operatorGate(access, options) : callerGate(admission, options.verify);
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
@@ -145,7 +160,7 @@ function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, lo
       else callback(null, response);
     };
     context.with(trace.setSpan(remote, span), () => {
-      answer(target, call, verify, log).then(
+      answer(target, call, gate, log).then(
         (response) => finish(undefined, response),
         (thrown) => finish(toServiceError(thrown)),
       );
@@ -153,10 +168,17 @@ function adapt(target: Rpc<unknown, unknown>, method: string, { name, verify, lo
   };
 }
 
+/** Errors of admission that are the caller's fault. */
+const REFUSALS = new Set(['unauthenticated', 'permission_denied']);
+
+type Handle = (call: CallContext) => Promise<unknown>;
+/** Admits a caller, and then handles the call. */
+type Gate = (call: Omit<CallContext, 'identity' | 'rights'>, handle: Handle) => Promise<unknown>;
+
 async function answer(
   target: Rpc<unknown, unknown>,
   call: ServerUnaryCall<unknown, unknown>,
-  verify: Verifier,
+  gate: Gate,
   log: Logger,
 ): Promise<unknown> {
   const asked = Number(call.getDeadline());
@@ -167,6 +189,7 @@ async function answer(
     ?.toString()
     .replace(/^Bearer /, '');
   const controller = new AbortController();
+  const { signal } = controller;
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = deadlineExceeded();
@@ -174,14 +197,60 @@ async function answer(
     late.reject(error);
   }, deadline - Date.now());
   call.on('cancelled', () => controller.abort(deadlineExceeded()));
-  const work = async () => {
-    const identity = await admit(target.admission, token, verify);
-    controller.signal.throwIfAborted();
-    return target.handle(call.request, { identity, token, deadline, signal: controller.signal, log });
-  };
+  const work = gate({ token, deadline, signal, log, address: addressOf(call) }, (admitted) => {
+    signal.throwIfAborted();
+    return target.handle(call.request, admitted);
+  });
   try {
-    return await Promise.race([work(), late.promise]);
+    return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The IP address of the peer, without its port; empty if there is none. */
+function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
+  const peer = call.getPeer();
+  return peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
+}
+
+function callerGate(admission: Admission, verify: Verifier): Gate {
+  return async (call, handle) => {
+    const identity = await admit(admission, call.token, verify);
+    return handle({ ...call, identity, rights: undefined });
+  };
+}
+
+/** Asks auth about the operator of each call, and records each call that fails. */
+function operatorGate(access: Access, { name, verify, operators, log }: ServeOptions): Gate {
+  if (!operators) throw new Error(`${access.action} admits operators: the listener needs a directory of them.`);
+  const refusals = operatorRefusals();
+  const record = async (error: ServiceError, { token, address }: { token: string | undefined; address: string }) => {
+    const refusal = { action: access.action, outcome: error.kind, token, address };
+    await operators.refused(refusal).catch((failure: unknown) => {
+      log.warn({ err: failure, service: name, action: access.action }, 'the refusal of an operator was not recorded');
+    });
+  };
+  return async (call, handle) => {
+    let admitted: CallContext;
+    try {
+      const identity = (await admit({ operator: access }, call.token, verify)) as OperatorIdentity;
+      const rights = await operators.rightsOf(identity, call);
+      checkAccess(access, rights, identity.organization);
+      admitted = { ...call, identity, rights };
+    } catch (thrown) {
+      const error = toServiceError(thrown);
+      if (REFUSALS.has(error.kind)) {
+        refusals.add(1, { reason: error.reason });
+        await record(error, call);
+      }
+      throw thrown;
+    }
+    try {
+      return await handle(admitted);
+    } catch (thrown) {
+      await record(toServiceError(thrown), call);
+      throw thrown;
+    }
+  };
 }

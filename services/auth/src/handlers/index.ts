@@ -32,6 +32,7 @@ import { unlinkUser } from './admin/unlink-user.ts';
 import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
 import { authenticateToken } from './authenticate-token.ts';
+import { checkOperator } from './check-operator.ts';
 import { getVisibilityVersion } from './get-visibility-version.ts';
 import { getVisibleProjects } from './get-visible-projects.ts';
 import { grantProject } from './grant-project.ts';
@@ -39,6 +40,7 @@ import { listCallerKeys } from './list-caller-keys.ts';
 import { listProjectPeople } from './list-project-people.ts';
 import { putProjectGrants } from './put-project-grants.ts';
 import { recordAudit } from './record-audit.ts';
+import { recordRefusal } from './record-refusal.ts';
 import { resolveProfiles } from './resolve-profiles.ts';
 import { resolveReferences } from './resolve-references.ts';
 
@@ -57,6 +59,8 @@ export function internalServices(context: Context) {
       listProjectPeople: listProjectPeople(context),
       putProjectGrants: putProjectGrants(context),
       recordAudit: recordAudit(context),
+      checkOperator: checkOperator(context),
+      recordRefusal: recordRefusal(context),
     }),
   ];
 }

@@ -10,7 +10,8 @@ import { putRoles, type NamedRoles } from '../roles/put-roles.ts';
 const MAX_GRANTS = 1_000;
 
 export function putProjectGrants({ db }: Context) {
-  return rpc({ operator: true }, async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
+  const access = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
+  return rpc({ operator: access }, async (request: PutProjectGrantsRequest, call): Promise<PutProjectGrantsResponse> => {
     if (request.grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
     const projects = request.grants.map(parse);
     const scope = callerScope(call);

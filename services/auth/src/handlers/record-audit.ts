@@ -5,11 +5,16 @@ import type { Context } from '../context.ts';
 import { requireText } from '../domain/settings.ts';
 import { operatorEntry } from '../store/audit.ts';
 
+/** Only the services call this, for the operators whom they admit themselves. */
 export function recordAudit({ db }: Context) {
-  return rpc({ operator: true }, async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
-    const action = requireText('action', request.action, 1, 100);
-    const target = requireText('target', request.target, 0, 500);
-    await db.run(callerScope(call), operatorEntry(call.identity, action, target));
-    return {};
-  });
+  return rpc(
+    { operator: { action: 'audit.record', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } },
+    async (request: RecordAuditRequest, call): Promise<RecordAuditResponse> => {
+      const action = requireText('action', request.action, 1, 100);
+      const target = requireText('target', request.target, 0, 500);
+      const address = requireText('address', request.address, 0, 45);
+      await db.run(callerScope(call), operatorEntry(call.identity, action, target, { address }));
+      return {};
+    },
+  );
 }

@@ -12,7 +12,8 @@ import { findUsersByEmail } from '../store/users.ts';
 const MAX_REFERENCES = 10_000;
 
 export function resolveReferences({ db }: Context) {
-  return rpc({ operator: true }, async (request: ResolveReferencesRequest, call): Promise<ResolveReferencesResponse> => {
+  const access = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
+  return rpc({ operator: access }, async (request: ResolveReferencesRequest, call): Promise<ResolveReferencesResponse> => {
     if (request.emails.length > MAX_REFERENCES) throw invalid('emails', `must be at most ${MAX_REFERENCES}`);
     if (request.projectIds.length > MAX_REFERENCES) throw invalid('project_ids', `must be at most ${MAX_REFERENCES}`);
     for (const email of request.emails) requireText('emails', email, 0, Infinity);

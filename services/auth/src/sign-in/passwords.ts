@@ -9,6 +9,7 @@ import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
 import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
+import { recordThrottled } from './throttled.ts';
 import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
 
 /** Each hash takes 19 MiB and keeps a core busy. */
@@ -40,7 +41,10 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     secondsToWait(context, PASSWORDS_OF_ADDRESS, address),
   ]);
   const retryAfterSeconds = Math.max(...waits);
-  if (retryAfterSeconds > 0) return { kind: 'throttled', retryAfterSeconds };
+  if (retryAfterSeconds > 0) {
+    await recordThrottled(context, credentials);
+    return { kind: 'throttled', retryAfterSeconds };
+  }
 
   const isPossible =
     ORGANIZATION_ID.test(organization) &&
@@ -67,7 +71,10 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';
   await context.db.run(
     exists ? credentialScopeNow(organization) : everyOrganizationScope(statementTime()),
-    auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`),
+    auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`, {
+      outcome: accepted ? 'done' : 'unauthenticated',
+      address,
+    }),
   );
   if (!accepted) return { kind: 'refused' };
   await forget(context, PASSWORDS_OF_ACCOUNT, account);

@@ -1,28 +1,60 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
+import type { OperatorRole } from '@crs/kit/rpc/operators';
 
-const OPERATOR = { name: column.text, createdAt: column.instant, revokedAt: column.instant.orNull };
+const OPERATOR = {
+  name: column.text,
+  role: column.oneOf<OperatorRole>(),
+  organizations: column.textArray,
+  createdAt: column.instant,
+  expiresAt: column.instant.orNull,
+  revokedAt: column.instant.orNull,
+};
 export type OperatorRow = column.RowOf<typeof OPERATOR>;
 
 const COLUMNS = column.selectList(OPERATOR);
+const IS_LIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /** The live operator with this credential. */
-export function findOperator(digest: Buffer): Statement<OperatorRow> {
+export function findOperatorByCredential(digest: Buffer): Statement<OperatorRow> {
   return {
-    name: 'find_operator',
+    name: 'find_operator_by_credential',
     row: OPERATOR,
-    text: `select ${COLUMNS} from auth.operators where digest = $1 and revoked_at is null`,
+    text: `select ${COLUMNS} from auth.operators where digest = $1 and ${IS_LIVE}`,
     values: [digest],
   };
 }
 
-/** No row where a live operator has this name. */
-export function insertOperator(name: string, digest: Buffer): Statement<OperatorRow> {
+/** The live operator with this name, if it was created at that time. */
+export function findOperator(name: string, since: string | undefined): Statement<OperatorRow> {
+  return {
+    name: 'find_operator',
+    row: OPERATOR,
+    text: `select ${COLUMNS} from auth.operators
+      where name = $1 and ($2::timestamptz is null or created_at = $2::timestamptz) and ${IS_LIVE}`,
+    values: [name, since ?? null],
+  };
+}
+
+export interface NewOperator {
+  name: string;
+  digest: Buffer;
+  role: OperatorRole;
+  /** Empty: all. */
+  organizations: readonly string[];
+  /** 0: never. */
+  expiresInSeconds: number;
+}
+
+/** No row where an operator that wasn't revoked has this name. */
+export function insertOperator({ name, digest, role, organizations, expiresInSeconds }: NewOperator): Statement<OperatorRow> {
   return {
     name: 'insert_operator',
     row: OPERATOR,
-    text: `insert into auth.operators (name, digest) values ($1, $2) on conflict do nothing returning ${COLUMNS}`,
-    values: [name, digest],
+    text: `insert into auth.operators (name, digest, role, organizations, expires_at)
+      values ($1, $2, $3, $4::text[], case when $5::bigint > 0 then now() + $5::bigint * interval '1 second' end)
+      on conflict do nothing returning ${COLUMNS}`,
+    values: [name, digest, role, organizations, expiresInSeconds],
   };
 }
 
@@ -31,12 +63,12 @@ export function listOperators(): Statement<OperatorRow> {
   return { name: 'list_operators', row: OPERATOR, text: `select ${COLUMNS} from auth.operators order by name, created_at` };
 }
 
-/** Locks the live operators, so that two revocations can't remove the last two of them. */
-export function lockLiveOperators(): Statement<{ name: string }> {
+/** Locks the operators that weren't revoked, so that two revocations can't remove the last two admins. */
+export function lockOperators(): Statement<OperatorRow> {
   return {
-    name: 'lock_live_operators',
-    row: { name: column.text },
-    text: 'select name from auth.operators where revoked_at is null order by name for update',
+    name: 'lock_operators',
+    row: OPERATOR,
+    text: `select ${COLUMNS} from auth.operators where revoked_at is null order by name for update`,
   };
 }
 

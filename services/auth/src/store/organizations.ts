@@ -1,5 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
+import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { built, sql } from '@crs/kit/data/sql';
 import type { OrganizationChange } from '../domain/settings.ts';
 
@@ -46,11 +47,14 @@ export function organizationExists(organization: string): Statement<{ organizati
 }
 
 /** By id. Takes a scope of every organization. */
-export function listOrganizations(): Statement<OrganizationRow> {
+/** By id: these, or all, which takes a scope of every organization. */
+export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZATION): Statement<OrganizationRow> {
   return {
     name: 'list_organizations',
     row: ORGANIZATION,
-    text: `select ${COLUMNS} from auth.organizations order by organization`,
+    text: `select ${COLUMNS} from auth.organizations
+      where organization = any ($1::text[]) or $2 order by organization`,
+    values: [ids === EVERY_ORGANIZATION ? [] : ids, ids === EVERY_ORGANIZATION],
   };
 }
 

@@ -1,14 +1,11 @@
-import { callerScope } from '@crs/kit/data/scope';
+import { eraseRpc } from '@crs/kit/product/erasure';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
-import { rpc } from '@crs/kit/rpc/server';
-import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
 import { eraseOrganization, eraseProject, eraseUser } from '../store/erase.ts';
 
-export function erase({ importDb }: RecordContext) {
-  return rpc({ operator: true }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
-    const scope = callerScope(call);
-    await importDb.transact(scope, async (query) => {
+export function erase(context: RecordContext) {
+  return eraseRpc('calls', context, async (target, scope) => {
+    await context.importDb.transact(scope, async (query) => {
       await query(lockImports('calls', scope.organization));
       switch (target?.$case) {
         case 'organization':
@@ -21,6 +18,5 @@ export function erase({ importDb }: RecordContext) {
           return undefined;
       }
     });
-    return {};
   });
 }

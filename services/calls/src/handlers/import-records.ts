@@ -22,7 +22,7 @@ const REFERENCES_AT_ONCE = 2_000;
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
 export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc(async (request, call) => {
+  return importRpc('calls', auth.recordAudit, async (request, call) => {
     const scope = callerScope(call);
     checkSize(request);
     const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
@@ -41,7 +41,6 @@ export function importRecords({ importDb, auth }: RecordContext) {
       const time = lock!.now;
       // Under the lock: a deletion that comes later also deletes the calls of this batch.
       const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
-      if (known.length > 0) await auth.recordAudit({ action: 'calls.import', target: `${known.length} records` }, call);
       const counts = await store(query, connection, scope.organization, known, time);
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
     });

@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
+import { organizationId, RECORD_TYPES, recordTypes } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
 import type { Refusal } from '../import/route.ts';
+
+interface ImportOptions extends OutputOptions {
+  org?: string;
+  types?: string[];
+}
 
 const MAX_ERRORS = 1_000;
 
@@ -11,6 +17,8 @@ const MAX_ERRORS = 1_000;
 export function importCommand(program: Command, connect: Connect): void {
   command(program, 'import', 'load records from a file of JSON lines; exit code 1 when a line was refused')
     .argument('<file>', 'file with one record a line, or - for standard input')
+    .option('--org <org>', 'refuse lines of other organizations', organizationId)
+    .option('--types <types>', `refuse lines of other types: some of ${RECORD_TYPES.join(',')}`, recordTypes)
     .option('--schema', 'print the JSON Schema of a line, and do nothing else')
     .on('option:schema', () => {
       // A listener comes before the check that the file is named.
@@ -26,13 +34,14 @@ same file again changes nothing, so run it again after an interruption.
 Examples:
   crs import records.ndjson
   zcat records.ndjson.gz | crs import -
+  crs import records.ndjson --org acme --types call,entity
   crs import --schema > line.schema.json
   crs import records.ndjson --json | jq '.errors[] | "\\(.line): \\(.field) \\(.reason)"'`,
     )
-    .action((file: string, options: OutputOptions) => importFile(file, options, connect));
+    .action((file: string, options: ImportOptions) => importFile(file, options, connect));
 }
 
-async function importFile(file: string, options: OutputOptions, connect: Connect): Promise<void> {
+async function importFile(file: string, options: ImportOptions, connect: Connect): Promise<void> {
   const [{ run, ImportStopped }, { sender }, { retrying }, { display }, { openSource }] = await Promise.all([
     import('../import/run.ts'),
     import('../import/send.ts'),
@@ -55,10 +64,12 @@ async function importFile(file: string, options: OutputOptions, connect: Connect
         accepted,
         unchanged,
         refused: count,
-      } = await run(chunks, retrying(sender(connection)), {
-        progress: view.update,
-        refused,
-      });
+      } = await run(
+        chunks,
+        retrying(sender(connection)),
+        { progress: view.update, refused },
+        { organization: options.org, types: options.types },
+      );
       view.stop();
       if (count > errors.length && !options.json) view.print(`... and ${count - errors.length} more.`);
       show(

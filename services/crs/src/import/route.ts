@@ -37,8 +37,14 @@ export interface Refusal {
   reason: string;
 }
 
+/** What the lines of a file may hold. Absent: everything. */
+export interface Confines {
+  organization?: string | undefined;
+  types?: readonly string[] | undefined;
+}
+
 /** Finds the target of a line, or refuses the line. @returns undefined for a blank line */
-export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined {
+export function route({ number, bytes }: Line, confines: Confines = {}): RoutedLine | Refusal | undefined {
   const refuse = (field: string | null, reason: string): Refusal => ({ line: number, field, reason });
 
   if (!bytes) return refuse(null, 'must be at most 8 MiB long');
@@ -54,6 +60,7 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (!target || typeof type !== 'string') {
     return refuse('type', `${type === undefined ? 'is required: ' : 'must be '}one of ${[...RECORD_TYPES.keys()].join(', ')}`);
   }
+  if (confines.types && !confines.types.includes(type)) return refuse('type', 'must be one of the types that --types names');
   const service = deleted === true ? target.deletedBy : target.storedBy;
   if (!service)
     return refuse(
@@ -66,6 +73,9 @@ export function route({ number, bytes }: Line): RoutedLine | Refusal | undefined
   if (organization === undefined) return refuse(field, 'is required');
   if (typeof organization !== 'string' || !ORGANIZATION_ID.test(organization)) {
     return refuse(field, 'must be 1 to 40 of a-z, 0-9 and "-", not starting with "-"');
+  }
+  if (confines.organization !== undefined && organization !== confines.organization) {
+    return refuse(field, 'must be the organization that --org names');
   }
   const { id, email } = record as Record<string, unknown>;
   const key = id ?? email;

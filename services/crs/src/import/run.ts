@@ -1,7 +1,7 @@
 import type { ImportLine, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { fold } from '@crs/kit/text';
 import { readLines } from './lines.ts';
-import { route, type Refusal, type RoutedLine, type Taker } from './route.ts';
+import { route, type Confines, type Refusal, type RoutedLine, type Taker } from './route.ts';
 
 /** Lines of one organization and one group, in file order: at most 1,000 and 16 MiB. */
 export interface Batch {
@@ -76,7 +76,12 @@ interface Delivery {
  * holds no more than these two.
  * @throws ImportStopped if the file can't be read further, or `send` failed
  */
-export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Observer): Promise<Progress> {
+export async function run(
+  file: AsyncIterable<Buffer>,
+  send: Send,
+  observer: Observer,
+  confines: Confines = {},
+): Promise<Progress> {
   const done: Progress = { lines: 0, bytes: 0, accepted: 0, unchanged: 0, refused: 0 };
   const lanes = new Lanes();
   const deliveries: Delivery[] = [];
@@ -132,7 +137,7 @@ export async function run(file: AsyncIterable<Buffer>, send: Send, observer: Obs
 
   try {
     for await (const line of readLines(file)) {
-      const routed = route(line);
+      const routed = route(line, confines);
       if (routed && 'group' in routed) {
         if (window.group !== undefined && window.group !== routed.group) await flush();
         window.group = routed.group;

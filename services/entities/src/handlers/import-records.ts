@@ -10,12 +10,11 @@ import { deleteEntities, findStored, putEntities } from '../store/entities.ts';
 const NO_PROJECT = { field: 'project_id', reason: 'must be a project of this organization' };
 
 export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc(async (request, call) => {
+  return importRpc('entities', auth.recordAudit, async (request, call) => {
     const scope = callerScope(call);
     const { organization } = scope;
     const { lines, errors } = await readBatch(request, entityLine, organization);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
-    await auth.recordAudit({ action: 'entities.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('entities', organization));
       // Auth is asked under the lock, so that an erasure of a project that comes later finds the entities that this import writes.

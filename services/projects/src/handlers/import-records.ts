@@ -17,12 +17,11 @@ interface Counts {
 }
 
 export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc(async (request, call) => {
+  return importRpc('projects', auth.recordAudit, async (request, call) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
-    await auth.recordAudit({ action: 'projects.import', target: `${lines.length} records` }, call);
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('projects', scope.organization));
       const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);

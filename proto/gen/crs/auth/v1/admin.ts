@@ -407,12 +407,26 @@ export interface FinishErasureResponse {
 export interface Operator {
   name: string;
   createdAt: Date | undefined;
-  revokedAt: Date | undefined;
+  revokedAt:
+    | Date
+    | undefined;
+  /** `admin`, `manager`, `importer`, `viewer` or `auditor`. */
+  role: string;
+  /** The organizations that the operator is bound to. Empty: all. */
+  organizationIds: string[];
+  /** Absent: never. */
+  expiresAt: Date | undefined;
 }
 
 export interface CreateOperatorRequest {
-  /** 1..100 characters. No other live operator has this name. */
+  /** 1..100 characters. No other operator that wasn't revoked has this name. */
   name: string;
+  /** Empty: `admin`. */
+  role: string;
+  /** The organizations that the operator is bound to, at most 100. Empty: all. */
+  organizationIds: string[];
+  /** 0: never. */
+  expiresInSeconds: number;
 }
 
 export interface CreateOperatorResponse {
@@ -448,11 +462,34 @@ export interface AuditEntry {
   organizationId: string;
   /** The object of the action, such as an id or an e-mail; never a secret. */
   target: string;
+  /** Unique in the installation. Later entries have higher ids. */
+  id: number;
+  /** `done`, or the kind of the error, for example `permission_denied`. */
+  outcome: string;
+  /** The settings that the action changed. */
+  changes: SettingChange[];
+  /** The client's IP address. Empty: not known. */
+  address: string;
+  /** How many actions this entry stands for: equal refusals within a minute share one entry. */
+  count: number;
+}
+
+/** A changed setting. A secret has no values. */
+export interface SettingChange {
+  setting: string;
+  /** JSON. */
+  from: string;
+  to: string;
 }
 
 export interface ListAuditRequest {
   /** 1..1000; 0 means 100. */
   limit: number;
+  /**
+   * Only entries with a higher id, oldest first, without entries that still count. An entry appears when its transaction ends, so up to a
+   * minute after entries with higher ids; and an entry that counts appears when its minute is over. Absent: the newest entries.
+   */
+  afterId?: number | undefined;
 }
 
 export interface ListAuditResponse {
@@ -5113,7 +5150,7 @@ export const FinishErasureResponse: MessageFns<FinishErasureResponse> = {
 };
 
 function createBaseOperator(): Operator {
-  return { name: "", createdAt: undefined, revokedAt: undefined };
+  return { name: "", createdAt: undefined, revokedAt: undefined, role: "", organizationIds: [], expiresAt: undefined };
 }
 
 export const Operator: MessageFns<Operator> = {
@@ -5126,6 +5163,15 @@ export const Operator: MessageFns<Operator> = {
     }
     if (message.revokedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.revokedAt), writer.uint32(26).fork()).join();
+    }
+    if (message.role !== "") {
+      writer.uint32(34).string(message.role);
+    }
+    for (const v of message.organizationIds) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -5167,6 +5213,30 @@ export const Operator: MessageFns<Operator> = {
             message.revokedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.organizationIds.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5192,6 +5262,17 @@ export const Operator: MessageFns<Operator> = {
         : isSet(object.revoked_at)
         ? fromJsonTimestamp(object.revoked_at)
         : undefined,
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      organizationIds: globalThis.Array.isArray(object?.organizationIds)
+        ? object.organizationIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.organization_ids)
+        ? object.organization_ids.map((e: any) => globalThis.String(e))
+        : [],
+      expiresAt: isSet(object.expiresAt)
+        ? fromJsonTimestamp(object.expiresAt)
+        : isSet(object.expires_at)
+        ? fromJsonTimestamp(object.expires_at)
+        : undefined,
     };
   },
 
@@ -5206,6 +5287,15 @@ export const Operator: MessageFns<Operator> = {
     if (message.revokedAt !== undefined) {
       obj.revokedAt = message.revokedAt.toISOString();
     }
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.organizationIds?.length) {
+      obj.organizationIds = message.organizationIds;
+    }
+    if (message.expiresAt !== undefined) {
+      obj.expiresAt = message.expiresAt.toISOString();
+    }
     return obj;
   },
 
@@ -5217,18 +5307,30 @@ export const Operator: MessageFns<Operator> = {
     message.name = object.name ?? "";
     message.createdAt = object.createdAt ?? undefined;
     message.revokedAt = object.revokedAt ?? undefined;
+    message.role = object.role ?? "";
+    message.organizationIds = object.organizationIds?.map((e) => e) || [];
+    message.expiresAt = object.expiresAt ?? undefined;
     return message;
   },
 };
 
 function createBaseCreateOperatorRequest(): CreateOperatorRequest {
-  return { name: "" };
+  return { name: "", role: "", organizationIds: [], expiresInSeconds: 0 };
 }
 
 export const CreateOperatorRequest: MessageFns<CreateOperatorRequest> = {
   encode(message: CreateOperatorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
+    }
+    if (message.role !== "") {
+      writer.uint32(18).string(message.role);
+    }
+    for (const v of message.organizationIds) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.expiresInSeconds !== 0) {
+      writer.uint32(32).uint64(message.expiresInSeconds);
     }
     return writer;
   },
@@ -5254,6 +5356,30 @@ export const CreateOperatorRequest: MessageFns<CreateOperatorRequest> = {
             message.name = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.organizationIds.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.expiresInSeconds = longToNumber(reader.uint64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5267,13 +5393,35 @@ export const CreateOperatorRequest: MessageFns<CreateOperatorRequest> = {
   },
 
   fromJSON(object: any): CreateOperatorRequest {
-    return { name: isSet(object.name) ? globalThis.String(object.name) : "" };
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      organizationIds: globalThis.Array.isArray(object?.organizationIds)
+        ? object.organizationIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.organization_ids)
+        ? object.organization_ids.map((e: any) => globalThis.String(e))
+        : [],
+      expiresInSeconds: isSet(object.expiresInSeconds)
+        ? globalThis.Number(object.expiresInSeconds)
+        : isSet(object.expires_in_seconds)
+        ? globalThis.Number(object.expires_in_seconds)
+        : 0,
+    };
   },
 
   toJSON(message: CreateOperatorRequest): unknown {
     const obj: any = {};
     if (message.name !== "") {
       obj.name = message.name;
+    }
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.organizationIds?.length) {
+      obj.organizationIds = message.organizationIds;
+    }
+    if (message.expiresInSeconds !== 0) {
+      obj.expiresInSeconds = Math.round(message.expiresInSeconds);
     }
     return obj;
   },
@@ -5284,6 +5432,9 @@ export const CreateOperatorRequest: MessageFns<CreateOperatorRequest> = {
   fromPartial(object: DeepPartial<CreateOperatorRequest>): CreateOperatorRequest {
     const message = createBaseCreateOperatorRequest();
     message.name = object.name ?? "";
+    message.role = object.role ?? "";
+    message.organizationIds = object.organizationIds?.map((e) => e) || [];
+    message.expiresInSeconds = object.expiresInSeconds ?? 0;
     return message;
   },
 };
@@ -5635,7 +5786,18 @@ export const RevokeOperatorResponse: MessageFns<RevokeOperatorResponse> = {
 };
 
 function createBaseAuditEntry(): AuditEntry {
-  return { at: undefined, actor: "", action: "", organizationId: "", target: "" };
+  return {
+    at: undefined,
+    actor: "",
+    action: "",
+    organizationId: "",
+    target: "",
+    id: 0,
+    outcome: "",
+    changes: [],
+    address: "",
+    count: 0,
+  };
 }
 
 export const AuditEntry: MessageFns<AuditEntry> = {
@@ -5654,6 +5816,21 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     }
     if (message.target !== "") {
       writer.uint32(42).string(message.target);
+    }
+    if (message.id !== 0) {
+      writer.uint32(48).uint64(message.id);
+    }
+    if (message.outcome !== "") {
+      writer.uint32(58).string(message.outcome);
+    }
+    for (const v of message.changes) {
+      SettingChange.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.address !== "") {
+      writer.uint32(74).string(message.address);
+    }
+    if (message.count !== 0) {
+      writer.uint32(80).uint32(message.count);
     }
     return writer;
   },
@@ -5711,6 +5888,46 @@ export const AuditEntry: MessageFns<AuditEntry> = {
             message.target = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.id = longToNumber(reader.uint64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.outcome = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.changes.push(SettingChange.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5734,6 +5951,13 @@ export const AuditEntry: MessageFns<AuditEntry> = {
         ? globalThis.String(object.organization_id)
         : "",
       target: isSet(object.target) ? globalThis.String(object.target) : "",
+      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      changes: globalThis.Array.isArray(object?.changes)
+        ? object.changes.map((e: any) => SettingChange.fromJSON(e))
+        : [],
+      address: isSet(object.address) ? globalThis.String(object.address) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
     };
   },
 
@@ -5754,6 +5978,21 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     if (message.target !== "") {
       obj.target = message.target;
     }
+    if (message.id !== 0) {
+      obj.id = Math.round(message.id);
+    }
+    if (message.outcome !== "") {
+      obj.outcome = message.outcome;
+    }
+    if (message.changes?.length) {
+      obj.changes = message.changes.map((e) => SettingChange.toJSON(e));
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    if (message.count !== 0) {
+      obj.count = Math.round(message.count);
+    }
     return obj;
   },
 
@@ -5767,18 +6006,127 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     message.action = object.action ?? "";
     message.organizationId = object.organizationId ?? "";
     message.target = object.target ?? "";
+    message.id = object.id ?? 0;
+    message.outcome = object.outcome ?? "";
+    message.changes = object.changes?.map((e) => SettingChange.fromPartial(e)) || [];
+    message.address = object.address ?? "";
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
+function createBaseSettingChange(): SettingChange {
+  return { setting: "", from: "", to: "" };
+}
+
+export const SettingChange: MessageFns<SettingChange> = {
+  encode(message: SettingChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.setting !== "") {
+      writer.uint32(10).string(message.setting);
+    }
+    if (message.from !== "") {
+      writer.uint32(18).string(message.from);
+    }
+    if (message.to !== "") {
+      writer.uint32(26).string(message.to);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettingChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettingChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.setting = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.from = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.to = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SettingChange {
+    return {
+      setting: isSet(object.setting) ? globalThis.String(object.setting) : "",
+      from: isSet(object.from) ? globalThis.String(object.from) : "",
+      to: isSet(object.to) ? globalThis.String(object.to) : "",
+    };
+  },
+
+  toJSON(message: SettingChange): unknown {
+    const obj: any = {};
+    if (message.setting !== "") {
+      obj.setting = message.setting;
+    }
+    if (message.from !== "") {
+      obj.from = message.from;
+    }
+    if (message.to !== "") {
+      obj.to = message.to;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SettingChange>): SettingChange {
+    return SettingChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettingChange>): SettingChange {
+    const message = createBaseSettingChange();
+    message.setting = object.setting ?? "";
+    message.from = object.from ?? "";
+    message.to = object.to ?? "";
     return message;
   },
 };
 
 function createBaseListAuditRequest(): ListAuditRequest {
-  return { limit: 0 };
+  return { limit: 0, afterId: undefined };
 }
 
 export const ListAuditRequest: MessageFns<ListAuditRequest> = {
   encode(message: ListAuditRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.limit !== 0) {
       writer.uint32(8).uint32(message.limit);
+    }
+    if (message.afterId !== undefined) {
+      writer.uint32(16).uint64(message.afterId);
     }
     return writer;
   },
@@ -5804,6 +6152,14 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
             message.limit = reader.uint32();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.afterId = longToNumber(reader.uint64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5817,13 +6173,23 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
   },
 
   fromJSON(object: any): ListAuditRequest {
-    return { limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0 };
+    return {
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+      afterId: isSet(object.afterId)
+        ? globalThis.Number(object.afterId)
+        : isSet(object.after_id)
+        ? globalThis.Number(object.after_id)
+        : undefined,
+    };
   },
 
   toJSON(message: ListAuditRequest): unknown {
     const obj: any = {};
     if (message.limit !== 0) {
       obj.limit = Math.round(message.limit);
+    }
+    if (message.afterId !== undefined) {
+      obj.afterId = Math.round(message.afterId);
     }
     return obj;
   },
@@ -5834,6 +6200,7 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
   fromPartial(object: DeepPartial<ListAuditRequest>): ListAuditRequest {
     const message = createBaseListAuditRequest();
     message.limit = object.limit ?? 0;
+    message.afterId = object.afterId ?? undefined;
     return message;
   },
 };
@@ -5912,7 +6279,7 @@ export type AuthAdminServiceService = typeof AuthAdminServiceService;
 export const AuthAdminServiceService = {
   /**
    * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: the credential is unknown or revoked.
+   * Unauthenticated: the credential is unknown, revoked or expired. Permission denied: the operator is bound to other organizations.
    */
   issueOperatorToken: {
     path: "/crs.auth.v1.AuthAdminService/IssueOperatorToken" as const,
@@ -5949,7 +6316,7 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
-  /** Lists all organizations by id. The token must name no organization. */
+  /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations: {
     path: "/crs.auth.v1.AuthAdminService/ListOrganizations" as const,
     requestStream: false as const,
@@ -6159,7 +6526,10 @@ export const AuthAdminServiceService = {
       Buffer.from(FinishErasureResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FinishErasureResponse => FinishErasureResponse.decode(value),
   },
-  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
+  /**
+   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
+   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   */
   createOperator: {
     path: "/crs.auth.v1.AuthAdminService/CreateOperator" as const,
     requestStream: false as const,
@@ -6171,7 +6541,10 @@ export const AuthAdminServiceService = {
       Buffer.from(CreateOperatorResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateOperatorResponse => CreateOperatorResponse.decode(value),
   },
-  /** Lists operators by name, revoked operators included. The token must name no organization. */
+  /**
+   * Lists operators by name, revoked operators included. A caller that is bound to organizations sees only operators that are bound to
+   * no others. The token must name no organization.
+   */
   listOperators: {
     path: "/crs.auth.v1.AuthAdminService/ListOperators" as const,
     requestStream: false as const,
@@ -6182,7 +6555,10 @@ export const AuthAdminServiceService = {
       Buffer.from(ListOperatorsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListOperatorsResponse => ListOperatorsResponse.decode(value),
   },
-  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
+  /**
+   * Revokes an operator by name. The token must name no organization. Failed precondition: this is the last admin that is bound to no
+   * organization and never expires.
+   */
   revokeOperator: {
     path: "/crs.auth.v1.AuthAdminService/RevokeOperator" as const,
     requestStream: false as const,
@@ -6194,7 +6570,10 @@ export const AuthAdminServiceService = {
       Buffer.from(RevokeOperatorResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeOperatorResponse => RevokeOperatorResponse.decode(value),
   },
-  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
+  /**
+   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * operator may see.
+   */
   listAudit: {
     path: "/crs.auth.v1.AuthAdminService/ListAudit" as const,
     requestStream: false as const,
@@ -6209,14 +6588,14 @@ export const AuthAdminServiceService = {
 export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   /**
    * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: the credential is unknown or revoked.
+   * Unauthenticated: the credential is unknown, revoked or expired. Permission denied: the operator is bound to other organizations.
    */
   issueOperatorToken: handleUnaryCall<IssueOperatorTokenRequest, IssueOperatorTokenResponse>;
   /** Creates the organization that the token names. Already exists: the id is taken. */
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
   /** Changes the given settings of the organization that the token names. Absent settings stay. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
-  /** Lists all organizations by id. The token must name no organization. */
+  /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations: handleUnaryCall<ListOrganizationsRequest, ListOrganizationsResponse>;
   /** Creates a user. Already exists: the e-mail is taken in this organization. */
   createUser: handleUnaryCall<CreateUserRequest, CreateUserResponse>;
@@ -6263,20 +6642,32 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   beginErasure: handleUnaryCall<BeginErasureRequest, BeginErasureResponse>;
   /** Last step of a deletion, once every other service has erased its part: deletes the target and everything that belongs to it. */
   finishErasure: handleUnaryCall<FinishErasureRequest, FinishErasureResponse>;
-  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
+  /**
+   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
+   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   */
   createOperator: handleUnaryCall<CreateOperatorRequest, CreateOperatorResponse>;
-  /** Lists operators by name, revoked operators included. The token must name no organization. */
+  /**
+   * Lists operators by name, revoked operators included. A caller that is bound to organizations sees only operators that are bound to
+   * no others. The token must name no organization.
+   */
   listOperators: handleUnaryCall<ListOperatorsRequest, ListOperatorsResponse>;
-  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
+  /**
+   * Revokes an operator by name. The token must name no organization. Failed precondition: this is the last admin that is bound to no
+   * organization and never expires.
+   */
   revokeOperator: handleUnaryCall<RevokeOperatorRequest, RevokeOperatorResponse>;
-  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
+  /**
+   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * operator may see.
+   */
   listAudit: handleUnaryCall<ListAuditRequest, ListAuditResponse>;
 }
 
 export interface AuthAdminServiceClient extends Client {
   /**
    * Exchanges an operator credential for a token for one organization, or for none. Needs no identity.
-   * Unauthenticated: the credential is unknown or revoked.
+   * Unauthenticated: the credential is unknown, revoked or expired. Permission denied: the operator is bound to other organizations.
    */
   issueOperatorToken(
     request: IssueOperatorTokenRequest,
@@ -6325,7 +6716,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all organizations by id. The token must name no organization. */
+  /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations(
     request: ListOrganizationsRequest,
     callback: (error: ServiceError | null, response: ListOrganizationsResponse) => void,
@@ -6638,7 +7029,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FinishErasureResponse) => void,
   ): ClientUnaryCall;
-  /** Creates an operator. Only this answer shows the credential. The token must name no organization. */
+  /**
+   * Creates an operator with no more than the caller has: role, organizations and end. Only this answer shows the credential. The token
+   * must name no organization. Permission denied: the caller has less. Already exists: an operator that wasn't revoked has this name.
+   */
   createOperator(
     request: CreateOperatorRequest,
     callback: (error: ServiceError | null, response: CreateOperatorResponse) => void,
@@ -6654,7 +7048,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateOperatorResponse) => void,
   ): ClientUnaryCall;
-  /** Lists operators by name, revoked operators included. The token must name no organization. */
+  /**
+   * Lists operators by name, revoked operators included. A caller that is bound to organizations sees only operators that are bound to
+   * no others. The token must name no organization.
+   */
   listOperators(
     request: ListOperatorsRequest,
     callback: (error: ServiceError | null, response: ListOperatorsResponse) => void,
@@ -6670,7 +7067,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListOperatorsResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes an operator by name. The token must name no organization. Failed precondition: this is the last operator. */
+  /**
+   * Revokes an operator by name. The token must name no organization. Failed precondition: this is the last admin that is bound to no
+   * organization and never expires.
+   */
   revokeOperator(
     request: RevokeOperatorRequest,
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
@@ -6686,7 +7086,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeOperatorResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the audit trail, newest first: of the organization that the token names, or of all organizations if it names none. */
+  /**
+   * Lists the audit trail, newest first: of the organization that the token names, or if it names none, of all organizations that the
+   * operator may see.
+   */
   listAudit(
     request: ListAuditRequest,
     callback: (error: ServiceError | null, response: ListAuditResponse) => void,

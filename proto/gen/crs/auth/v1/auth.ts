@@ -246,9 +246,33 @@ export interface RecordAuditRequest {
   action: string;
   /** The object of the action; never a secret. */
   target: string;
+  /** The caller's IP address. Empty: not known. */
+  address: string;
 }
 
 export interface RecordAuditResponse {
+}
+
+export interface CheckOperatorRequest {
+}
+
+export interface CheckOperatorResponse {
+  /** `admin`, `manager`, `importer`, `viewer` or `auditor`. */
+  role: string;
+  /** The organizations that the operator is bound to. Empty: all. */
+  organizationIds: string[];
+}
+
+export interface RecordRefusalRequest {
+  /** For example `calls.import`. */
+  action: string;
+  /** The kind of the error, for example `permission_denied`. */
+  outcome: string;
+  /** The caller's IP address. Empty: not known. */
+  address: string;
+}
+
+export interface RecordRefusalResponse {
 }
 
 /** An API key, without the key itself. */
@@ -3194,7 +3218,7 @@ export const GrantOutcome: MessageFns<GrantOutcome> = {
 };
 
 function createBaseRecordAuditRequest(): RecordAuditRequest {
-  return { action: "", target: "" };
+  return { action: "", target: "", address: "" };
 }
 
 export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
@@ -3204,6 +3228,9 @@ export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
     }
     if (message.target !== "") {
       writer.uint32(18).string(message.target);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
     }
     return writer;
   },
@@ -3237,6 +3264,14 @@ export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
             message.target = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3253,6 +3288,7 @@ export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
     return {
       action: isSet(object.action) ? globalThis.String(object.action) : "",
       target: isSet(object.target) ? globalThis.String(object.target) : "",
+      address: isSet(object.address) ? globalThis.String(object.address) : "",
     };
   },
 
@@ -3264,6 +3300,9 @@ export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
     if (message.target !== "") {
       obj.target = message.target;
     }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
     return obj;
   },
 
@@ -3274,6 +3313,7 @@ export const RecordAuditRequest: MessageFns<RecordAuditRequest> = {
     const message = createBaseRecordAuditRequest();
     message.action = object.action ?? "";
     message.target = object.target ?? "";
+    message.address = object.address ?? "";
     return message;
   },
 };
@@ -3326,6 +3366,300 @@ export const RecordAuditResponse: MessageFns<RecordAuditResponse> = {
   },
   fromPartial(_: DeepPartial<RecordAuditResponse>): RecordAuditResponse {
     const message = createBaseRecordAuditResponse();
+    return message;
+  },
+};
+
+function createBaseCheckOperatorRequest(): CheckOperatorRequest {
+  return {};
+}
+
+export const CheckOperatorRequest: MessageFns<CheckOperatorRequest> = {
+  encode(_: CheckOperatorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckOperatorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckOperatorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): CheckOperatorRequest {
+    return {};
+  },
+
+  toJSON(_: CheckOperatorRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<CheckOperatorRequest>): CheckOperatorRequest {
+    return CheckOperatorRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<CheckOperatorRequest>): CheckOperatorRequest {
+    const message = createBaseCheckOperatorRequest();
+    return message;
+  },
+};
+
+function createBaseCheckOperatorResponse(): CheckOperatorResponse {
+  return { role: "", organizationIds: [] };
+}
+
+export const CheckOperatorResponse: MessageFns<CheckOperatorResponse> = {
+  encode(message: CheckOperatorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.role !== "") {
+      writer.uint32(10).string(message.role);
+    }
+    for (const v of message.organizationIds) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckOperatorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckOperatorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.organizationIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): CheckOperatorResponse {
+    return {
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      organizationIds: globalThis.Array.isArray(object?.organizationIds)
+        ? object.organizationIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.organization_ids)
+        ? object.organization_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: CheckOperatorResponse): unknown {
+    const obj: any = {};
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.organizationIds?.length) {
+      obj.organizationIds = message.organizationIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<CheckOperatorResponse>): CheckOperatorResponse {
+    return CheckOperatorResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CheckOperatorResponse>): CheckOperatorResponse {
+    const message = createBaseCheckOperatorResponse();
+    message.role = object.role ?? "";
+    message.organizationIds = object.organizationIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseRecordRefusalRequest(): RecordRefusalRequest {
+  return { action: "", outcome: "", address: "" };
+}
+
+export const RecordRefusalRequest: MessageFns<RecordRefusalRequest> = {
+  encode(message: RecordRefusalRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.outcome !== "") {
+      writer.uint32(18).string(message.outcome);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordRefusalRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordRefusalRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.outcome = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RecordRefusalRequest {
+    return {
+      action: isSet(object.action) ? globalThis.String(object.action) : "",
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      address: isSet(object.address) ? globalThis.String(object.address) : "",
+    };
+  },
+
+  toJSON(message: RecordRefusalRequest): unknown {
+    const obj: any = {};
+    if (message.action !== "") {
+      obj.action = message.action;
+    }
+    if (message.outcome !== "") {
+      obj.outcome = message.outcome;
+    }
+    if (message.address !== "") {
+      obj.address = message.address;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordRefusalRequest>): RecordRefusalRequest {
+    return RecordRefusalRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RecordRefusalRequest>): RecordRefusalRequest {
+    const message = createBaseRecordRefusalRequest();
+    message.action = object.action ?? "";
+    message.outcome = object.outcome ?? "";
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseRecordRefusalResponse(): RecordRefusalResponse {
+  return {};
+}
+
+export const RecordRefusalResponse: MessageFns<RecordRefusalResponse> = {
+  encode(_: RecordRefusalResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordRefusalResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordRefusalResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RecordRefusalResponse {
+    return {};
+  },
+
+  toJSON(_: RecordRefusalResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RecordRefusalResponse>): RecordRefusalResponse {
+    return RecordRefusalResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RecordRefusalResponse>): RecordRefusalResponse {
+    const message = createBaseRecordRefusalResponse();
     return message;
   },
 };
@@ -3694,6 +4028,34 @@ export const AuthServiceService = {
     responseSerialize: (value: RecordAuditResponse): Buffer => Buffer.from(RecordAuditResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecordAuditResponse => RecordAuditResponse.decode(value),
   },
+  /**
+   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
+   */
+  checkOperator: {
+    path: "/crs.auth.v1.AuthService/CheckOperator" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CheckOperatorRequest): Buffer => Buffer.from(CheckOperatorRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CheckOperatorRequest => CheckOperatorRequest.decode(value),
+    responseSerialize: (value: CheckOperatorResponse): Buffer =>
+      Buffer.from(CheckOperatorResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CheckOperatorResponse => CheckOperatorResponse.decode(value),
+  },
+  /**
+   * Records in the audit trail that another service refused an operator's call. The call carries the refused token, which may be invalid, so
+   * it needs no identity. Equal refusals within a minute share an entry, and the number of entries a minute is limited.
+   */
+  recordRefusal: {
+    path: "/crs.auth.v1.AuthService/RecordRefusal" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RecordRefusalRequest): Buffer => Buffer.from(RecordRefusalRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RecordRefusalRequest => RecordRefusalRequest.decode(value),
+    responseSerialize: (value: RecordRefusalResponse): Buffer =>
+      Buffer.from(RecordRefusalResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RecordRefusalResponse => RecordRefusalResponse.decode(value),
+  },
 } as const;
 
 export interface AuthServiceServer extends UntypedServiceImplementation {
@@ -3737,6 +4099,16 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   putProjectGrants: handleUnaryCall<PutProjectGrantsRequest, PutProjectGrantsResponse>;
   /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
+  /**
+   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
+   */
+  checkOperator: handleUnaryCall<CheckOperatorRequest, CheckOperatorResponse>;
+  /**
+   * Records in the audit trail that another service refused an operator's call. The call carries the refused token, which may be invalid, so
+   * it needs no identity. Equal refusals within a minute share an entry, and the number of entries a minute is limited.
+   */
+  recordRefusal: handleUnaryCall<RecordRefusalRequest, RecordRefusalResponse>;
 }
 
 export interface AuthServiceClient extends Client {
@@ -3933,6 +4305,44 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecordAuditResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Tells what the operator whose token the call carries may do. Needs no identity: the token is checked here.
+   * Unauthenticated: the token isn't an operator's, or the operator was revoked or has expired.
+   */
+  checkOperator(
+    request: CheckOperatorRequest,
+    callback: (error: ServiceError | null, response: CheckOperatorResponse) => void,
+  ): ClientUnaryCall;
+  checkOperator(
+    request: CheckOperatorRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CheckOperatorResponse) => void,
+  ): ClientUnaryCall;
+  checkOperator(
+    request: CheckOperatorRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CheckOperatorResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Records in the audit trail that another service refused an operator's call. The call carries the refused token, which may be invalid, so
+   * it needs no identity. Equal refusals within a minute share an entry, and the number of entries a minute is limited.
+   */
+  recordRefusal(
+    request: RecordRefusalRequest,
+    callback: (error: ServiceError | null, response: RecordRefusalResponse) => void,
+  ): ClientUnaryCall;
+  recordRefusal(
+    request: RecordRefusalRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RecordRefusalResponse) => void,
+  ): ClientUnaryCall;
+  recordRefusal(
+    request: RecordRefusalRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RecordRefusalResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,17 +1,21 @@
 import type { Query } from '@crs/kit/data/database';
-import { callerScope } from '@crs/kit/data/scope';
+import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { parseTarget, type Target } from '../../domain/erasure-target.ts';
 import { markOrganization, markProject, markUser } from '../../store/erasures.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
-export const beginErasure = operatorRpc<'beginErasure'>(callerScope, async (request, { organization, transact }) => {
-  const target = parseTarget(request.target);
-  return transact(async (query, audit) => {
-    const id = await mark(query, organization, target);
-    if (id !== undefined) await audit(`${target.kind}.delete`, id);
-    return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
-  });
-});
+export const beginErasure = operatorRpc<'beginErasure'>(
+  { action: 'erasure.begin', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true },
+  async (request, { organization, rights, transact }) => {
+    const target = parseTarget(request.target);
+    if (target.kind === 'organization') requireTenantDeletion(rights);
+    return transact(async (query, audit) => {
+      const id = await mark(query, organization, target);
+      if (id !== undefined) await audit(`${target.kind}.delete`, id);
+      return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
+    });
+  },
+);
 
 /** @returns the target's id, or undefined where it doesn't exist */
 async function mark(query: Query, organization: string, target: Target): Promise<string | undefined> {

@@ -1,4 +1,3 @@
-import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import { createApiKey, digestOf, randomBase62 } from '@crs/kit/product/api-key';
 import { toApiKey } from '../../answers.ts';
@@ -12,22 +11,25 @@ import { operatorRpc } from './operator-rpc.ts';
 const PREFIX_LENGTH = 10;
 const MAX_SECONDS = 100 * 365 * 86_400;
 
-export const createKey = operatorRpc<'createKey'>(callerScope, async (request, { organization, transact }) => {
-  const label = requireText('label', request.label, 0, 100);
-  if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
-  const secret = createApiKey();
-  return transact(async (query, audit) => {
-    const [known] = await query(organizationExists(organization));
-    if (!known) throw noSuchOrganization();
-    const key = await insertApiKey(query, organization, {
-      keyId: `key_${randomBase62(16)}`,
-      digest: digestOf(secret),
-      prefix: secret.slice(0, PREFIX_LENGTH),
-      label,
-      readOnly: request.readOnly,
-      expiresInSeconds: request.expiresInSeconds,
+export const createKey = operatorRpc<'createKey'>(
+  { action: 'key.create', roles: ['admin', 'manager'], token: 'one', bound: true },
+  async (request, { organization, transact }) => {
+    const label = requireText('label', request.label, 0, 100);
+    if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
+    const secret = createApiKey();
+    return transact(async (query, audit) => {
+      const [known] = await query(organizationExists(organization));
+      if (!known) throw noSuchOrganization();
+      const key = await insertApiKey(query, organization, {
+        keyId: `key_${randomBase62(16)}`,
+        digest: digestOf(secret),
+        prefix: secret.slice(0, PREFIX_LENGTH),
+        label,
+        readOnly: request.readOnly,
+        expiresInSeconds: request.expiresInSeconds,
+      });
+      await audit('key.create', key.keyId);
+      return { apiKey: toApiKey(key), secret };
     });
-    await audit('key.create', key.keyId);
-    return { apiKey: toApiKey(key), secret };
-  });
-});
+  },
+);

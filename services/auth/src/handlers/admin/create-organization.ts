@@ -1,13 +1,13 @@
-import { callerScope } from '@crs/kit/data/scope';
 import { invalid, ServiceError } from '@crs/kit/errors';
 import { toOrganization } from '../../answers.ts';
 import { changeOidcProvider } from '../../domain/oidc-provider.ts';
+import { changesOf } from '../../domain/setting-changes.ts';
 import { parseSettings } from '../../domain/settings.ts';
 import { findOrganization, insertOrganization } from '../../store/organizations.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
 export const createOrganization = operatorRpc<'createOrganization'>(
-  callerScope,
+  { action: 'organization.create', roles: ['admin', 'manager'], token: 'one', bound: false },
   async (request, { providerSecrets, organization, transact }) => {
     const change = parseSettings(request.settings);
     if (change.name === undefined) throw invalid('name', 'is required');
@@ -21,9 +21,10 @@ export const createOrganization = operatorRpc<'createOrganization'>(
           field: 'organization',
         });
       }
-      await audit('organization.create', organization);
-      if (provider.oidcIssuer) await audit('organization.oidc', `${organization} ${provider.oidcIssuer}`);
       const [created] = await query(findOrganization(organization));
+      const changes = changesOf(undefined, created!, created!.oidcHasClientSecret);
+      await audit('organization.create', organization, changes);
+      if (provider.oidcIssuer) await audit('organization.oidc', `${organization} ${provider.oidcIssuer}`);
       return { organization: toOrganization(created!) };
     });
   },

@@ -9,6 +9,7 @@ import type { Context } from '../../context.ts';
 import { authLine, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword } from '../../domain/password.ts';
+import { changesOf } from '../../domain/setting-changes.ts';
 import type { OrganizationChange } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
@@ -18,24 +19,34 @@ import { findEmailsWithPassword, findUser, insertUser, updateUser } from '../../
 type Outcome = 'accepted' | 'unchanged' | Problem;
 
 export function importRecords({ db }: Context) {
-  return importRpc(async (request, call) => {
+  // The entry in the audit trail names the changed settings, so it is written with them.
+  const recordedBelow = () => Promise.resolve();
+  return importRpc('auth', recordedBelow, async (request, call) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, authLine, scope.organization);
     const hashes = await hashPasswords(db, scope, lines);
     return db.transact(scope, async (query) => {
       let accepted = 0;
       let unchanged = 0;
+      const [before] = await query(findOrganization(scope.organization));
       for (const { number, record } of lines) {
-        const outcome = await store(query, record, hashes);
+        const outcome =
+          record.type === 'organization' && !before && call.rights.organizations.length > 0
+            ? MAY_NOT_CREATE
+            : await store(query, record, hashes);
         if (outcome === 'accepted') accepted++;
         else if (outcome === 'unchanged') unchanged++;
         else errors.push(refused(number, outcome));
       }
-      if (accepted > 0) await query(operatorEntry(call.identity, 'import', `${accepted} records`));
+      const [after] = await query(findOrganization(scope.organization));
+      const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
+      await query(operatorEntry(call.identity, 'auth.import', `${request.lines.length} lines`, details));
       return { accepted, unchanged, errors: byLine(errors) };
     });
   });
 }
+
+const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
 
 /** Hashes by folded e-mail. */
 type Hashes = Map<string, string>;

@@ -1,13 +1,13 @@
-import { callerScope } from '@crs/kit/data/scope';
 import { toOrganization } from '../../answers.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { changeOidcProvider } from '../../domain/oidc-provider.ts';
+import { changesOf } from '../../domain/setting-changes.ts';
 import { parseSettings } from '../../domain/settings.ts';
 import { findOrganization, updateOrganization as update } from '../../store/organizations.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
 export const updateOrganization = operatorRpc<'updateOrganization'>(
-  callerScope,
+  { action: 'organization.update', roles: ['admin', 'manager'], token: 'one', bound: true },
   async (request, { providerSecrets, organization, transact }) => {
     const change = parseSettings(request.settings);
     return transact(async (query, audit) => {
@@ -19,7 +19,8 @@ export const updateOrganization = operatorRpc<'updateOrganization'>(
       const statement = update(organization, { ...change, ...provider });
       if (statement) await query(statement);
       const [after] = await query(findOrganization(organization));
-      await audit('organization.update', organization);
+      const changes = changesOf(before, after!, request.settings?.oidcProvider?.clientSecret !== undefined);
+      await audit('organization.update', organization, changes);
       // The provider decides who may sign in, so its change has an entry of its own.
       if (request.settings?.oidcProvider) await audit('organization.oidc', `${organization} ${after!.oidcIssuer ?? 'none'}`);
       return { organization: toOrganization(after!) };

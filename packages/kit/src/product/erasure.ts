@@ -1,0 +1,24 @@
+import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
+import { callerScope, type Scope } from '../data/scope.ts';
+import { requireTenantDeletion } from '../rpc/operators.ts';
+import { rpc } from '../rpc/server.ts';
+import type { RecordContext } from './record-service.ts';
+
+type Target = EraseRequest['target'];
+
+/** The handler of `Erase`, for operators. An import deletes projects and users. */
+export function eraseRpc(service: string, { auth }: RecordContext, handle: (target: Target, scope: Scope) => Promise<unknown>) {
+  const access = { action: 'erase', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } as const;
+  return rpc({ operator: access }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
+    if (target?.$case === 'organization') requireTenantDeletion(call.rights);
+    const scope = callerScope(call);
+    const entry = { action: `${service}.erase`, target: nameOf(target, scope.organization), address: call.address };
+    await auth.recordAudit(entry, call);
+    await handle(target, scope);
+    return {};
+  });
+}
+
+function nameOf(target: Target, organization: string): string {
+  return target === undefined || target.$case === 'organization' ? organization : target.value.slice(0, 100);
+}

@@ -1,0 +1,43 @@
+import type { Database } from '@crs/kit/data/database';
+import { directoryScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
+import { REASONS, ServiceError } from '@crs/kit/errors';
+import type { Identity, Verifier } from '@crs/kit/rpc/identity';
+import type { OperatorDirectory } from '@crs/kit/rpc/operators';
+import { countAction, type FrequentAction } from './count-action.ts';
+import { findOperator } from './store/operators.ts';
+
+/** The operators as the database knows them at each call. */
+export function createOperatorDirectory(db: Database, verify: Verifier): OperatorDirectory {
+  return {
+    rightsOf: async (identity, call) => {
+      const [operator] = await db.read(directoryScope(call), findOperator(identity.name, identity.since));
+      if (!operator) {
+        throw new ServiceError('unauthenticated', 'The operator was revoked or has expired.', {
+          reason: REASONS.invalidOperator,
+        });
+      }
+      return { role: operator.role, organizations: operator.organizations };
+    },
+    refused: async ({ action, outcome, token, address }) => {
+      const identity = token === undefined ? undefined : await verify(token).catch(() => undefined);
+      await countAction(db, { ...who(identity), action, target: '', outcome, address });
+    },
+  };
+}
+
+function who(identity: Identity | undefined): Pick<FrequentAction, 'organization' | 'actor' | 'source'> {
+  switch (identity?.kind) {
+    case 'operator':
+      return {
+        organization: identity.organization ?? EVERY_ORGANIZATION,
+        actor: identity.name,
+        source: `operator ${identity.name}`,
+      };
+    case 'organization':
+      return { organization: identity.organization, actor: `key ${identity.keyId}`, source: identity.organization };
+    case 'user':
+      return { organization: identity.organization, actor: `user ${identity.userId}`, source: identity.organization };
+    case undefined:
+      return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'strangers' };
+  }
+}

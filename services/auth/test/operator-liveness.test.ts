@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPERATOR_ROLES, type OperatorRole } from '@crs/kit/rpc/operators';
+import { client, type CallOptions } from '@crs/kit/rpc/client';
+import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
+import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { ADMIN, failureOf, organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+
+type Method = { requestDeserialize: (bytes: Buffer) => unknown };
+type AnyClient = Record<string, (request: unknown, options: CallOptions) => Promise<unknown>> & { close(): void };
+
+const TENANTS = ['admin', 'manager'] as const;
+const LISTS = ['admin', 'manager', 'viewer', 'auditor'] as const;
+const IMPORTS = ['admin', 'importer'] as const;
+const DELETIONS = ['admin', 'manager', 'importer'] as const;
+
+/** The roles that each admin RPC admits. `none`: the operator token names no organization. A new RPC fails the tests until it is listed. */
+const AUTH: Record<
+  Exclude<keyof AuthAdminServiceService, 'issueOperatorToken'>,
+  { roles: readonly OperatorRole[]; none?: true; bound?: false }
+> = {
+  createOrganization: { roles: TENANTS, bound: false },
+  updateOrganization: { roles: TENANTS },
+  listOrganizations: { roles: LISTS, none: true },
+  createUser: { roles: TENANTS },
+  listUsers: { roles: LISTS },
+  setUserDisabled: { roles: TENANTS },
+  unlinkUser: { roles: TENANTS },
+  addMember: { roles: TENANTS },
+  removeMember: { roles: TENANTS },
+  createKey: { roles: TENANTS },
+  listKeys: { roles: LISTS },
+  revokeKey: { roles: TENANTS },
+  createToken: { roles: TENANTS },
+  listTokens: { roles: LISTS },
+  revokeToken: { roles: TENANTS },
+  rotateTokenKey: { roles: ['admin'], none: true, bound: false },
+  createClient: { roles: TENANTS, none: true, bound: false },
+  listClients: { roles: LISTS, none: true, bound: false },
+  removeClient: { roles: TENANTS, none: true, bound: false },
+  beginErasure: { roles: DELETIONS },
+  finishErasure: { roles: DELETIONS },
+  createOperator: { roles: ['admin'], none: true },
+  listOperators: { roles: ['admin', 'viewer', 'auditor'], none: true },
+  revokeOperator: { roles: ['admin'], none: true },
+  listAudit: { roles: ['admin', 'auditor'] },
+};
+
+interface AdminRpc {
+  name: string;
+  roles: readonly OperatorRole[];
+  none: boolean;
+  bound: boolean;
+  call: (options: CallOptions) => Promise<unknown>;
+}
+
+let world: AuthWorld;
+let rpcs: AdminRpc[];
+const clients: AnyClient[] = [];
+
+beforeAll(async () => {
+  world = await startAuthWorld([organization('acme'), organization('globex')]);
+  const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
+  const open = (definition: object, address: string) => {
+    const opened = client(definition, { name: 'a service', address, timeoutMs: 10_000, retry: false }) as unknown as AnyClient;
+    clients.push(opened);
+    return (method: string) => {
+      const request = (definition as Record<string, Method>)[method]!.requestDeserialize(Buffer.alloc(0));
+      return (options: CallOptions) => opened[method]!(request, options);
+    };
+  };
+  const auth = open(AuthAdminServiceService, authAdmin);
+  const methods = Object.keys(AuthAdminServiceService).filter(
+    (method) => method !== 'issueOperatorToken',
+  ) as (keyof typeof AUTH)[];
+  rpcs = methods.map((method) => {
+    const { roles, none = false, bound = true } = AUTH[method];
+    return { name: method, roles, none, bound, call: auth(method) };
+  });
+  const shared = { none: false, bound: true };
+  for (const [service, address] of Object.entries({ authAdmin, projectsAdmin, callsAdmin, entitiesAdmin })) {
+    const importRecords = open(ImportServiceService, address)('importRecords');
+    rpcs.push({ ...shared, name: `${service} import`, roles: IMPORTS, call: importRecords });
+    if (service === 'authAdmin') continue;
+    rpcs.push({ ...shared, name: `${service} erase`, roles: DELETIONS, call: open(ErasureServiceService, address)('erase') });
+  }
+});
+afterAll(async () => {
+  for (const each of clients) each.close();
+  await world?.close();
+});
+
+const admin = () => world.operator.auth;
+const create = async (name: string, rights: Partial<typeof ADMIN> = {}, by?: CallOptions) =>
+  (await admin().createOperator({ ...ADMIN, name, ...rights }, by ?? (await world.operate()))).credential;
+const issue = async (credential: string, organizationId = ''): Promise<CallOptions> => ({
+  token: (await admin().issueOperatorToken({ credential, organizationId })).operatorToken,
+});
+const revoke = async (name: string) => admin().revokeOperator({ name }, await world.operate());
+const INVALID = { kind: 'unauthenticated', reason: 'INVALID_OPERATOR' };
+
+/** The tokens that the RPC may need: for one organization, or for none. */
+const both = async (credential: string) => {
+  const [one, none] = [await issue(credential, 'acme'), await issue(credential)];
+  return ({ none: needsNone }: AdminRpc) => (needsNone ? none : one);
+};
+
+describe('an operator who was revoked', () => {
+  it('makes no operator with the token from before the revocation', async () => {
+    const stolen = await issue(await create('thief'));
+    await revoke('thief');
+    expect(await failureOf(create('accomplice', {}, stolen))).toMatchObject(INVALID);
+    const { operators } = await admin().listOperators({}, await world.operate());
+    expect(operators.map(({ name }) => name)).not.toContain('accomplice');
+  });
+
+  it('is refused by every admin RPC of every service within a second, with the token that was used before', async () => {
+    const token = await both(await create('leaver'));
+    for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).not.toMatchObject(INVALID);
+    await revoke('leaver');
+    await sleep(1_000);
+    for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
+  });
+
+  it('is not let in by the token when a later operator has the same name', async () => {
+    const before = await issue(await create('same'));
+    await revoke('same');
+    await create('same');
+    expect(await failureOf(admin().listOrganizations({}, before))).toMatchObject(INVALID);
+  });
+});
+
+it('an operator who has expired gets no token, and can use none', async () => {
+  const credential = await create('temp', { expiresInSeconds: 3_600 });
+  const token = await both(credential);
+  await world.rows(`update auth.operators set expires_at = now() where name = 'temp'`);
+  expect(await failureOf(issue(credential))).toMatchObject(INVALID);
+  await sleep(1_000);
+  for (const rpc of rpcs) expect(await failureOf(rpc.call(token(rpc))), rpc.name).toMatchObject(INVALID);
+});
+
+describe.each(OPERATOR_ROLES)('the role %s', (role) => {
+  it('may call the RPCs that are listed for it, and no other one', async () => {
+    const token = await both(await create(`a ${role}`, { role }));
+    for (const rpc of rpcs) {
+      const failure = await failureOf(rpc.call(token(rpc)));
+      if (rpc.roles.includes(role)) expect(failure?.kind, rpc.name).not.toBe('permission_denied');
+      else expect(failure, rpc.name).toMatchObject({ kind: 'permission_denied', reason: 'OPERATOR_ROLE' });
+    }
+  });
+});
+
+describe('an operator that is bound to an organization', () => {
+  const BOUND = { kind: 'permission_denied', reason: 'OPERATOR_BOUND' };
+
+  it('gets a token for that organization only', async () => {
+    const credential = await create('bound', { organizationIds: ['acme'] });
+    expect(await failureOf(issue(credential, 'acme'))).toBeUndefined();
+    expect(await failureOf(issue(credential, 'globex'))).toMatchObject(BOUND);
+  });
+
+  it('is refused for another organization by every admin RPC, even with a token for it', async () => {
+    const credential = await create('binding', { organizationIds: ['acme'] });
+    const { createdAt } = (await admin().listOperators({}, await world.operate())).operators.find(
+      ({ name }) => name === 'binding',
+    )!;
+    const identity = { kind: 'operator' as const, name: 'binding', since: createdAt!.toISOString(), organization: 'globex' };
+    const forged = { token: await world.signer.sign(identity, 60) };
+    const own = await both(credential);
+    for (const rpc of rpcs) {
+      if (!rpc.none) expect(await failureOf(rpc.call(forged)), rpc.name).toMatchObject(BOUND);
+      const failure = await failureOf(rpc.call(own(rpc)));
+      if (rpc.bound) expect(failure, rpc.name).not.toMatchObject(BOUND);
+      else expect(failure, rpc.name).toMatchObject(BOUND);
+    }
+  });
+
+  it('imports no line of another organization, and creates none', async () => {
+    const credential = await create('night job', { role: 'importer', organizationIds: ['acme'] });
+    expect(await failureOf(issue(credential, 'globex'))).toMatchObject(BOUND);
+    const victim = { type: 'call', organization: 'globex', id: 'call-1', summary: 'overwritten' };
+    const lines = [{ number: 1, json: Buffer.from(JSON.stringify(victim)), id: 'call-1' }];
+    const answer = await world.operator.importers.calls.importRecords({ lines }, await issue(credential, 'acme'));
+    expect(answer).toMatchObject({ accepted: 0, errors: [{ line: 1, field: 'organization' }] });
+  });
+
+  it('sees its organization, its entries of the audit trail and the operators within it', async () => {
+    const token = await issue(await create('local admin', { organizationIds: ['acme'] }));
+    const { organizations } = await admin().listOrganizations({}, token);
+    expect(organizations.map(({ organizationId }) => organizationId)).toEqual(['acme']);
+    const { entries } = await admin().listAudit({ limit: 1_000 }, token);
+    expect(new Set(entries.map(({ organizationId }) => organizationId))).toEqual(new Set(['acme']));
+    const { operators } = await admin().listOperators({}, token);
+    expect(operators.map(({ organizationIds }) => organizationIds.join())).toEqual(operators.map(() => 'acme'));
+    expect(await failureOf(admin().revokeOperator({ name: 'local' }, token))).toMatchObject({ kind: 'not_found' });
+  });
+});
+
+describe('nobody grants more than they have', () => {
+  it('no other organization, and no longer life', async () => {
+    const credential = await create('lesser', { organizationIds: ['acme'], expiresInSeconds: 3_600 });
+    const by = await issue(credential);
+    const within = { organizationIds: ['acme'], expiresInSeconds: 60 };
+    const attempt = (rights: object) => failureOf(create('more', { ...within, ...rights }, by));
+    expect(await attempt({ organizationIds: [] })).toMatchObject({ kind: 'permission_denied', field: 'organizations' });
+    expect(await attempt({ organizationIds: ['acme', 'globex'] })).toMatchObject({
+      kind: 'permission_denied',
+      field: 'organizations',
+    });
+    expect(await attempt({ expiresInSeconds: 0 })).toMatchObject({ kind: 'permission_denied', field: 'expires_in' });
+    expect(await attempt({ expiresInSeconds: 7_200 })).toMatchObject({ kind: 'permission_denied', field: 'expires_in' });
+    expect(await attempt({})).toBeUndefined();
+  });
+
+  it('the last admin of all organizations without an end stays', async () => {
+    const lesser = await issue(await create('ends', { expiresInSeconds: 3_600 }));
+    const others = (await admin().listOperators({}, lesser)).operators.filter(
+      ({ name, revokedAt }) => name !== 'ends' && !revokedAt,
+    );
+    const outcomes = [];
+    for (const { name } of others) outcomes.push(await failureOf(admin().revokeOperator({ name }, lesser)));
+    expect(outcomes.filter((failure) => failure !== undefined)).toMatchObject([{ kind: 'failed_precondition', field: 'name' }]);
+  });
+});

@@ -79,3 +79,24 @@ test('a reason never repeats a value', () => {
     expect(JSON.stringify(routeText(text)).toLowerCase()).not.toContain('s3cret');
   }
 });
+
+describe('a confined import', () => {
+  const confined = (line: object) =>
+    route(
+      { number: 7, bytes: Buffer.from(JSON.stringify(line)), end: 0 },
+      { organization: 'acme', types: ['organization', 'call'] },
+    );
+
+  test.each([
+    [{ type: 'call', organization: 'acme', id: 'x' }, undefined],
+    [{ type: 'organization', id: 'acme' }, undefined],
+    [{ type: 'call', organization: 'victim', id: 'x' }, 'organization'],
+    [{ type: 'call', organization: 'victim', id: 'x', deleted: true }, 'organization'],
+    [{ type: 'organization', id: 'victim' }, 'id'],
+    [{ type: 'user', organization: 'acme', email: 'ann@acme.example' }, 'type'],
+    [{ type: 'project', organization: 'acme', id: 'x', deleted: true }, 'type'],
+  ])('takes or refuses %j', (line, field) => {
+    const routed = confined(line)!;
+    expect('reason' in routed ? routed.field : undefined).toBe(field);
+  });
+});

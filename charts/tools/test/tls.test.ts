@@ -16,7 +16,7 @@ const speakers = (manifests: Manifest[]) =>
     .map((pod) => ({ ...pod, part: SERVICES.find((service) => pod.name === `${NAME}-${service}`) ?? 'crs' }));
 const secretsOf = (spec: Manifest): string[] => (spec.volumes as Manifest[]).flatMap(({ secret }) => secret?.secretName ?? []);
 const envOf = (container: Manifest) =>
-  Object.fromEntries((container.env as Manifest[]).map(({ name, value }) => [name, value as string]));
+  Object.fromEntries((container.env as Manifest[]).map(({ name, value }) => [name, value])) as Record<string, string>;
 const settingsOf = (manifests: Manifest[], service: string) =>
   find(manifests, 'ConfigMap', `${NAME}-${service}`).data as Record<string, string>;
 
@@ -55,6 +55,20 @@ describe('by default, TLS between the services', () => {
     }
     expect(spec).toMatchObject({ schedule: '17 */6 * * *', concurrencyPolicy: 'Forbid' });
     expect(existsSync(new URL(`../../../${container.args[0]}`, import.meta.url))).toBe(true);
+  });
+
+  test('has a certificate for each host that a process dials', () => {
+    const dialled = [
+      ...SERVICES.map((service) => settingsOf(manifests, service)),
+      ...speakers(manifests).map(({ spec }) => envOf({ env: spec.containers[0].env ?? [] })),
+    ]
+      .flatMap((settings) => Object.entries(settings))
+      .filter(([name]) => /^CRS_.*_ADDRESS$/.test(name))
+      .map(([, address]) => address.split(':')[0]!);
+    // The names of deploy/install/src/certificates.ts.
+    const named = new Set(PARTS.map((part) => `${NAME}-${part}`));
+    expect(dialled.filter((host) => !named.has(host))).toEqual([]);
+    expect(new Set(dialled).size).toBe(5);
   });
 
   test('is renewed by an account that can read and change these Secrets, and nothing else', () => {

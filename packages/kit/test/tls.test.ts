@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -150,6 +150,25 @@ describe('new certificates', () => {
     await expect
       .poll(() => shown(port, ours, ours.issue('any')), { timeout: 10_000, interval: 500 })
       .toBe(new X509Certificate(renewed.cert).fingerprint256);
+  });
+
+  it('are taken up where Kubernetes swaps a whole Secret by a link', async () => {
+    const volume = mkdtempSync(join(tmpdir(), 'crs-volume-'));
+    cleanups.push(() => rmSync(volume, { recursive: true }));
+    const put = (version: string, certificate: Certificate) => {
+      mkdirSync(join(volume, version));
+      write(join(volume, version), certificate, ours);
+      symlinkSync(version, join(volume, '..data_tmp'));
+      renameSync(join(volume, '..data_tmp'), join(volume, '..data'));
+    };
+    put('..1', ours.issue('localhost'));
+    for (const name of ['tls.crt', 'tls.key', 'ca.crt']) symlinkSync(join('..data', name), join(volume, name));
+    const tls = await open(volume);
+    const port = await startServer(tls);
+    const renewed = ours.issue('localhost');
+    put('..2', renewed);
+    await tls.reload();
+    expect(await shown(port, ours, ours.issue('any'))).toBe(new X509Certificate(renewed.cert).fingerprint256);
   });
 
   it('that are half written are ignored until they are whole', async () => {

@@ -14,11 +14,14 @@ export interface Result {
   total: number;
 }
 
-/** Sends `requests` requests over kept connections, `concurrency` at a time, as POST where there is a body. Measures the CPU time of these processes, too. */
+/**
+ * Sends `requests` requests over kept connections, `concurrency` at a time, as POST where there is a body, and expects `status`. Measures the
+ * CPU time of these processes, too.
+ */
 export async function measure(
   url: string,
   headers: Record<string, string>,
-  { requests, concurrency, body }: { requests: number; concurrency: number; body?: string },
+  { requests, concurrency, body, status = 200 }: { requests: number; concurrency: number; body?: string; status?: number },
   pids: Map<string, number>,
 ): Promise<Result> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
@@ -30,7 +33,7 @@ export async function measure(
     Array.from({ length: concurrency }, async () => {
       while (left-- > 0) {
         const started = performance.now();
-        await send(url, headers, agent, body);
+        await send(url, headers, agent, { body, status });
         times.push(performance.now() - started);
       }
     }),
@@ -49,11 +52,16 @@ export async function measure(
   };
 }
 
-function send(url: string, headers: Record<string, string>, agent: Agent, body: string | undefined): Promise<void> {
+function send(
+  url: string,
+  headers: Record<string, string>,
+  agent: Agent,
+  { body, status }: { body: string | undefined; status: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (response) => {
       response.resume();
-      response.on('end', () => (response.statusCode === 200 ? resolve() : reject(new Error(`status ${response.statusCode}`))));
+      response.on('end', () => (response.statusCode === status ? resolve() : reject(new Error(`status ${response.statusCode}`))));
       response.on('error', reject);
     })
       .on('error', reject)

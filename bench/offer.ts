@@ -4,9 +4,11 @@ import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Offer {
-  /** Each request takes the next key; after a round of all keys comes the next URL. */
-  urls: string[];
-  keys: string[];
+  /** Each request takes the next credential; after a round of all credentials comes the next target. */
+  targets: Target[];
+  /** Keys or tokens. */
+  credentials: string[];
+  headers?: Record<string, string>;
   seconds: number;
   /** Requests a second, sent when they are due even if earlier ones have no answer. Absent means one after the other on each connection. */
   perSecond?: number;
@@ -14,6 +16,12 @@ export interface Offer {
   concurrency: number;
   /** Priority of the process: the measured load gets more than the disturbing one. */
   nice: number;
+}
+
+export interface Target {
+  url: string;
+  /** Absent: the request is a GET. */
+  body?: string;
 }
 
 export interface Offered {
@@ -36,21 +44,23 @@ let sent = 0;
 
 function send(due: number): Promise<void> {
   const n = sent++;
-  const headers = { authorization: `Bearer ${offer.keys[n % offer.keys.length]}` };
+  const { credentials, targets } = offer;
+  const headers = { ...offer.headers, authorization: `Bearer ${credentials[n % credentials.length]}` };
+  const { url, body } = targets[Math.floor(n / credentials.length) % targets.length]!;
   return new Promise((resolve) => {
     const done = (status: number) => {
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status === 200) times.push(performance.now() - due);
       resolve();
     };
-    request(offer.urls[Math.floor(n / offer.keys.length) % offer.urls.length]!, { headers, agent }, (response) => {
+    request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (response) => {
       response
         .resume()
         .once('end', () => done(response.statusCode!))
         .once('error', () => done(0));
     })
       .once('error', () => done(0))
-      .end();
+      .end(body);
   });
 }
 

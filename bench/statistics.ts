@@ -3,4 +3,7 @@ export function quantile(values: number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? NaN;
 }
 
+/** The largest of the values. */
+export const worst = (values: number[]) => Math.max(...values);
+
 export const median = (values: number[]) => quantile(values, 0.5);

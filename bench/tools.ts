@@ -3,9 +3,6 @@
 //   node bench/tools.ts [--requests 3000] [--rounds 3]
 //
 // It starts the system itself. Prints both throughputs in each round, and the promised ratio.
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import { createToken } from '@crs/testing/credentials';
@@ -14,6 +11,7 @@ import { MCP_HEADERS, postMcp, toolCall } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { measure, type Result } from './load.ts';
 import { median } from './statistics.ts';
+import { startBare } from './start-bare.ts';
 import { startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -53,14 +51,14 @@ try {
     ((await (await postMcp(system.tools, message, { authorization })).json()) as { result: unknown }).result;
   const { tools } = (await answer({ jsonrpc: '2.0', id: 1, method: 'tools/list' })) as { tools: unknown };
   for (const [name, message] of REQUESTED) {
-    const bare = await startBare(tools, await answer(message));
+    const bare = await startBare('bare-tools.ts', JSON.stringify(tools), JSON.stringify(await answer(message)));
     const headers = { ...MCP_HEADERS, authorization };
     const send = (url: string, pids: Map<string, number>) =>
       measure(url, headers, { requests: REQUESTS, concurrency: CONCURRENCY, body: JSON.stringify(message) }, pids);
     const ratios: number[] = [];
     // The first round warms up.
     for (let round = 0; round <= ROUNDS; round++) {
-      const theirs = await send(bare.url, new Map([['bare', bare.pid]]));
+      const theirs = await send(bare.origin, new Map([['bare', bare.pid]]));
       const ours = await send(`http://${system.tools}/mcp`, system.pids);
       if (round === 0) continue;
       print(`${name}, bare`, theirs);
@@ -73,15 +71,6 @@ try {
 } finally {
   operator.close();
   await system.stop();
-}
-
-async function startBare(tools: unknown, result: unknown): Promise<{ url: string; pid: number; stop(): void }> {
-  const program = fileURLToPath(new URL('bare-tools.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(tools), JSON.stringify(result)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const port = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
-  return { url: `http://127.0.0.1:${port}/mcp`, pid: child.pid!, stop: () => child.kill() };
 }
 
 function print(name: string, { perSecond, p50, p99, cpu, total }: Result): void {

@@ -75,7 +75,7 @@ export function headersOf(pairs: [name: string, value: string | undefined][]): [
   return pairs.filter((pair): pair is [string, string] => pair[1] !== undefined);
 }
 
-type Sent = Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>;
+export type Sent = Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>;
 
 /** The request in one piece. */
 export function bytesOf(request: Sent): Buffer {

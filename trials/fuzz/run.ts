@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import type { Document } from '@crs/testing/openapi';
 import { learnCursors, learnPages } from './learn.ts';
+import { superlinear } from './linear.ts';
+import { leastLoopMs, slowness } from './loop-time.ts';
 import { growth, type Memory } from './memory.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
@@ -16,6 +18,10 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
+  /** How many of the requests, from the first on, are sent again one at a time to measure the time of the gateway's event loop. */
+  measured: number;
+  /** How many requests whose size grows are sent. */
+  growing: number;
   /** Ends the run early; the report then covers the requests so far. */
   signal?: AbortSignal;
   /** Called after each batch. */
@@ -27,6 +33,8 @@ export interface Report {
   seconds: number;
   /** Number of answers by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
+  /** The longest time of a gateway's event loop for one request, in milliseconds. */
+  slowest: number;
   /** Memory of the processes, by the finished share of the run. */
   memory: Map<string, Memory>;
   /** Each kind of violation once, with the smallest request that shows it. */
@@ -56,7 +64,8 @@ const MAX_KINDS = 12;
 /** The most time for finding the smallest request of a kind. */
 const SHRINK_MS = 15_000;
 
-export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, progress, signal }: RunConfig): Promise<Report> {
+export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
+  const { requests, seed, concurrency, measured, growing, progress, signal } = config;
   const { document, tools } = await describe(system);
   const [pages, cursors] = [await learnPages(system), await learnCursors(system)];
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
@@ -78,6 +87,14 @@ export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, pr
     asked++;
     return 'pieces' in request ? sendRaw(system, request) : examine(lane, oracle, request);
   };
+  let slowest = 0;
+  const askAlone = async (request: Drawn): Promise<Verdict> => {
+    let verdict: Verdict | undefined;
+    const send = async () => (verdict = await ask(lanes[0]!, request));
+    const ms = await leastLoopMs(send, () => system.loopMs(request.server));
+    slowest = Math.max(slowest, ms);
+    return { outcome: verdict!.outcome, violations: [...verdict!.violations, ...slowness(ms)] };
+  };
   const begun = performance.now();
   const marks = MEASURED.map((share) => Math.ceil(requests * share));
   for (let batch = 0; batch * BATCH < requests && !signal?.aborted; batch++) {
@@ -85,22 +102,27 @@ export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, pr
     const size = Math.min(BATCH, requests - batch * BATCH);
     const batchRequests = fc.sample(drawn, { seed: batchSeed, numRuns: size });
     let next = 0;
+    const count = (index: number, { outcome, violations }: Verdict) => {
+      const request = batchRequests[index]!;
+      const row = outcomes.get(request.route) ?? new Map<string, number>();
+      outcomes.set(request.route, row.set(outcome, (row.get(outcome) ?? 0) + 1));
+      if (violations.length > 0) broken++;
+      for (const first of violations) {
+        const kind = kindOf(request, first);
+        if (!found.has(kind) && found.size < MAX_KINDS) found.set(kind, { kind, first, seed: batchSeed, index });
+      }
+    };
     await Promise.all(
       lanes.map(async (lane) => {
         while (next < size) {
           const index = next++;
-          const request = batchRequests[index]!;
-          const { outcome, violations } = await ask(lane, request);
-          const row = outcomes.get(request.route) ?? new Map<string, number>();
-          outcomes.set(request.route, row.set(outcome, (row.get(outcome) ?? 0) + 1));
-          if (violations.length > 0) broken++;
-          for (const first of violations) {
-            const kind = kindOf(request, first);
-            if (!found.has(kind) && found.size < MAX_KINDS) found.set(kind, { kind, first, seed: batchSeed, index });
-          }
+          count(index, await ask(lane, batchRequests[index]!));
         }
       }),
     );
+    for (let index = 0; index < Math.min(size, measured - batch * BATCH); index++) {
+      count(index, await askAlone(batchRequests[index]!));
+    }
     const done = batch * BATCH + size;
     for (const [i, mark] of marks.entries())
       if (done >= mark && !memory.has(nameOf(MEASURED[i]!))) memory.set(nameOf(MEASURED[i]!), await system.memory());
@@ -108,7 +130,8 @@ export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, pr
   }
   const seconds = (performance.now() - begun) / 1000;
   const violations: string[] = [];
-  for (const each of found.values()) violations.push(await smallest(drawn, each, (request) => ask(lanes[0]!, request)));
+  for (const each of found.values()) violations.push(await smallest(drawn, each, askAlone));
+  violations.push(...(await superlinear(system, { seed, count: growing })));
   for (const { api, tools: other } of lanes) {
     api.close();
     other.close();
@@ -118,7 +141,7 @@ export async function fuzz(system: FuzzSystem, { requests, seed, concurrency, pr
   memory.set(nameOf(1), late);
   // In a short run, memory still grows because caches fill up.
   if (asked >= 20_000) violations.push(...growth(early!, late));
-  return { requests: asked, seconds, outcomes, memory, violations, broken };
+  return { requests: asked, seconds, slowest, outcomes, memory, violations, broken };
 }
 
 const nameOf = (share: number) => `${share * 100}%`;

@@ -11,6 +11,7 @@ import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { PROBED } from '../faults/measure.ts';
 import type { Credential } from './request.ts';
+import { mainThreadMs } from './loop-time.ts';
 import { memoryOf, type Memory } from './memory.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
 
@@ -23,6 +24,8 @@ export interface FuzzSystem {
   keys: Credential[];
   users: Credential[];
   memory(): Promise<Memory>;
+  /** Milliseconds that the event loop of a gateway has worked so far. */
+  loopMs(server: 'api' | 'tools'): number;
   stop(): Promise<void>;
 }
 
@@ -107,6 +110,7 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
         user('beta', EMAILS.ann, ['projects:read', 'entities:read']),
       ]),
       memory: () => memoryOf(processes.pids, probes),
+      loopMs: (server) => mainThreadMs(processes.pids.get(server === 'api' ? 'api-gateway' : 'tool-gateway')!),
       stop,
     };
   } catch (error) {

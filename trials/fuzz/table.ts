@@ -1,7 +1,7 @@
 /** The report of a run, as text. */
 import type { Report } from './run.ts';
 
-export function table({ requests, seconds, outcomes, memory, violations, broken }: Report): string {
+export function table({ requests, seconds, slowest, outcomes, memory, violations, broken }: Report): string {
   const rows = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...rows.map(([route]) => route.length));
   const counted = rows.map(([route, row]) => {
@@ -24,6 +24,6 @@ export function table({ requests, seconds, outcomes, memory, violations, broken 
     ...measured,
     '',
     ...violations.map((violation) => `VIOLATION ${violation}\n`),
-    `${requests} requests in ${seconds.toFixed(0)} s (${(requests / seconds).toFixed(0)}/s), ${broken} answers outside the contract, ${violations.length} kinds of violations`,
+    `${requests} requests in ${seconds.toFixed(0)} s (${(requests / seconds).toFixed(0)}/s), at most ${slowest.toFixed(1)} ms of the event loop for one, ${broken} answers outside the contract, ${violations.length} kinds of violations`,
   ].join('\n');
 }

@@ -2,12 +2,14 @@ import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
 import { fullAddressOf } from '@crs/kit/http/charge';
+import { answerRecalled } from '@crs/kit/http/front';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
+import { recallRefusal } from './http/recall.ts';
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
 import { routes, TABLES } from './routes/index.ts';
 
@@ -17,8 +19,9 @@ export function createApp(
   docs: Docs,
   options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
+  const name = 'api-gateway';
   const { app, listener } = createHttpApp({
-    name: 'api-gateway',
+    name,
     log: options.log,
     publicUrl: options.publicUrl,
     addressOf: (request) => fullAddressOf(options, request),
@@ -32,7 +35,10 @@ export function createApp(
     throw routeNotFound();
   });
   app.use(answerErrors(options.log, { refusalOf: toRestRefusal }));
-  return listener;
+  return answerRecalled(
+    { name, publicUrl: options.publicUrl, refusals: options.refusals, recall: recallRefusal(options) },
+    listener,
+  );
 }
 
 /** Node's own check would answer without our envelope, so it is off. */

@@ -64,6 +64,7 @@ const BAD: [string, Partial<OrganizationSettings>][] = [
   ['rate_limit.period_seconds', { rateLimit: { requests: 1, periodSeconds: 0 } }],
   ['rate_limit.period_seconds', { rateLimit: { requests: 1, periodSeconds: 86_401 } }],
   ['tool_rate_limit.requests', { toolRateLimit: { requests: 0, periodSeconds: 60 } }],
+  ['tool_rate_limit.requests', { toolRateLimit: { requests: 1_000_000_001, periodSeconds: 60 } }],
   ['tool_rate_limit.period_seconds', { toolRateLimit: { requests: 1, periodSeconds: 86_401 } }],
   ['allowed_fields', { allowedFields: only('summary', 'transcript') }],
   ['allowed_fields', { allowedFields: only('Summary') }],

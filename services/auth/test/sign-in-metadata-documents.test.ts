@@ -85,21 +85,26 @@ describe('a client whose id is the address of its metadata', () => {
     const b = browser();
     const { verifier, challenge } = pkce();
     const callback = await allow(b, authorizePath(clientId, challenge), PERSON);
-    const assertion = await new SignJWT({})
-      .setProtectedHeader({ alg: 'ES256', kid: 'k' })
-      .setIssuer(clientId)
-      .setSubject(clientId)
-      .setAudience(TOOLS_URL)
-      .setJti(crypto.randomUUID())
-      .setIssuedAt()
-      .setExpirationTime('1m')
-      .sign(privateKey);
-    const code = callback.searchParams.get('code')!;
-    const proof = {
-      client_assertion: assertion,
+    const proofUntil = async (end: string) => ({
+      client_assertion: await new SignJWT({})
+        .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+        .setIssuer(clientId)
+        .setSubject(clientId)
+        .setAudience(TOOLS_URL)
+        .setJti(crypto.randomUUID())
+        .setIssuedAt()
+        .setExpirationTime(end)
+        .sign(privateKey),
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    };
+    });
+    const code = callback.searchParams.get('code')!;
+    const proof = await proofUntil('1m');
     expect((await redeem(b, clientId, code, verifier)).body.error).toBe('invalid_client');
+    // Proofs are remembered until they expire: whoever chose a later time could fill the table.
+    for (const end of ['11m', '2d', '100000y'])
+      expect((await redeem(b, clientId, code, verifier, await proofUntil(end))).body.error).toBe('invalid_client');
+    const { rows } = await world.query(`select 1 from auth.oidc_payloads where model = 'ReplayDetection'`);
+    expect(rows).toEqual([]);
     const first = await redeem(b, clientId, code, verifier, proof);
     expect(first.status).toBe(200);
     expect((await refresh(b, clientId, first.body.refresh_token, proof)).body.error).toBe('invalid_client');

@@ -213,6 +213,15 @@ describe('what strangers store', () => {
     expect([client.status, client.body.error]).toEqual([400, 'invalid_request']);
   });
 
+  it('is an Interaction, and no Session, until somebody signs in', async () => {
+    const browser = new Browser(world.stack.addresses.authHttp);
+    const { body } = await register(browser);
+    await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
+    await browser.open(authorizePath(body.client_id, pkce().challenge));
+    const stored = await world.rows(`select distinct model from auth.oidc_payloads where model <> 'Client'`);
+    expect(stored).toEqual([{ model: 'Interaction' }]);
+  });
+
   it('is bounded over all strangers; what somebody consented to is kept', async () => {
     await world.rows('delete from auth.oidc_payloads');
     await world.rows('delete from auth.throttles');

@@ -1,17 +1,20 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
 import { fullAddressOf } from '@crs/kit/http/charge';
-import { envelope, Refusal } from '@crs/kit/http/refusal';
+import { answerRecalled } from '@crs/kit/http/front';
+import { Refusal, renderEnvelope, type Render } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargeStranger } from './http/limits.ts';
 import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
+import { recallRefusal } from './http/recall.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
+  const name = 'tool-gateway';
   const { app, listener } = createHttpApp({
-    name: 'tool-gateway',
+    name,
     log: options.log,
     publicUrl: options.origins.publicUrl,
     timeoutOf: () => options.timeoutMs,
@@ -28,12 +31,13 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
   app.use(answerErrors(options.log, { render }));
-  return listener;
+  const { origins, refusals } = options;
+  return answerRecalled({ name, publicUrl: origins.publicUrl, refusals, recall: recallRefusal(options), render }, listener);
 }
 
 /** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
-function render(refusal: Refusal, id: string, request: Request): [type: string, body: string] {
+const render: Render<IncomingMessage> = (refusal, id, request) => {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
-  return ['application/json', envelope(refusal, id)];
-}
+  return renderEnvelope(refusal, id, request);
+};

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sendRaw } from '@crs/testing/send-raw';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -88,4 +89,17 @@ describe.each([LEGACY, MODERN])('a client of %s', (version) => {
       await stuck;
     },
   );
+});
+
+it('a body that does not arrive holds no slot, and is given up after 5 s', async () => {
+  const { headers } = spoken(LEGACY, toolCall('list_projects'), tokens.ann);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const half = ['POST /mcp HTTP/1.1', 'Host: localhost', ...lines, 'Content-Length: 9', '', '{'].join('\r\n');
+  const attackers = Array.from({ length: 4 }, () => sendRaw(gateway.address, half));
+  await sleep(200);
+  expect((await use('bob', 'list_projects')).json.result.isError).toBeUndefined();
+  for (const answered of await Promise.all(attackers)) {
+    expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answered).toContain('"code":"bad_request","message":"The body did not arrive within 5 s."');
+  }
 });

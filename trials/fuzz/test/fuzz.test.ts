@@ -11,7 +11,14 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
   const system = await startFuzzSystem({ databaseUrl: database.url, say: (line) => console.log(line) });
   try {
-    const report = await fuzz(system, { requests: REQUESTS, seed: 1, concurrency: 16, progress: () => {} });
+    const report = await fuzz(system, {
+      requests: REQUESTS,
+      seed: 1,
+      concurrency: 16,
+      measured: 300,
+      growing: 60,
+      progress: () => {},
+    });
     expect(report.violations, table(report)).toEqual([]);
     expect(report.broken).toBe(0);
     // The run had answers of every kind.

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
 import { refusalFacts } from './register.ts';
-import { envelope, toRefusal, type Refusal } from './refusal.ts';
+import { renderEnvelope, toRefusal, type Refusal, type Render } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
 /**
@@ -21,7 +21,10 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(traceRequests(options));
-  if (publicUrl?.startsWith('https:')) app.use(strictTransport);
+  app.use((_request: Request, response: Response, next: NextFunction) => {
+    response.set(headersFor(publicUrl));
+    next();
+  });
   return {
     app,
     listener: (request, response) => {
@@ -33,9 +36,9 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
 
 const YEAR_SECONDS = 365 * 86_400;
 
-function strictTransport(_request: Request, response: Response, next: NextFunction): void {
-  response.set('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`);
-  next();
+/** Headers of every answer. @param publicUrl see {@link createHttpApp} */
+export function headersFor(publicUrl: string | undefined): Record<string, string> {
+  return publicUrl?.startsWith('https:') ? { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` } : {};
 }
 
 /**
@@ -56,10 +59,10 @@ export function answerErrors(
   log: Logger,
   {
     refusalOf = toRefusal,
-    render = (refusal, id) => ['application/json', envelope(refusal, id)],
+    render = renderEnvelope,
   }: {
     refusalOf?: (thrown: unknown) => Refusal;
-    render?: (refusal: Refusal, id: string, request: Request) => [type: string, body: string];
+    render?: Render<Request>;
   } = {},
 ) {
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {

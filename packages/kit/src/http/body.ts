@@ -1,5 +1,7 @@
+import type { Counter } from '@opentelemetry/api';
 import express, { type Request, type Response } from 'express';
 import { overloaded } from '../errors.ts';
+import { meter } from '../process/telemetry.ts';
 import { Refusal } from './refusal.ts';
 
 /** How long a body may take to arrive. */
@@ -58,6 +60,8 @@ type GiveUp = (refusal: Error) => void;
 /** Bodies that are arriving, by address. */
 class Arrivals {
   readonly #limits: BodyLimits;
+  /** Made at its first use: readers of bodies are made before telemetry starts. */
+  #givenUp: Counter | undefined;
   /** Each set is in order of arrival. */
   readonly #arriving = new Map<string, Set<GiveUp>>();
   #total = 0;
@@ -79,6 +83,8 @@ class Arrivals {
     };
     const giveUp: GiveUp = (refusal) => {
       leave();
+      this.#givenUp ??= meter('kit').createCounter('crs.body.given_up', { description: 'Bodies that were not waited for.' });
+      this.#givenUp.add(1, { 'crs.body.reason': refusal === tooSlow ? 'too_slow' : 'too_many' });
       reject(refusal);
     };
     let own = this.#arriving.get(address);

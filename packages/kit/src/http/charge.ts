@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RateLimiter } from '../limits/limiter.ts';
 import type { Decision, Rule } from '../limits/rule.ts';
 import { clientAddress, fullAddress, type Network } from './address.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, type RefusalParts } from './refusal.ts';
+import { Recent } from './remembered.ts';
 
 export interface AddressCharging {
   limiter: RateLimiter;
@@ -17,6 +18,13 @@ type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
 /** The client's address, for limits: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
   return clientAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
+}
+
+/** {@link addressOf}, remembered for a second. */
+export function recentAddressOf(options: Trusting): (request: IncomingMessage) => string {
+  const recent = new Recent<string>();
+  return (request) =>
+    recent.get(`${request.socket.remoteAddress} ${forwardedFor(request.headers) ?? ''}`, () => addressOf(options, request));
 }
 
 /** The client's whole address, for the log. */
@@ -36,11 +44,17 @@ export function chargeAddress(options: AddressCharging, request: Addressed): Pro
 }
 
 /** The refusal of a request over the limit of `whose` ("the user"); undefined where the request is admitted. */
-export function refusalOf({ allowed, resetInMs }: Decision, whose: string): Refusal | undefined {
-  if (allowed) return undefined;
-  const seconds = Math.max(1, Math.ceil(resetInMs / 1000));
+export function refusalOf(decision: Decision, whose: string): Refusal | undefined {
+  if (decision.allowed) return undefined;
+  const { status, code, message, headers } = overLimit(decision, whose);
+  return new Refusal(status, code, message, headers);
+}
+
+/** The refusal of a request over the limit of `whose`. An error would cost more than all the rest of a remembered answer. */
+export function overLimit({ resetInMs }: Decision, whose: string): RefusalParts {
+  const seconds = String(Math.max(1, Math.ceil(resetInMs / 1000)));
   const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
-  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(seconds) });
+  return { status: 429, code: 'rate_limited', message, headers: { 'Retry-After': seconds } };
 }
 
 /** Headers that state a limit. The reset is in UTC epoch seconds, rounded up: a client that sleeps until then is admitted. */

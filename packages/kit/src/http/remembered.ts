@@ -6,6 +6,8 @@ import type { CallOptions } from '../rpc/client.ts';
 /** How long an answer is used, counted from its question, even while auth is away (milliseconds). */
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
+const MAX_RECENT = 1_000;
+const LONGEST_RECENT = 2_048;
 
 interface Asked<A> {
   /** When auth was asked. Infinity: not asked yet; -Infinity: auth gave no answer. */
@@ -13,7 +15,12 @@ interface Asked<A> {
   answer: Promise<A>;
   /** Whether auth knows the credential. */
   isKnown: boolean;
+  /** The answer, once it is there. */
+  settled?: Recollection<A>;
 }
+
+/** Auth's answer about a credential, or auth's refusal of the credential. */
+export type Recollection<A> = { answer: A; refusal?: never } | { answer?: never; refusal: ServiceError };
 
 /** The request that carries a credential. */
 export interface Bearer {
@@ -50,6 +57,12 @@ export class Remembered<A> {
     }
   }
 
+  /** What auth has said within the last second; undefined where {@link get} has to ask or to wait. */
+  recall(digest: string): Recollection<A> | undefined {
+    const known = this.#asked.get(digest);
+    return known && performance.now() - known.at <= REMEMBER_MS ? known.settled : undefined;
+  }
+
   #askAgain(digest: string, credential: string, { deadline, address }: Bearer, isKnown = false): Promise<A> {
     // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
     const ask = () => {
@@ -61,11 +74,17 @@ export class Remembered<A> {
     this.#asked.set(digest, asked);
     // A refusal is remembered too, so that guesses cost auth nothing. An outage isn't.
     asked.answer.then(
-      () => (asked.isKnown = true),
+      (answer) => {
+        asked.isKnown = true;
+        asked.settled = { answer };
+      },
       (error) => {
         if (error instanceof ServiceError && error.kind === 'unauthenticated') {
           asked.isKnown = false;
-          asked.answer = refused(error);
+          const refusal = withoutStack(error);
+          asked.settled = { refusal };
+          asked.answer = Promise.reject(refusal);
+          asked.answer.catch(() => {});
         } else asked.at = -Infinity;
         // A guess is forgotten soon: thousands of refusals take much memory.
         if (!asked.isKnown)
@@ -85,11 +104,27 @@ export class Remembered<A> {
   }
 }
 
+/**
+ * Remembers what texts of headers mean, for a second at most, because that is how long a credential in them may stay in memory: reading
+ * and hashing a credential costs more than the rest of a remembered answer.
+ */
+export class Recent<V> {
+  readonly #meanings = new Map<string, V>();
+
+  /** @param read finds the meaning of a text that isn't remembered */
+  get(text: string, read: (text: string) => V): V {
+    const known = this.#meanings.get(text);
+    if (known !== undefined || this.#meanings.size >= MAX_RECENT || text.length > LONGEST_RECENT) return known ?? read(text);
+    const meaning = read(text);
+    if (this.#meanings.size === 0) setTimeout(() => this.#meanings.clear(), REMEMBER_MS).unref();
+    this.#meanings.set(text, meaning);
+    return meaning;
+  }
+}
+
 /** A copy of a refusal without its stack: the stack refers to the call, and the call holds the credential. */
-function refused({ kind, message, reason }: ServiceError): Promise<never> {
+function withoutStack({ kind, message, reason }: ServiceError): ServiceError {
   const error = new ServiceError(kind, message, { reason });
   error.stack = `${error.name}: ${message}`;
-  const answer = Promise.reject<never>(error);
-  answer.catch(() => {});
-  return answer;
+  return error;
 }

@@ -1,4 +1,4 @@
-import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, trace, type Histogram, type Span } from '@opentelemetry/api';
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from '../process/log.ts';
 import type { CallOptions } from '../rpc/client.ts';
@@ -62,10 +62,7 @@ export interface TraceOptions {
  */
 export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false }: TraceOptions) {
   const spans = tracer(name);
-  const duration = meter(name).createHistogram('http.server.request.duration', {
-    unit: 's',
-    description: 'Time to answer a request.',
-  });
+  const duration = requestDuration(name);
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
     const sent = propagation.extract(ROOT_CONTEXT, request.headers);
@@ -88,11 +85,7 @@ export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false
     response.once('close', () => {
       if (!response.writableFinished) gone.abort(deadlineExceeded());
       const seconds = (performance.now() - started) / 1000;
-      const attributes = {
-        'http.request.method': KNOWN_METHODS.has(request.method) ? request.method : '_OTHER',
-        'http.route': state.route ?? 'none',
-        'http.response.status_code': response.statusCode,
-      };
+      const attributes = attributesOf(request.method, state.route ?? 'none', response.statusCode);
       duration.record(seconds, attributes);
       span.updateName(`${attributes['http.request.method']} ${attributes['http.route']}`);
       span.setAttributes(attributes);
@@ -112,6 +105,20 @@ export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false
       context.with(traced, () => log.info(line, 'request'));
     });
     context.with(traced, next);
+  };
+}
+
+/** The metric of the requests that a service has answered. */
+export function requestDuration(name: string): Histogram {
+  return meter(name).createHistogram('http.server.request.duration', { unit: 's', description: 'Time to answer a request.' });
+}
+
+/** A request's labels in metrics. @param route path template, or `none` */
+export function attributesOf(method: string, route: string, status: number) {
+  return {
+    'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER',
+    'http.route': route,
+    'http.response.status_code': status,
   };
 }
 

@@ -12,7 +12,7 @@ import { meter } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { formatRule, type Decision, type Rule, type Verdict } from './rule.ts';
-import { next, type Report, type Step, type Window, type WindowEvent } from './windows.ts';
+import { next, repeatRefusal, type Report, type Step, type Window, type WindowEvent } from './windows.ts';
 
 /** Requests of one organization, one user or one address share a counter. */
 export type LimitedKind = 'organization' | 'user' | 'address';
@@ -48,6 +48,8 @@ const DOMAIN = 'call-research';
 const MAX_DESCRIPTORS = 100;
 const MAX_WINDOWS = 100_000;
 const WARN_EVERY_MS = 10_000;
+const LEISURE_MS = 10;
+const COUNT_EVERY_MS = 1_000;
 
 /**
  * Asks the rate-limit service. Checks that wait in the same turn of the event loop share one call, which belongs to the trace of the
@@ -70,6 +72,9 @@ export class RateLimiter {
     description: 'Charges that the rate-limit service gave no answer to.',
   });
   #waiting: Waiting[] = [];
+  #leisurely: Waiting[] = [];
+  /** Refusals from memory that aren't in the metric yet, by kind. */
+  readonly #recalled = new Map<LimitedKind, number>();
   #warnAt = -Infinity;
 
   constructor({ address, replicas, timeoutMs = 250, log, tls, now = () => performance.now() }: RateLimiterOptions) {
@@ -90,9 +95,36 @@ export class RateLimiter {
     this.#now = () => Math.floor(now());
   }
 
+  /**
+   * The refusal of one request from memory. Its charge would change nothing, so that the service isn't asked.
+   * @returns undefined where the request has to be charged by {@link check}
+   */
+  recall(check: Check): Decision | undefined {
+    const window = this.#windows.get(keyOf(check));
+    const decision = window && repeatRefusal(window, this.#now());
+    if (decision) this.#countRecalled(check);
+    return decision;
+  }
+
+  /**
+   * Charges one request that is refused in any case. Nobody waits for such an answer, so that the charge first waits for others: a crowd of
+   * them shares few calls. Never throws.
+   */
+  checkAtLeisure(check: Check): Promise<Decision> {
+    const { promise, resolve } = Promise.withResolvers<Decision>();
+    this.#leisurely.push({ check, key: keyOf(check), resolve });
+    if (this.#leisurely.length === 1)
+      setTimeout(() => {
+        this.#waiting.push(...this.#leisurely);
+        this.#leisurely = [];
+        this.#flush();
+      }, LEISURE_MS);
+    return promise;
+  }
+
   /** Charges one request. Never throws. */
   check(check: Check): Promise<Decision> {
-    const key = `${check.kind}:${check.id}:${formatRule(check.rule)}`;
+    const key = keyOf(check);
     const { decision } = this.#apply(key, { type: 'request', rule: check.rule, replicas: this.#replicas });
     if (decision) return Promise.resolve(this.#count(check, decision));
     const { promise, resolve } = Promise.withResolvers<Decision>();
@@ -133,6 +165,18 @@ export class RateLimiter {
     }
   }
 
+  /** Adds up a second's refusals: a metric costs more than the rest of such an answer. */
+  #countRecalled({ kind }: Check): void {
+    const count = this.#recalled.get(kind) ?? 0;
+    this.#recalled.set(kind, count + 1);
+    if (count > 0) return;
+    const report = () => {
+      this.#decisions.add(this.#recalled.get(kind)!, { kind, outcome: 'refused', source: 'remembered' });
+      this.#recalled.delete(kind);
+    };
+    setTimeout(report, COUNT_EVERY_MS).unref();
+  }
+
   #count({ kind }: Check, decision: Decision): Decision {
     const { allowed, source } = decision;
     this.#decisions.add(1, { kind, outcome: allowed ? 'allowed' : 'refused', source });
@@ -166,6 +210,10 @@ export class RateLimiter {
     this.#warnAt = now + WARN_EVERY_MS;
     this.#log.warn({ err: error }, 'the rate-limit service gave no answer, counting in this process');
   }
+}
+
+function keyOf({ kind, id, rule }: Check): string {
+  return `${kind}:${id}:${formatRule(rule)}`;
 }
 
 function describe({ kind, id, rule }: Check, report: Report | undefined): RateLimitDescriptor {

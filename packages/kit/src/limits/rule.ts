@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The widest rule's requests. */
-export const MOST_REQUESTS = 999_999_999;
+export const MOST_REQUESTS = 1_000_000_000;
 
 /** Limits the requests in a window, which opens with the first request. */
 export interface Rule {
@@ -28,15 +28,15 @@ export interface Decision extends Verdict {
   source: 'service' | 'remembered' | 'fallback';
 }
 
-const RULE = /^([1-9]\d{0,8})\/([1-9]\d{0,7})$/;
+const RULE = /^([1-9]\d{0,9})\/([1-9]\d{0,7})$/;
 const LONGEST_PERIOD_SECONDS = 366 * 86_400;
 
 /** Reads `600/60`: requests, then seconds. @returns undefined for any other text */
 export function parseRule(text: string): Rule | undefined {
   const match = RULE.exec(text);
-  const periodSeconds = Number(match?.[2]);
-  if (!match || periodSeconds > LONGEST_PERIOD_SECONDS) return undefined;
-  return { requests: Number(match[1]), periodSeconds };
+  const [requests, periodSeconds] = [Number(match?.[1]), Number(match?.[2])];
+  if (!match || requests > MOST_REQUESTS || periodSeconds > LONGEST_PERIOD_SECONDS) return undefined;
+  return { requests, periodSeconds };
 }
 
 export function formatRule({ requests, periodSeconds }: Rule): string {

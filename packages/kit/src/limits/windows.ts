@@ -55,10 +55,12 @@ export interface Step {
 export function next(known: Window | undefined, event: WindowEvent, now: number): Step {
   const window = known && known.endsAt > now ? known : undefined;
   switch (event.type) {
-    case 'request':
-      if (window && window.refusedUntil > now) return { window, decision: repeatRefusal(window, now) };
+    case 'request': {
+      const repeated = window && repeatRefusal(window, now);
+      if (repeated) return { window, decision: repeated };
       // Until the service has counted the report, its verdicts leave out the requests in it.
       return window?.share?.report ? admit(window, event, now) : { window };
+    }
     case 'charge':
       return startReport(window, now);
     case 'answer':
@@ -68,7 +70,9 @@ export function next(known: Window | undefined, event: WindowEvent, now: number)
   }
 }
 
-function repeatRefusal({ limit, endsAt }: Window, now: number): Decision {
+/** The service's refusal, while it would refuse every other request, too. */
+export function repeatRefusal({ limit, endsAt, refusedUntil }: Window, now: number): Decision | undefined {
+  if (refusedUntil <= now || endsAt <= now) return undefined;
   return { allowed: false, limit, remaining: 0, resetInMs: endsAt - now, source: 'remembered' };
 }
 

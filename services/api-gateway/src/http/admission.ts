@@ -2,6 +2,7 @@ import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import { credentialPrefix } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
@@ -11,6 +12,7 @@ export interface AdmissionOptions extends AddressCharging {
   credentials: Credentials;
   /** Of organizations. */
   slots: Bulkhead;
+  refusals: RefusalCounts;
 }
 
 /**

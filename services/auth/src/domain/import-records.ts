@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { email, nullableText, organizationId, text } from '@crs/kit/product/import-record';
-import { MAX_PERIOD_SECONDS, MAX_REQUESTS } from './settings.ts';
+import { MAX_PERIOD_SECONDS } from './settings.ts';
 
 /** The import records that auth stores. An absent optional field keeps the stored value. */
 
 const rate = z.strictObject({
-  requests: z.int().min(1).max(MAX_REQUESTS).describe('Requests in one period.'),
+  requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in one period.'),
   period_seconds: z.int().min(1).max(MAX_PERIOD_SECONDS).describe('Length of the period in seconds.'),
 });
 

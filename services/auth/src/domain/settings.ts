@@ -1,10 +1,10 @@
 import { invalid } from '@crs/kit/errors';
+import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS, isAllowedField } from '@crs/kit/product/allowed-fields';
 import { lengthOf, unstorable } from '@crs/kit/text';
 import type { AllowedFields, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 
-export const MAX_REQUESTS = 1_000_000_000;
 export const MAX_PERIOD_SECONDS = 86_400;
 
 /** Settings to write, as they are stored. An undefined setting stays. */
@@ -63,7 +63,7 @@ function parseAllowedFields(allowed: AllowedFields | undefined): string[] | null
 
 function parseRate(field: string, rate: RateLimit | undefined): RateLimit | undefined {
   if (!rate) return undefined;
-  if (rate.requests < 1 || rate.requests > MAX_REQUESTS) throw invalid(`${field}.requests`, `must be 1 to ${MAX_REQUESTS}`);
+  if (rate.requests < 1 || rate.requests > MOST_REQUESTS) throw invalid(`${field}.requests`, `must be 1 to ${MOST_REQUESTS}`);
   if (rate.periodSeconds < 1 || rate.periodSeconds > MAX_PERIOD_SECONDS)
     throw invalid(`${field}.period_seconds`, `must be 1 to ${MAX_PERIOD_SECONDS}`);
   return rate;

@@ -26,6 +26,8 @@ const REFRESH_TOKEN_SECONDS = 60 * 86_400;
 export const CONSENT_SECONDS = 365 * 86_400;
 const INTERACTION_SECONDS = 3_600;
 export const SESSION_SECONDS = 12 * 3_600;
+/** How far in the future a client's own proof may expire. It is remembered until then, and anybody can register a client. */
+const ASSERTION_SECONDS = 600;
 
 /** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. */
 export function createProvider(context: SignInContext, keys: JWK[]) {
@@ -46,6 +48,10 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
     responseTypes: ['code'],
     scopes: [...OAUTH_SCOPES],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    assertJwtClientAuthClaimsAndHeader: async (_ctx, { exp }) => {
+      if (Number(exp) > Date.now() / 1_000 + ASSERTION_SECONDS)
+        throw new errors.InvalidClientAuth(`client_assertion must expire within ${ASSERTION_SECONDS} s`);
+    },
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: ALGORITHM },
     clientBasedCORS: () => true,
     pkce: { required: () => true },

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { chargeAddress, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import type { Check } from '@crs/kit/limits/limiter';
 import { MOST_REQUESTS, type Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
@@ -19,12 +20,14 @@ export interface SignInCharging extends AddressCharging {
  * many users, and neither kind of request may use up the limit of the other.
  * @throws Refusal 429
  */
-export async function chargeSignIn({ limiter, signInLimit }: SignInCharging, address: string): Promise<void> {
-  const refusal = refusalOf(
-    await limiter.check({ kind: 'address', id: `${address} sign-in`, rule: signInLimit }),
-    'this address',
-  );
+export async function chargeSignIn(options: SignInCharging, address: string): Promise<void> {
+  const refusal = refusalOf(await options.limiter.check(signInCheck(options, address)), 'this address');
   if (refusal) throw refusal;
+}
+
+/** The charge of a request of sign-in. */
+export function signInCheck({ signInLimit }: SignInCharging, address: string): Check {
+  return { kind: 'address', id: `${address} sign-in`, rule: signInLimit };
 }
 
 /** Charges the call of a tool to the user. @throws Refusal 429 */

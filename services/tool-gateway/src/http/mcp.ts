@@ -4,6 +4,7 @@ import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
+import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
@@ -25,6 +26,7 @@ export interface McpOptions extends AddressCharging {
   origins: Origins;
   /** Of organizations. */
   slots: Bulkhead;
+  refusals: RefusalCounts;
   log: Logger;
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { hasOneHost } from '@crs/kit/http/front';
 import { Refusal } from '@crs/kit/http/refusal';
 
 /** The origins whose pages may call the tools, and the names of this server. */
@@ -17,10 +18,15 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
  * Protects against DNS rebinding, by which a foreign page makes a browser reach this server under the page's own name.
  * @throws Refusal 403 where the `Host` doesn't name this server
  */
-export function checkHost({ headersDistinct }: IncomingMessage, { publicUrl, loopback }: Origins): void {
-  const [host = '', ...more] = headersDistinct.host ?? [];
+export function checkHost(request: IncomingMessage, origins: Origins): void {
+  if (!namesUs(request, origins)) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+}
+
+/** Whether the `Host` of a request names this server. */
+export function namesUs(request: IncomingMessage, { publicUrl, loopback }: Origins): boolean {
+  const { host = '' } = request.headers;
   const isOurs = host.toLowerCase() === new URL(publicUrl).host || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
-  if (!isOurs || more.length > 0) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+  return isOurs && hasOneHost(request);
 }
 
 /** Whether a page of that origin may call the tools. Programs send no origin. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
@@ -55,16 +56,19 @@ export function signIn(options: SignInOptions) {
 }
 
 /** Whether people read the errors of a request. */
-export function isPage({ url }: Request): boolean {
-  return passedPath(splitTarget(url)[0])?.isPage === true;
+export function isPage({ url }: IncomingMessage): boolean {
+  return passedPath(splitTarget(url!)[0])?.isPage === true;
 }
+
+/** Headers of every answer to a program: its page may be of any origin. */
+export const ANY_ORIGIN = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
+};
 
 /** @returns whether the request was a preflight, which this function has answered */
 function answersAnyOrigin(request: Request, response: Response, methods: string[]): boolean {
-  response.set({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
-  });
+  response.set(ANY_ORIGIN);
   if (request.method !== 'OPTIONS') return false;
   response.set({
     'Access-Control-Allow-Methods': methods.join(', '),

@@ -3,7 +3,8 @@ import { ServiceError } from '@crs/kit/errors';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
-import { Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { credentialPrefix } from '@crs/kit/http/register';
+import { Recent, Remembered, type Bearer } from '@crs/kit/http/remembered';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
@@ -13,7 +14,10 @@ const SERVICES = ['calls', 'projects', 'entities'];
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
   readonly #remembered: Remembered<AuthenticateTokenResponse>;
+  readonly #recent = new Recent<ReturnType<typeof readCredential>>();
   readonly #metadataUrl: string;
+  readonly #missing: Refusal;
+  readonly #invalid: Refusal;
 
   constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string, strangers: Bulkhead) {
     this.#remembered = new Remembered(
@@ -21,23 +25,36 @@ export class Tokens {
       strangers,
     );
     this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
+    // RFC 6750: no error code where no credential was sent.
+    this.#missing = this.#unauthorized('');
+    this.#invalid = this.#unauthorized('error="invalid_token", ');
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateTokenResponse> {
-    const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined) throw this.#unauthorized(authorization !== undefined);
+    const token = tokenOf(authorization);
+    if (token === undefined) throw authorization === undefined ? this.#missing : this.#invalid;
     try {
       return await this.#remembered.get(digestOf(token).toString('base64'), token, bearer);
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'unauthenticated') throw this.#unauthorized(true);
+      if (error instanceof ServiceError && error.kind === 'unauthenticated') throw this.#invalid;
       throw error;
     }
   }
 
-  /** RFC 6750: no error code where no credential was sent. */
-  #unauthorized(wasSent: boolean): Refusal {
-    const challenge = this.#challenge(wasSent ? 'error="invalid_token", ' : '', OAUTH_SCOPES.join(' '));
+  /**
+   * The refusal of a credential, and the prefix by which the log names the credential, without asking; undefined where auth has to be
+   * asked, or has admitted the token.
+   */
+  recall(authorization: string | undefined): { unauthorized: Refusal; prefix?: string | undefined } | undefined {
+    if (authorization === undefined) return { unauthorized: this.#missing };
+    const { digest, prefix } = this.#recent.get(authorization, readCredential);
+    if (digest !== undefined && !this.#remembered.recall(digest)?.refusal) return undefined;
+    return { unauthorized: this.#invalid, prefix };
+  }
+
+  #unauthorized(error: string): Refusal {
+    const challenge = this.#challenge(error, OAUTH_SCOPES.join(' '));
     return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });
   }
 
@@ -50,4 +67,14 @@ export class Tokens {
   #challenge(error: string, scope: string): string {
     return `Bearer ${error}resource_metadata="${this.#metadataUrl}", scope="${scope}"`;
   }
+}
+
+function tokenOf(authorization = ''): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+}
+
+/** The digest of a request's token, if there is one, and the prefix by which the log names the credential. */
+function readCredential(authorization: string): { digest: string | undefined; prefix: string | undefined } {
+  const token = tokenOf(authorization);
+  return { digest: token && digestOf(token).toString('base64'), prefix: credentialPrefix(authorization) };
 }

@@ -1,0 +1,89 @@
+import { randomFillSync } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { headersFor } from './app.ts';
+import type { RefusalCounts, RepeatedRefusal } from './refusal-counts.ts';
+import { renderEnvelope, type RefusalParts, type Render } from './refusal.ts';
+import { attributesOf, requestDuration } from './request.ts';
+
+/** A refusal that needs no work of the app. */
+export interface Recalled {
+  refusal: RefusalParts;
+  /** Path template, or `none`, as metrics name it. */
+  route: string;
+  /** The sender, for the log. */
+  sender: Omit<RepeatedRefusal, 'status'>;
+}
+
+export interface RecallOptions {
+  /** The gateway's name in metrics. */
+  name: string;
+  publicUrl: string | undefined;
+  refusals: RefusalCounts;
+  recall: Recall;
+  render?: Render<IncomingMessage>;
+}
+
+/**
+ * Finds the refusal of a request by the request's head and this process's memory.
+ * @returns a promise where only the charge of the request is missing; undefined where the app has to answer. Never throws.
+ */
+export type Recall = (request: IncomingMessage) => Recalled | Promise<Recalled> | undefined;
+
+/**
+ * Puts a listener in front of an app. It answers a request that `recall` refuses like the app, with the same headers and the same
+ * envelope, but without the app's work: such refusals come in crowds, and whoever is served shares the process with the crowd. They are
+ * in the metrics, and the log counts them. They have no spans.
+ */
+export function answerRecalled(options: RecallOptions, app: RequestListener): RequestListener {
+  const { name, publicUrl, refusals, recall, render = renderEnvelope } = options;
+  const always = headersFor(publicUrl);
+  const duration = requestDuration(name);
+  const answer = (request: IncomingMessage, response: ServerResponse, { refusal, route, sender }: Recalled) => {
+    const id = randomId();
+    const [type, body] = render(refusal, id, request);
+    response.writeHead(refusal.status, {
+      'X-Request-Id': id,
+      'Cache-Control': 'private, no-cache',
+      ...always,
+      ...refusal.headers,
+      'Content-Type': `${type}; charset=utf-8`,
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
+    duration.record(0, attributesOf(request.method!, route, refusal.status));
+    refusals.count({ status: refusal.status, ...sender });
+  };
+  return (request, response) => {
+    const recalled = recall(request);
+    if (recalled === undefined) app(request, response);
+    else if (recalled instanceof Promise) void recalled.then((settled) => answer(request, response, settled));
+    else answer(request, response, recalled);
+  };
+}
+
+const ID_BYTES = 16;
+const ids = { pool: Buffer.alloc(ID_BYTES * 256), used: Infinity };
+
+/** A request id, in the form of a trace id. Random bytes are drawn in stock, because a draw costs more than the rest of an answer. */
+function randomId(): string {
+  if (ids.used + ID_BYTES > ids.pool.length) {
+    randomFillSync(ids.pool);
+    ids.used = 0;
+  }
+  return ids.pool.toString('hex', ids.used, (ids.used += ID_BYTES));
+}
+
+/** Whether a request has one `Host` header. Node reads the first of several without a word. */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count === 1;
+}
+
+/** A target's path that all parsers of URLs read alike; undefined for any other target. */
+export function plainPath(request: IncomingMessage): string | undefined {
+  return /^(\/[!"$->@-[\]-~]*)(?:\?[!"$-[\]-~]*)?$/.exec(request.url!)?.[1];
+}

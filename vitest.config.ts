@@ -6,6 +6,7 @@ const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
   'trials/fuzz/test/fuzz.test.ts',
+  'trials/monitoring/test/leaked-key.test.ts',
 ];
 /** These tests store, order or compare text. The gateways' other tests are about HTTP. */
 const inBothLocales = [
@@ -16,7 +17,7 @@ const inBothLocales = [
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
   '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,oidc-provider-commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins}.test.ts',
-  'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,sign-in,sign-in-through,tool-contract}.test.ts',
+  'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 
 /** These tests render the charts by the Helm that `.ci/charts/run` installs and names in `HELM`. */

@@ -1,4 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { BoundService } from '../../../packages/kit/src/rpc/server.ts';
+import * as auth from '../../../services/auth/src/handlers/index.ts';
+import * as calls from '../../../services/calls/src/handlers/index.ts';
+import * as entities from '../../../services/entities/src/handlers/index.ts';
+import * as projects from '../../../services/projects/src/handlers/index.ts';
+import * as rateLimit from '../../../services/rate-limit/src/handlers/index.ts';
 import { arrows, components, outside } from '../src/policies.ts';
 import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
@@ -48,6 +54,25 @@ describe.each(['production', 'large'])('examples/%s.yaml', (example) => {
     for (const { metadata } of pods(manifests))
       expect(metadata.labels).toMatchObject({ [name]: 'call-research', [instance]: 'crs' });
   });
+});
+
+test('each RPC admits programs by name as the policies let their pods through', () => {
+  const from = (services: BoundService[]) => services.flatMap(({ rpcs, from: of }) => Object.keys(rpcs).flatMap(of));
+  // Handlers are made without the things that they would work with.
+  const none = {} as never;
+  const declared = Object.entries({
+    auth,
+    calls,
+    entities,
+    projects,
+    'rate-limit': { ...rateLimit, adminServices: () => [] },
+  }).flatMap(([service, { internalServices, adminServices }]) => [
+    ...from(internalServices(none)).map((program) => `${program} -> ${service}:50051`),
+    ...from(adminServices(none)).map((program) => `${program} -> ${service}:50052`),
+  ]);
+  // Jobs and `helm test` have the certificate of crs.
+  const drawn = DESIGN.filter((arrow) => /:5005[12]$/.test(arrow)).map((arrow) => arrow.replace(/^(job|test) /, 'crs '));
+  expect([...new Set(declared)].toSorted()).toEqual([...new Set(drawn)].toSorted());
 });
 
 describe('the world outside, in examples/production.yaml', () => {

@@ -59,7 +59,7 @@ async function open(files: Files): Promise<Tls> {
 /** Calls a real server by a real client. @returns `OK`, or the kind of error */
 async function call(server: Files, by: Files): Promise<string> {
   const shouldRateLimit = rpc({ anyone: true }, async () => ({ overallCode: 'OK' as const, statuses: [] }));
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const verify = () => Promise.reject(new Error('not asked'));
   const { address, stop } = await serve({
     name: SERVER,

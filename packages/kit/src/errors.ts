@@ -24,6 +24,8 @@ export const REASONS = {
   userGone: 'USER_GONE',
   /** The caller is known, and lacks a scope or a right of its key that the call needs. */
   insufficientScope: 'INSUFFICIENT_SCOPE',
+  /** The certificate of the connection is of a program that may not make this call. */
+  peerNotAdmitted: 'PEER_NOT_ADMITTED',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
   overloaded: 'OVERLOADED',

@@ -19,7 +19,7 @@ async function start(failure: () => ServiceError) {
     if (domain !== 'well') throw failure();
     return { overallCode: 'OK' as const, statuses: [] };
   });
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const verify = () => Promise.reject(new Error('not asked'));
   const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log });
   cleanups.push(() => server.stop());

@@ -24,7 +24,7 @@ async function start(
     await handle(call);
     return { overallCode: 'OK' as const, statuses: [] };
   });
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const server = await serve({
     name: 'test',
     address: '127.0.0.1:0',
@@ -107,7 +107,7 @@ it('an address that takes connections without a word is given up, and found agai
     overallCode: 'OK' as const,
     statuses: [],
   }));
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
   cleanups.push(() => server.stop());
   const started = performance.now();
@@ -130,7 +130,7 @@ it('IN_FLIGHT of a retry becomes unavailable, as the first try may be in flight;
     if (domain === 'interrupted' && tries++ === 0) throw unavailable('gone');
     throw inTheWay();
   });
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const address = '127.0.0.1:0';
   const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
   cleanups.push(() => server.stop());

@@ -35,7 +35,7 @@ async function startService(answer: (request: RateLimitRequest) => Promise<RateL
     requests.push(request);
     return answer(request);
   });
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const server = await serve({
     name: 'rate-limit',
     address,

@@ -52,7 +52,7 @@ async function startServer(tls: Tls | undefined, released?: Promise<void>): Prom
     await released;
     return { overallCode: 'OK' as const, statuses: [] };
   });
-  const services = [bind(RateLimitServiceService, { shouldRateLimit })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
   const verify = () => Promise.reject(new Error('not asked'));
   const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log: silent, tls });
   cleanups.push(() => server.stop());
@@ -219,7 +219,7 @@ describe('HTTPS with certificates', () => {
   afterEach(() => agent.destroy());
 
   async function startHttps(tls: Tls): Promise<number> {
-    const server = tls.createHttpsServer({}, (_request, response) => response.end('hello'));
+    const server = tls.createHttpsServer({}, [], (_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     cleanups.push(() => {
       server.close();

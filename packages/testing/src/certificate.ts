@@ -12,6 +12,8 @@ export interface Authority {
   cert: string;
   /** A certificate for these names, DNS or IPv4, for servers and clients. */
   issue(...names: string[]): Certificate;
+  /** A certificate for a common name that is no DNS name, and for these DNS names. */
+  issueTo(commonName: string, ...names: string[]): Certificate;
 }
 
 /** A self-signed certificate for these names, valid from 2020 to 2049. It is made by hand, because Node.js can only read certificates. */
@@ -26,15 +28,14 @@ export function selfSigned(...names: string[]): Certificate {
  */
 export function createAuthority(name: string, validForDays?: number): Authority {
   const own = newKey();
+  const issueTo = (subject: string, ...names: string[]) => {
+    const { publicKey, privateKey } = newKey();
+    return pair(privateKey, certificate({ subject, issuer: name, publicKey, signer: own.privateKey, names, validForDays }));
+  };
   return {
     cert: certificate({ subject: name, issuer: name, publicKey: own.publicKey, signer: own.privateKey }),
-    issue: (...names) => {
-      const { publicKey, privateKey } = newKey();
-      return pair(
-        privateKey,
-        certificate({ subject: names[0]!, issuer: name, publicKey, signer: own.privateKey, names, validForDays }),
-      );
-    },
+    issue: (...names) => issueTo(names[0]!, ...names),
+    issueTo,
   };
 }
 

@@ -55,7 +55,9 @@ export function createAuthService(
       };
       closer.defer('cleanup', startCleanup(signIn));
       const signInApp = createSignInApp(signIn);
-      const server = tls ? tls.createHttpsServer(HTTP_TIMEOUTS, signInApp) : createServer(HTTP_TIMEOUTS, signInApp);
+      const server = tls
+        ? tls.createHttpsServer(HTTP_TIMEOUTS, ['tool-gateway'], signInApp)
+        : createServer(HTTP_TIMEOUTS, signInApp);
       // No lame-duck time: the tool gateway, the only client here, repeats refused requests where that is safe.
       const http = await listen(server, { address: config.httpListen, lameDuckMs: 0, drainMs: DRAIN_MS });
       listeners.push(http);

@@ -3,11 +3,10 @@ import type { LimitedKind } from '@crs/kit/limits/limiter';
 import type { Rule } from '@crs/kit/limits/rule';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { bind, DRAIN_MS, serve } from '@crs/kit/rpc/server';
-import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
 import type { RateLimitConfig } from './config.ts';
 import type { CounterStore } from './domain/counter.ts';
-import { shouldRateLimit } from './handlers/should-rate-limit.ts';
+import { internalServices } from './handlers/index.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { RedisStore } from './store/redis-store.ts';
 
@@ -21,8 +20,7 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
       const store = await openStore(config, log, closer);
       const { organization, user, address } = config;
       const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
-      const rpcs = { shouldRateLimit: shouldRateLimit({ store, defaults }) };
-      const services = [bind(RateLimitServiceService, rpcs)];
+      const services = internalServices({ store, defaults });
       const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log, tls });
       closer.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);
       return { grpc: server.address };

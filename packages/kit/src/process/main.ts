@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { hostPort, settings, type Environment } from './config.ts';
+import { commaSeparated, hostPort, settings, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';
 import { startOps } from './ops.ts';
+import { Peers } from './peers.ts';
 import { observeGauge } from './telemetry.ts';
 import { startTelemetry } from './telemetry-sdk.ts';
 import { Tls } from './tls.ts';
@@ -16,6 +17,13 @@ const readConfig = settings({
   healthListen: ['CRS_HEALTH_LISTEN', hostPort.optional()],
   /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
   tlsDir: ['CRS_TLS_DIR', z.string().optional()],
+  /** Whether each program has a certificate with its name, so that listeners admit programs by name. */
+  namedPeers: ['CRS_TLS_NAMED_PEERS', z.enum(['on', 'off']).default('off')],
+  /** Names of other clients, which may make every call here. */
+  furtherPeers: [
+    'CRS_TLS_FURTHER_PEERS',
+    commaSeparated(z.string().min(1, 'must be names with commas between them')).default([]),
+  ],
   logLevel: ['CRS_LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')],
 });
 
@@ -32,12 +40,15 @@ export async function runMain(
   const log = createLogger(name);
   const closer = new Closer(log);
   try {
-    const { opsListen, healthListen, logLevel, tlsDir } = readConfig(environment);
+    const { opsListen, healthListen, logLevel, tlsDir, namedPeers, furtherPeers } = readConfig(environment);
     log.level = logLevel;
     const telemetry = startTelemetry(name, environment);
     closer.defer('telemetry', () => telemetry.stop());
     // After telemetry: both register their metrics when they are made.
-    const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log);
+    const peers = namedPeers === 'on' ? new Peers(furtherPeers) : undefined;
+    if (peers && tlsDir === undefined)
+      throw new Error('CRS_TLS_NAMED_PEERS: needs CRS_TLS_DIR; without certificates, clients have no names.');
+    const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log, peers);
     closer.defer('tls', () => tls?.close());
     const service = create(environment, { log, tls });
     let state: 'starting' | 'ready' | 'stopping' = 'starting';

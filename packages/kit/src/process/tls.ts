@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { credentials, experimental, type ChannelCredentials, type ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from './log.ts';
+import type { Peers, Program } from './peers.ts';
 import { observeGauge } from './telemetry.ts';
 
 /** PEM, as in a Secret of the type `kubernetes.io/tls`. */
@@ -27,6 +28,8 @@ const RELOAD_EVERY_MS = 5_000;
  * a key of another certificate) are reported and change nothing.
  */
 export class Tls {
+  /** The names of clients. Absent: every client with a certificate may make every call. */
+  readonly peers: Peers | undefined;
   readonly #directory: string;
   readonly #log: Logger;
   readonly #changed = new Set<() => void>();
@@ -37,15 +40,16 @@ export class Tls {
   #problem = '';
 
   /** @throws Error that says which file is missing or can't be used */
-  static async open(directory: string, log: Logger): Promise<Tls> {
+  static async open(directory: string, log: Logger, peers?: Peers): Promise<Tls> {
     try {
-      return new Tls(directory, await read(directory), log);
+      return new Tls(directory, await read(directory), log, peers);
     } catch (error) {
       throw new Error(`CRS_TLS_DIR can't be used: ${(error as Error).message}`);
     }
   }
 
-  private constructor(directory: string, files: Files, log: Logger) {
+  private constructor(directory: string, files: Files, log: Logger, peers: Peers | undefined) {
+    this.peers = peers;
     this.#directory = directory;
     this.#files = files;
     this.#log = log;
@@ -74,9 +78,15 @@ export class Tls {
     return experimental.createCertificateProviderChannelCredentials(this.#provider, this.#provider);
   }
 
-  /** An HTTPS listener, which demands a certificate of its clients. */
-  createHttpsServer(options: ServerOptions, app: RequestListener): Server {
+  /** An HTTPS listener, which demands a certificate of its clients: where clients have names, that of one of these programs. */
+  createHttpsServer(options: ServerOptions, from: readonly Program[], app: RequestListener): Server {
     const server = createServer({ ...options, ...this.#files, requestCert: true, rejectUnauthorized: true }, app);
+    const { peers } = this;
+    if (peers) {
+      server.prependListener('secureConnection', (socket) => {
+        if (!peers.admits(peers.namesOf(socket.getPeerX509Certificate()?.raw), from)) socket.destroy();
+      });
+    }
     const renew = () => server.setSecureContext(this.#files);
     this.#changed.add(renew);
     return server.once('close', () => this.#changed.delete(renew));

@@ -13,11 +13,13 @@ import { deadlineExceeded, toServiceError, type ServiceError } from '../errors.t
 import { bindGrpc } from '../process/bind.ts';
 import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
+import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 import { admit, type Admission } from './admission.ts';
 import type { Identity, IdentityKind, OperatorIdentity, Verifier } from './identity.ts';
 import { operatorRefusals } from './operator-refusals.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
+import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
@@ -60,14 +62,23 @@ type ResponseOf<M> = M extends { responseSerialize: (value: infer R) => Buffer }
 /** One {@link Rpc} for each method of a service. */
 export type Rpcs<D> = { [M in keyof D]: Rpc<RequestOf<D[M]>, ResponseOf<D[M]>> };
 
+/** The programs that may call each method. One list stands for every method. */
+export type From<D> = readonly Program[] | { [M in keyof D]: readonly Program[] };
+
 export interface BoundService {
   definition: ServiceDefinition;
+  /** The programs that may call a method, where clients have names. */
+  from: (method: string) => readonly Program[];
   rpcs: Record<string, Rpc<unknown, unknown>>;
 }
 
-/** A service of a proto package with its handlers, ready to {@link serve}. */
-export function bind<D>(definition: D, rpcs: Rpcs<D>): BoundService {
-  return { definition: definition as ServiceDefinition, rpcs };
+/** A service of a proto package with the programs that may call it and its handlers, ready to {@link serve}. */
+export function bind<D>(definition: D, from: From<D>, rpcs: Rpcs<D>): BoundService {
+  return {
+    definition: definition as ServiceDefinition,
+    from: (method) => ('length' in from ? from : from[method as keyof D]),
+    rpcs,
+  };
 }
 
 export interface ServeOptions {
@@ -106,10 +117,11 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   });
   const health = new HealthImplementation({ '': 'NOT_SERVING' });
   health.addToServer(server);
-  for (const { definition, rpcs } of options.services) {
+  const check = createPeerCheck(options);
+  for (const { definition, from, rpcs } of options.services) {
     const implementation: Record<string, UntypedHandleCall> = {};
     for (const [method, target] of Object.entries(rpcs)) {
-      implementation[method] = adapt(target, definition[method]!.path.slice(1), options);
+      implementation[method] = adapt(target, definition[method]!.path.slice(1), from(method), check, options);
     }
     server.addService(definition, implementation);
   }
@@ -136,7 +148,13 @@ const metadataGetter: TextMapGetter<Metadata> = {
 };
 
 /** An {@link Rpc} as a callback handler of grpc-js. No other code turns thrown values into answers. */
-function adapt(target: Rpc<unknown, unknown>, method: string, options: ServeOptions): UntypedHandleCall {
+function adapt(
+  target: Rpc<unknown, unknown>,
+  method: string,
+  from: readonly Program[],
+  check: PeerCheck,
+  options: ServeOptions,
+): UntypedHandleCall {
   const { name, log } = options;
   const { admission } = target;
   const access = 'operator' in admission ? admission.operator : undefined;
@@ -160,7 +178,11 @@ function adapt(target: Rpc<unknown, unknown>, method: string, options: ServeOpti
       else callback(null, response);
     };
     context.with(trace.setSpan(remote, span), () => {
-      answer(target, call, gate, log).then(
+      const serve = async () => {
+        check(call, method, from);
+        return answer(target, call, gate, log);
+      };
+      serve().then(
         (response) => finish(undefined, response),
         (thrown) => finish(toServiceError(thrown)),
       );

@@ -1,4 +1,4 @@
-import { bind } from '@crs/kit/rpc/server';
+import { bind, type From } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
@@ -44,10 +44,29 @@ import { recordRefusal } from './record-refusal.ts';
 import { resolveProfiles } from './resolve-profiles.ts';
 import { resolveReferences } from './resolve-references.ts';
 
+const RECORD_SERVICES = ['calls', 'projects', 'entities'] as const;
+
+/** The programs that may call each RPC. */
+const FROM: From<AuthServiceService> = {
+  authenticateKey: ['api-gateway'],
+  authenticateToken: ['tool-gateway'],
+  listCallerKeys: RECORD_SERVICES,
+  getVisibleProjects: RECORD_SERVICES,
+  getVisibilityVersion: RECORD_SERVICES,
+  resolveProfiles: ['projects'],
+  resolveReferences: RECORD_SERVICES,
+  grantProject: ['projects'],
+  listProjectPeople: ['projects'],
+  putProjectGrants: ['projects'],
+  recordAudit: RECORD_SERVICES,
+  checkOperator: RECORD_SERVICES,
+  recordRefusal: RECORD_SERVICES,
+};
+
 /** For gateways and services. */
 export function internalServices(context: Context) {
   return [
-    bind(AuthServiceService, {
+    bind(AuthServiceService, FROM, {
       authenticateKey: authenticateKey(context),
       authenticateToken: authenticateToken(context),
       listCallerKeys: listCallerKeys(context),
@@ -68,7 +87,7 @@ export function internalServices(context: Context) {
 /** For operators. */
 export function adminServices(context: Context) {
   return [
-    bind(AuthAdminServiceService, {
+    bind(AuthAdminServiceService, ['crs'], {
       issueOperatorToken: issueOperatorToken(context),
       createOrganization: createOrganization(context),
       updateOrganization: updateOrganization(context),
@@ -96,6 +115,6 @@ export function adminServices(context: Context) {
       revokeOperator: revokeOperator(context),
       listAudit: listAudit(context),
     }),
-    bind(ImportServiceService, { importRecords: importRecords(context) }),
+    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
   ];
 }

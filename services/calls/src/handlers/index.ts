@@ -1,5 +1,5 @@
 import type { RecordContext } from '@crs/kit/product/record-service';
-import { bind } from '@crs/kit/rpc/server';
+import { bind, type From } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
@@ -11,10 +11,19 @@ import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
 
+/** The programs that may call each RPC. */
+const FROM: From<CallsServiceService> = {
+  listOrganizationCalls: ['api-gateway'],
+  getOrganizationCall: ['api-gateway'],
+  listUserCalls: ['tool-gateway'],
+  getUserCall: ['tool-gateway'],
+  listProjectSegments: ['tool-gateway'],
+};
+
 /** For the gateways. */
 export function internalServices(context: RecordContext) {
   return [
-    bind(CallsServiceService, {
+    bind(CallsServiceService, FROM, {
       listOrganizationCalls: listOrganizationCalls(context),
       getOrganizationCall: getOrganizationCall(context),
       listUserCalls: listUserCalls(context),
@@ -27,7 +36,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, { importRecords: importRecords(context) }),
-    bind(ErasureServiceService, { erase: erase(context) }),
+    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

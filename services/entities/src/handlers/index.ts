@@ -9,13 +9,13 @@ import { listUserEntities } from './list-user-entities.ts';
 
 /** For the gateways. */
 export function internalServices(context: RecordContext) {
-  return [bind(EntitiesServiceService, { listUserEntities: listUserEntities(context) })];
+  return [bind(EntitiesServiceService, ['tool-gateway'], { listUserEntities: listUserEntities(context) })];
 }
 
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, { importRecords: importRecords(context) }),
-    bind(ErasureServiceService, { erase: erase(context) }),
+    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

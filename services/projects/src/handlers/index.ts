@@ -1,5 +1,5 @@
 import type { RecordContext } from '@crs/kit/product/record-service';
-import { bind } from '@crs/kit/rpc/server';
+import { bind, type From } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
@@ -10,10 +10,18 @@ import { importRecords } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
 import { listUserProjects } from './list-user-projects.ts';
 
+/** The programs that may call each RPC. */
+const FROM: From<ProjectsServiceService> = {
+  listBillingOffices: ['api-gateway'],
+  createProject: ['api-gateway'],
+  getProject: ['api-gateway'],
+  listUserProjects: ['tool-gateway'],
+};
+
 /** For the gateways. */
 export function internalServices(context: RecordContext) {
   return [
-    bind(ProjectsServiceService, {
+    bind(ProjectsServiceService, FROM, {
       listBillingOffices: listBillingOffices(context),
       createProject: createProject(context),
       getProject: getProject(context),
@@ -25,7 +33,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, { importRecords: importRecords(context) }),
-    bind(ErasureServiceService, { erase: erase(context) }),
+    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

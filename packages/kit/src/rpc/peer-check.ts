@@ -1,0 +1,40 @@
+import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { REASONS, ServiceError } from '../errors.ts';
+import type { Logger } from '../process/log.ts';
+import type { Program } from '../process/peers.ts';
+import type { Tls } from '../process/tls.ts';
+
+/** @throws ServiceError permission_denied where the certificate of the connection is of none of these programs */
+export type PeerCheck = (call: ServerUnaryCall<unknown, unknown>, method: string, from: readonly Program[]) => void;
+
+/** The check of a listener. Where clients have no names (no TLS, or one certificate for all), callers are admitted by their tokens alone. */
+export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logger }): PeerCheck {
+  const peers = tls?.peers;
+  if (!peers) return () => {};
+  // Reading a certificate takes as long as a tenth of a call.
+  const known = new WeakMap<object, string[]>();
+  const namesOf = (call: ServerUnaryCall<unknown, unknown>): string[] => {
+    const session = sessionOf(call);
+    const remembered = session && known.get(session);
+    if (remembered) return remembered;
+    const names = peers.namesOf(call.getAuthContext().sslPeerCertificate?.raw);
+    if (session) known.set(session, names);
+    return names;
+  };
+  return (call, method, from) => {
+    const names = namesOf(call);
+    if (peers.admits(names, from)) return;
+    log.warn({ rpc: method, peer: names, address: call.getPeer() }, 'a program made a call that is not for it');
+    throw new ServiceError('permission_denied', `The certificate of the connection must be of ${from.join(' or ')}.`, {
+      reason: REASONS.peerNotAdmitted,
+    });
+  };
+}
+
+/**
+ * The HTTP/2 session of a call, whose certificate never changes. grpc-js has no public property for it. Where another version of grpc-js
+ * keeps it elsewhere, each call reads the certificate.
+ */
+function sessionOf(call: ServerUnaryCall<unknown, unknown>): object | undefined {
+  return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
+}

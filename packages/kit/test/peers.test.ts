@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@grpc/grpc-js';
+import { service as health } from 'grpc-health-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { createAuthority, type Certificate } from '../../testing/src/certificate.ts';
+import { createLogger } from '../src/process/log.ts';
+import { Peers } from '../src/process/peers.ts';
+import { Tls } from '../src/process/tls.ts';
+import { client } from '../src/rpc/client.ts';
+import { bind, rpc, serve } from '../src/rpc/server.ts';
+
+const silent = createLogger('test', { level: 'silent' });
+const authority = createAuthority('ours');
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+async function tlsOf({ cert, key }: Certificate, peers?: Peers): Promise<Tls> {
+  const directory = mkdtempSync(join(tmpdir(), 'crs-peers-'));
+  cleanups.push(() => rmSync(directory, { recursive: true }));
+  const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
+  const tls = await Tls.open(directory, silent, peers);
+  cleanups.push(() => tls.close());
+  return tls;
+}
+
+/** A service that admits api-gateway and tool-gateway. */
+async function startServer(peers: Peers | undefined, lines: string[] = []) {
+  const shouldRateLimit = rpc({ anyone: true }, async () => ({ overallCode: 'OK' as const, statuses: [] }));
+  const log = createLogger('test', { destination: { write: (line: string) => void lines.push(line) } });
+  const server = await serve({
+    name: 'test',
+    address: '127.0.0.1:0',
+    services: [bind(RateLimitServiceService, { shouldRateLimit: ['api-gateway', 'tool-gateway'] }, { shouldRateLimit })],
+    verify: () => Promise.reject(new Error('not asked')),
+    log,
+    tls: await tlsOf(authority.issue('rate-limit', 'localhost'), peers),
+  });
+  cleanups.push(() => server.stop());
+  return `localhost:${server.address.split(':')[1]}`;
+}
+
+async function call(address: string, certificate: Certificate, times = 1): Promise<string[]> {
+  const tls = await tlsOf(certificate);
+  const made = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 5_000, retry: false, tls });
+  cleanups.push(() => made.close());
+  const answers: string[] = [];
+  for (let i = 0; i < times; i++) {
+    answers.push(
+      await made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 }).then(
+        ({ overallCode }) => overallCode,
+        ({ kind, reason }) => `${kind} ${reason}`,
+      ),
+    );
+  }
+  return answers;
+}
+
+const REFUSED = 'permission_denied PEER_NOT_ADMITTED';
+
+describe('a listener whose clients have names', () => {
+  it.each([
+    ['api-gateway', ['api-gateway']],
+    ['tool-gateway, with the names of its Kubernetes Service', ['crs-tool-gateway.crs.svc', 'crs-tool-gateway', 'tool-gateway']],
+    ['api-gateway by the common name alone', []],
+  ])('admits %s', async (_, names) => {
+    const certificate = names.length > 0 ? authority.issue(...names) : authority.issueTo('api-gateway');
+    expect(await call(await startServer(new Peers([])), certificate)).toEqual(['OK']);
+  });
+
+  it.each([
+    ['another service', ['calls']],
+    ['another name of an allowed one', ['crs-api-gateway']],
+    ['a name that begins like an allowed one', ['api-gateway.evil.example']],
+    ['every name', ['*']],
+    ['an allowed name as common name, and others as DNS names', ['10.0.0.1', 'calls']],
+    ['a client of its own that is not named', ['envoy']],
+  ])('refuses %s, at each call', async (_, names) => {
+    const lines: string[] = [];
+    const certificate = names[0] === '10.0.0.1' ? authority.issueTo('api-gateway', 'calls') : authority.issue(...names);
+    expect(await call(await startServer(new Peers([]), lines), certificate, 3)).toEqual([REFUSED, REFUSED, REFUSED]);
+    const warned = lines.map((line) => JSON.parse(line) as { msg: string; rpc: string; peer: string[] });
+    expect(warned.filter(({ msg }) => msg.includes('not for it'))).toHaveLength(3);
+  });
+
+  it('admits a further client whose name is configured', async () => {
+    const address = await startServer(new Peers(['envoy.mesh', 'envoy']));
+    expect(await call(address, authority.issue('envoy'))).toEqual(['OK']);
+    expect(await call(address, authority.issue('calls'))).toEqual([REFUSED]);
+    expect(await call(address, authority.issue('api-gateway'))).toEqual(['OK']);
+  });
+
+  it('answers questions for its health to every client with a certificate', async () => {
+    const address = await startServer(new Peers([]));
+    const tls = await tlsOf(authority.issue('calls'));
+    const made = new Client(address, tls.channelCredentials());
+    cleanups.push(() => made.close());
+    const { path, requestSerialize, responseDeserialize } = health['Check']!;
+    const status = await new Promise((resolve, reject) =>
+      made.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: '' }, (error, answer) =>
+        error ? reject(error) : resolve(answer),
+      ),
+    );
+    expect(status).toMatchObject({ status: 'SERVING' });
+  });
+
+  it('answers HTTPS for the program alone that it is for', async () => {
+    const tls = await tlsOf(authority.issue('auth', 'localhost'), new Peers([]));
+    const server = tls.createHttpsServer({}, ['tool-gateway'], (_request, response) => response.end('hello'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => server.close());
+    const ask = (name: string) =>
+      new Promise((resolve) => {
+        const { port } = server.address() as AddressInfo;
+        request(
+          { host: '127.0.0.1', port, servername: 'localhost', ca: authority.cert, ...authority.issue(name) },
+          (response) => {
+            response.resume();
+            resolve(response.statusCode);
+          },
+        )
+          .on('error', () => resolve('refused'))
+          .end();
+      });
+    expect(await ask('tool-gateway')).toBe(200);
+    expect(await ask('calls')).toBe('refused');
+  });
+});
+
+it('a listener whose clients have no names admits every certificate', async () => {
+  expect(await call(await startServer(undefined), authority.issue('shared'))).toEqual(['OK']);
+});

@@ -205,7 +205,7 @@ describe('a user without access', () => {
       `select user_id as id from auth.users where organization = 'globex' and email = $1`,
       [BOB],
     );
-    const token = await world.signer.sign({ kind: 'user', organization: 'acme', userId: bob!.id, scopes: [] }, 30);
+    const token = await world.signer.sign({ kind: 'user', organization: 'acme', userId: bob!.id, scopes: ['calls:read'] }, 30);
     expect(await failureOf(world.auth.getVisibleProjects({}, { token }))).toEqual(GONE);
     expect(await failureOf(world.auth.getVisibilityVersion({}, { token }))).toEqual(GONE);
   });

@@ -17,9 +17,9 @@ export interface Installation {
 export async function install({ adminUrl, serviceUrl }: Installation, store: SecretStore, log: Logger): Promise<void> {
   // The database comes first: the secrets store its address.
   await waitForDatabase(adminUrl);
-  const { passwords, operator } = await ensureSecrets(store, serviceUrl ?? adminUrl, log);
+  const { logins, operator } = await ensureSecrets(store, serviceUrl ?? adminUrl, log);
   try {
-    const ran = await prepareDatabase({ adminUrl, passwordOf: (owner) => passwords[owner], operator });
+    const ran = await prepareDatabase({ adminUrl, loginOf: (owner) => logins[owner], operator });
     log.info({ ran, operator: operator.name }, 'the database is prepared');
   } catch (error) {
     throw explainRights(error);

@@ -18,29 +18,30 @@ export interface Operator {
   credential: string;
 }
 
+/** A service's role in the database, or the second one that takes turns with it, and its password. */
+export interface Login {
+  role: string;
+  password: string;
+}
+
 export interface Preparation {
   /** PostgreSQL, as a role that may create roles and schemas. */
   adminUrl: string;
-  /** Password of each service's role. Undefined: the role exists, and is managed elsewhere. */
-  passwordOf: (owner: Owner) => string | undefined;
+  /** The login of each service. Undefined: its role exists, and is managed elsewhere. */
+  loginOf: (owner: Owner) => Login | undefined;
   /** The first operator. */
   operator: Operator;
 }
 
 /**
- * Migrates every schema, sets the passwords of the services' roles, and stores the first operator.
+ * Migrates every schema, sets the passwords of the services' logins, and stores the first operator.
  * @returns the migrations that ran, as `schema/name`
  */
-export async function prepareDatabase({ adminUrl, passwordOf, operator }: Preparation): Promise<string[]> {
+export async function prepareDatabase({ adminUrl, loginOf, operator }: Preparation): Promise<string[]> {
   const ran: string[] = [];
   for (const owner of OWNERS) {
-    const password = passwordOf(owner);
-    const names = await migrate({
-      adminUrl,
-      service: owner,
-      migrations: MIGRATIONS[owner],
-      ...(password !== undefined && { password }),
-    });
+    const { role: loginRole, password } = loginOf(owner) ?? {};
+    const names = await migrate({ adminUrl, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
   await ensureOperator(adminUrl, operator.name, digestOf(operator.credential));

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
 import type { Logger } from '@crs/kit/process/log';
 import { roleOf, serviceUrl } from '@crs/kit/data/migration';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { z } from 'zod';
 import { Failure } from './failure.ts';
-import { OWNERS, type Operator, type Owner } from './prepare-database.ts';
+import { OWNERS, type Login, type Operator, type Owner } from './prepare-database.ts';
 
 export type SecretData = Record<string, string>;
 
@@ -19,8 +20,8 @@ export interface SecretStore {
 }
 
 export interface Secrets {
-  /** Password of each owner's role; undefined if its URL has none. */
-  passwords: Record<Owner, string | undefined>;
+  /** The login of each owner; undefined if its URL has no password. */
+  logins: Record<Owner, Login | undefined>;
   operator: Operator;
 }
 
@@ -33,6 +34,7 @@ const operatorFile = z.object({ name: z.string().min(1), credential: z.string().
  */
 export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Logger): Promise<Secrets> {
   const secret = () => randomBytes(32).toString('base64url');
+  const secretWithId = () => `k1:${secret()}`;
   const ensure = async (name: string, create: () => SecretData, keys: string[]) => {
     let data = await store.read(name);
     if (!data) {
@@ -46,33 +48,44 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
     }
     const missing = keys.find((key) => !data?.[key]);
     if (!data || missing !== undefined) throw new Failure(`${store.describe(name)} has no ${missing ?? 'content'}.`);
+    if (data['CRS_SECRET'] !== undefined) checkSecrets(data['CRS_SECRET'], store.describe(name));
     return data;
   };
 
-  const passwords = {} as Secrets['passwords'];
+  const logins = {} as Secrets['logins'];
   for (const owner of OWNERS) {
     const create = () => ({
       DATABASE_URL: serviceUrl(baseUrl, owner, secret()),
-      ...(owner === 'auth' && { CRS_SECRET: secret() }),
+      ...(owner === 'auth' && { CRS_SECRET: secretWithId() }),
     });
     const data = await ensure(owner, create, owner === 'auth' ? ['DATABASE_URL', 'CRS_SECRET'] : ['DATABASE_URL']);
     const url = URL.parse(data['DATABASE_URL']!);
     const role = roleOf(owner);
-    if (url?.username !== role) {
-      throw new Failure(`DATABASE_URL in ${store.describe(owner)} must be a URL for the role ${role}.`);
+    // Two roles take turns, so that a password is changed while the other one is valid.
+    if (!url || ![role, `${role}_b`].includes(url.username)) {
+      throw new Failure(`DATABASE_URL in ${store.describe(owner)} must be a URL for the role ${role} or ${role}_b.`);
     }
     const expected = new URL(baseUrl);
     if (url.host !== expected.host || url.pathname !== expected.pathname) {
       log.warn({ secret: owner, has: url.host + url.pathname, expected: expected.host + expected.pathname }, 'another database');
     }
-    passwords[owner] = url.password === '' ? undefined : decodeURIComponent(url.password);
+    logins[owner] = url.password === '' ? undefined : { role: url.username, password: decodeURIComponent(url.password) };
   }
-  await ensure('tool-gateway', () => ({ CRS_SECRET: secret() }), ['CRS_SECRET']);
+  await ensure('tool-gateway', () => ({ CRS_SECRET: secretWithId() }), ['CRS_SECRET']);
 
   const data = await ensure('operator', () => ({ 'operator.json': JSON.stringify(newOperator()) }), ['operator.json']);
   const operator = operatorFile.safeParse(parse(data['operator.json']!));
   if (!operator.success) throw new Failure(`operator.json in ${store.describe('operator')} must hold a name and a credential.`);
-  return { passwords, operator: operator.data };
+  return { logins, operator: operator.data };
+}
+
+/** Services that can't read the list wouldn't start. */
+function checkSecrets(text: string, where: string): void {
+  try {
+    parseSecrets(text);
+  } catch (error) {
+    throw new Failure(`CRS_SECRET in ${where} ${(error as Error).message}.`);
+  }
 }
 
 /** Makes an operator with a new name, since the database still has the operator of a lost secret. */

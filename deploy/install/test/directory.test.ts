@@ -33,7 +33,7 @@ it('writes secrets to files that node and crs read, readable by the owner alone,
   for (const [name] of written) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
   const contents = Object.fromEntries(written);
   expect(contents['calls.env']).toBe(
-    `DATABASE_URL=postgres://crs_calls:${made.passwords.calls}@database:5432/crs?sslmode=disable\n`,
+    `DATABASE_URL=postgres://crs_calls:${made.logins.calls?.password}@database:5432/crs?sslmode=disable\n`,
   );
   expect(JSON.parse(contents['operator.json']!)).toEqual(made.operator);
   expect(await ensureSecrets(directorySecrets(directory), BASE, log)).toEqual(made);

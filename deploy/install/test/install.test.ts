@@ -60,7 +60,7 @@ describe('an installation', () => {
       expect(await query(secret(service)['DATABASE_URL']!, statement)).toEqual([{ role: `crs_${service}`, migrated: true }]);
     }
     const secrets = [secret('auth')['CRS_SECRET']!, secret('tool-gateway')['CRS_SECRET']!];
-    for (const each of secrets) expect(each).toMatch(/^[\w-]{43}$/);
+    for (const each of secrets) expect(each).toMatch(/^k1:[\w-]{43}$/);
     expect(secrets[0]).not.toBe(secrets[1]);
     const operator = JSON.parse(secret('operator')['operator.json']!);
     expect(operator).toEqual({
@@ -120,7 +120,9 @@ describe('an installation', () => {
     put('auth', { DATABASE_URL: database.url });
     await expect(run()).rejects.toThrow('the Secret crs-auth has no CRS_SECRET.');
     put('auth', { DATABASE_URL: database.url, CRS_SECRET: 'x'.repeat(40) });
-    await expect(run()).rejects.toThrow('DATABASE_URL in the Secret crs-auth must be a URL for the role crs_auth.');
+    await expect(run()).rejects.toThrow('DATABASE_URL in the Secret crs-auth must be a URL for the role crs_auth or crs_auth_b.');
+    put('auth', { DATABASE_URL: database.url, CRS_SECRET: `a:${'x'.repeat(40)},a:${'y'.repeat(40)}` });
+    await expect(run()).rejects.toThrow('CRS_SECRET in the Secret crs-auth names the id "a" twice');
   });
 });
 

@@ -5,7 +5,8 @@ import { createEntitiesService } from '@crs/entities/service';
 import { prepareDatabase as prepare } from '@crs/install/prepare-database';
 import { Closer } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
+import { parseSecrets } from '@crs/kit/process/secrets';
+import { derivePassword, roleOf, serviceUrl } from '@crs/kit/data/migration';
 import type { Rule } from '@crs/kit/limits/rule';
 import { createProjectsService } from '@crs/projects/service';
 import { createRateLimitService } from '@crs/rate-limit/service';
@@ -16,7 +17,7 @@ export interface StackConfig {
   adminDatabaseUrl: string;
   /** Without it, requests are counted in memory. */
   redisUrl?: string | undefined;
-  /** At least 32 characters. */
+  /** As CRS_SECRET. The passwords of the services' roles are derived from it, too. */
   secret: string;
   /** The first operator's credential. */
   operatorCredential: string;
@@ -58,7 +59,7 @@ export async function prepareDatabase({
 }: Pick<StackConfig, 'adminDatabaseUrl' | 'secret' | 'operatorCredential'>): Promise<void> {
   await prepare({
     adminUrl: adminDatabaseUrl,
-    passwordOf: (service) => derivePassword(secret, service),
+    loginOf: (service) => ({ role: roleOf(service), password: derivePassword(secret, service) }),
     operator: { name: 'local', credential: operatorCredential },
   });
 }
@@ -88,7 +89,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           ...listeners,
           httpListen: LOOPBACK,
           databaseUrl: databaseOf('auth'),
-          secret: config.secret,
+          secrets: parseSecrets(config.secret),
           toolsUrl: config.toolsUrl,
           defaultOrganization: config.defaultOrganization,
           cimdAllowHosts: config.cimdAllowHosts,
@@ -135,7 +136,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           entitiesAddress: entities.grpc,
           signInLimit: config.addressLimit ?? { requests: 600, periodSeconds: 60 },
           timeoutMs: 15_000,
-          secret: config.secret,
+          secrets: parseSecrets(config.secret),
           allowedOrigins: [],
           loopback: true,
         },

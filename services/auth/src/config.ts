@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commaSeparated, databaseConnections, hostPort, origin, postgresUrl, secret, settings } from '@crs/kit/process/config';
+import { commaSeparated, databaseConnections, hostPort, origin, postgresUrl, secrets, settings } from '@crs/kit/process/config';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 
 export type AuthConfig = ReturnType<typeof readConfig>;
@@ -13,8 +13,8 @@ export const readConfig = settings({
   httpListen: ['CRS_HTTP_LISTEN', hostPort.default('0.0.0.0:8082')],
   databaseUrl: ['DATABASE_URL', postgresUrl],
   maxConnections: ['CRS_DATABASE_CONNECTIONS', databaseConnections],
-  /** Seals private keys in the database. It is the same on every replica. */
-  secret: ['CRS_SECRET', secret],
+  /** Seal private keys and sign-in state, and sign cookies and forms. */
+  secrets: ['CRS_SECRET', secrets],
   /** Public origin of the tool gateway: the issuer of access tokens and, with `/mcp`, their audience. */
   toolsUrl: ['CRS_TOOLS_URL', origin],
   /** The organization that people sign in to when they name none. */

@@ -1,10 +1,13 @@
 import type { Database } from '@crs/kit/data/database';
-import type { Seal } from '@crs/kit/data/seal';
 import type { Verifier } from '@crs/kit/rpc/identity';
 import type { OperatorDirectory } from '@crs/kit/rpc/operators';
 import type { Logger } from '@crs/kit/process/log';
+import type { Secrets } from '@crs/kit/process/secrets';
 import type { AccessTokens } from './keys/access-tokens.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import type { Seals } from './keys/seals.ts';
 import type { Signer } from './keys/signer.ts';
+import type { KeyKind } from './store/key-pairs.ts';
 
 /** The dependencies of the handlers. */
 export interface Context {
@@ -14,8 +17,7 @@ export interface Context {
   operators: OperatorDirectory;
   signer: Signer;
   accessTokens: AccessTokens;
-  /** Seals the secrets of clients that an operator has registered. */
-  clientSecrets: Seal;
-  /** Seals the secrets that organizations' OpenID providers gave us. */
-  providerSecrets: Seal;
+  secrets: Secrets;
+  seals: Seals;
+  rings: Record<KeyKind, KeyRing>;
 }

@@ -7,14 +7,15 @@ import { DRAIN_MS } from '@crs/kit/rpc/server';
 import { migrations } from '../migrations/index.ts';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
-import { oidcClientSecrets } from './domain/oidc-provider.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 import { AccessTokens } from './keys/access-tokens.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { createSeals } from './keys/seals.ts';
+import { secretsFit } from './keys/secrets-gate.ts';
 import { Signer } from './keys/signer.ts';
 import { createOperatorDirectory } from './operator-directory.ts';
 import { createSignInApp } from './sign-in/app.ts';
 import { startCleanup } from './sign-in/cleanup.ts';
-import { clientSecrets } from './sign-in/clients.ts';
 
 /** Creates auth, with the listeners `grpc` for gateways and services, `admin` for operators, and `http` for people who sign in. */
 export function createAuthService(
@@ -26,10 +27,13 @@ export function createAuthService(
   return {
     async start() {
       const db = await openDatabase({ name: 'auth', migrations }, config, surroundings, closer);
-      const signer = new Signer(db, config.secret, log);
-      await signer.start();
-      closer.defer('signer', () => signer.stop());
-      const accessTokens = new AccessTokens(db, config.secret, config.toolsUrl);
+      const seals = createSeals(config.secrets);
+      const rings = {
+        caller_key: new KeyRing('caller_key', db, seals, log),
+        token_key: new KeyRing('token_key', db, seals, log),
+      };
+      const signer = new Signer(rings.caller_key);
+      const accessTokens = new AccessTokens(rings.token_key, config.toolsUrl);
       const verify = createVerifier('auth', () => signer.publicKeys());
       const operators = createOperatorDirectory(db, verify);
       const context: Context = {
@@ -39,9 +43,11 @@ export function createAuthService(
         operators,
         signer,
         accessTokens,
-        clientSecrets: clientSecrets(config.secret),
-        providerSecrets: oidcClientSecrets(config.secret),
+        secrets: config.secrets,
+        seals,
+        rings,
       };
+      await secretsFit(context, log, closer);
       const services = { internal: internalServices(context), admin: adminServices(context) };
       const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators }, services);
       const signIn = {
@@ -49,7 +55,8 @@ export function createAuthService(
         log,
         accessTokens,
         issuer: config.toolsUrl,
-        secret: config.secret,
+        seals,
+        secrets: config.secrets,
         defaultOrganization: config.defaultOrganization,
         cimdAllowHosts: config.cimdAllowHosts ?? [],
       };

@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import { createLogger } from '@crs/kit/process/log';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
@@ -165,7 +166,7 @@ async function startReplica({ databaseUrl }: AuthWorld, settings: { toolsUrl: st
       httpListen: '127.0.0.1:0',
       databaseUrl: serviceUrl(databaseUrl),
       maxConnections: 2,
-      secret: SECRET,
+      secrets: parseSecrets(SECRET),
       ...settings,
     },
     { log: createLogger('auth', { level: 'silent' }) },

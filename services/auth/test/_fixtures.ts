@@ -3,11 +3,14 @@ import { expect, inject } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { createLogger } from '@crs/kit/process/log';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { derivePassword, roleOf } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
+import { KeyRing } from '../src/keys/key-ring.ts';
+import { createSeals } from '../src/keys/seals.ts';
 import { Signer } from '../src/keys/signer.ts';
 
 /** Two organizations with the same people and the same projects, so that a mix-up between them shows. */
@@ -121,14 +124,13 @@ export function serviceUrl(databaseUrl: string, service = 'auth'): string {
 export async function startSigner(databaseUrl: string, secret = SECRET): Promise<{ signer: Signer; close: () => Promise<void> }> {
   const log = createLogger('auth', { level: 'silent' });
   const db = new Database({ name: 'auth', url: serviceUrl(databaseUrl), maxConnections: 2, log, pipeline: true });
-  const signer = new Signer(db, secret, log);
-  await signer.start();
+  const ring = new KeyRing('caller_key', db, createSeals(parseSecrets(secret)), log);
+  // As auth does before it serves.
+  await ring.keys().catch(() => {});
+  const signer = new Signer(ring);
   return {
     signer,
-    close: async () => {
-      signer.stop();
-      await db.close();
-    },
+    close: () => db.close(),
   };
 }
 

@@ -18,6 +18,7 @@ const ABOVE_TENANTS = [
   'auth.clients',
   'auth.oidc_payloads',
   'auth.operators',
+  'auth.retired_keys',
   'auth.throttles',
   'auth.token_keys',
 ];

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
-import { oidcClientSecrets } from '../src/domain/oidc-provider.ts';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
+import { createSeals } from '../src/keys/seals.ts';
 import { ANN, failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
@@ -27,7 +28,7 @@ const storedSecret = async (tenant = 'acme') => {
     'select oidc_client_secret_sealed as sealed from auth.organizations where organization = $1',
     [tenant],
   );
-  return row!.sealed && oidcClientSecrets(SECRET).open(row!.sealed, tenant).toString();
+  return row!.sealed && createSeals(parseSecrets(SECRET)).organizations.open(row!.sealed, tenant).toString();
 };
 const WHOLE = { issuer: 'https://idp.example', clientId: 'crs', clientSecret: 'hush-hush', domains: ['acme.example'] };
 const SHOWN = { issuer: 'https://idp.example', clientId: 'crs', hasClientSecret: true, domains: ['acme.example'] };

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
@@ -37,7 +38,7 @@ async function replica(options: { toolsUrl?: string; databaseUrl?: string; defau
       httpListen: '127.0.0.1:0',
       databaseUrl: serviceUrl(world.databaseUrl),
       maxConnections: 2,
-      secret: SECRET,
+      secrets: parseSecrets(SECRET),
       toolsUrl: 'https://tools.example',
       ...options,
     },

@@ -1,10 +1,14 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Database } from '@crs/kit/data/database';
+import { Database, type Query } from '@crs/kit/data/database';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
 import { TOOLS_URL } from '@crs/testing/world';
 import { AccessTokens } from '../src/keys/access-tokens.ts';
+import { KeyRing } from '../src/keys/key-ring.ts';
+import { createSeals } from '../src/keys/seals.ts';
 import {
   ANN,
   BOB,
@@ -237,11 +241,13 @@ describe('the keys of tokens', () => {
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
     try {
-      const replica = (secret = SECRET, url = TOOLS_URL) => new AccessTokens(db, secret, url);
+      const replica = (secret = SECRET, url = TOOLS_URL) =>
+        new AccessTokens(new KeyRing('token_key', db, createSeals(parseSecrets(secret)), log), url);
+      const run: Query = (statement) => db.run(directoryScope(workFor(5_000)), statement);
       const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID(), scopes: ALL };
       const soon = new Date(Date.now() + 60_000);
       const signers = [replica(), replica(), replica()];
-      const tokens = await Promise.all(signers.map((each) => each.sign(who, soon)));
+      const tokens = await Promise.all(signers.map((each) => each.sign(run, who, soon)));
       expect(new Set(tokens.map((each) => decodeProtectedHeader(each).kid)).size).toBe(1);
       expect(await replica().verify(tokens[0]!)).toEqual({ ...who, clientId: '' });
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);

@@ -7,6 +7,8 @@ import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
+import { secretCommands } from './commands/secret.ts';
+import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
 import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
@@ -28,6 +30,8 @@ for (const register of [
   keyCommands,
   tokenCommands,
   clientCommands,
+  signingKeyCommands,
+  secretCommands,
   operatorCommands,
   auditCommand,
   statusCommand,

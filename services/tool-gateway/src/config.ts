@@ -1,5 +1,5 @@
 import { GATEWAY_SETTINGS } from '@crs/kit/http/gateway';
-import { commaSeparated, hostPort, milliseconds, origin, secret, settings } from '@crs/kit/process/config';
+import { commaSeparated, hostPort, milliseconds, origin, secrets, settings } from '@crs/kit/process/config';
 import { ruleSetting } from '@crs/kit/limits/rule';
 
 export const readConfig = settings({
@@ -12,8 +12,8 @@ export const readConfig = settings({
   /** For sign-in, per client address. */
   signInLimit: ['CRS_SIGN_IN_RATE_LIMIT', ruleSetting.prefault('600/60')],
   timeoutMs: ['CRS_TOOL_TIMEOUT_MS', milliseconds.default(15_000)],
-  /** Seals cursors; the same on every replica. */
-  secret: ['CRS_SECRET', secret],
+  /** Seal cursors; the same on every replica. */
+  secrets: ['CRS_SECRET', secrets],
   /** Further origins whose pages may call the tools. */
   allowedOrigins: ['CRS_ALLOWED_ORIGINS', commaSeparated(origin).default([])],
 });

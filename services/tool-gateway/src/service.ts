@@ -27,7 +27,7 @@ export function createToolGateway(config: ToolGatewayConfig, surroundings: Surro
     const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
     closer.defer('auth http agent', () => agent.destroy());
     const app = createApp(
-      { calls, projects, entities, cursors: new Seal(config.secret, 'cursors') },
+      { calls, projects, entities, cursors: new Seal(config.secrets, 'cursors') },
       {
         ...gateway,
         signInSlots,

@@ -2,6 +2,7 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { createLogger } from '@crs/kit/process/log';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import type { World } from '@crs/testing/world';
 import type { ToolGatewayConfig } from '../src/config.ts';
 import { createToolGateway } from '../src/service.ts';
@@ -106,7 +107,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       tenantConcurrency: 32,
       timeoutMs: 5_000,
-      secret: 'another-secret-that-is-long-enough-0123456789',
+      secrets: parseSecrets('another-secret-that-is-long-enough-0123456789'),
       allowedOrigins: [],
       loopback: true,
       ...settings,

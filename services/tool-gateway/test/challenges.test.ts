@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Seal } from '@crs/kit/data/seal';
+import { parseSecrets } from '@crs/kit/process/secrets';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
@@ -120,7 +121,7 @@ describe('a token made by hand', () => {
     const [first = '', second = ''] = token.slice('Bearer '.length).split('.');
     [header, payload] = [decode(first), decode(second)];
     const { rows } = await world.query('select private_key_sealed as sealed from auth.token_keys');
-    key = createPrivateKey(new Seal(SECRET, 'token-keys').open(rows[0].sealed).toString());
+    key = createPrivateKey(new Seal(parseSecrets(SECRET), 'token-keys').open(rows[0].sealed).toString());
   });
 
   it('with our key and the usual claims is good', async () => {

@@ -86,6 +86,23 @@ it('an operator registers an assistant, lists it without its secret, and removes
 
 it('an operator rotates the key for tokens, and older tokens stay good', async () => {
   const { access_token: token } = await crs('token', 'create', '--org', 'acme', '--user', ANN);
-  expect(await crs('token', 'rotate-key')).toEqual({ key_id: expect.stringMatching(/^tk_/) });
+  const { key_id: first } = await crs('token', 'rotate-key');
+  const { key_id: second } = await crs('signing-key', 'rotate', 'token');
+  const { data } = await crs('signing-key', 'list');
+  const states = (data as Record<string, string>[])
+    .filter(({ kind }) => kind === 'token')
+    .map((key) => [key['key_id'], key['state']]);
+  expect(states).toEqual([
+    [second, 'announced'],
+    [first, 'announced'],
+    [expect.stringMatching(/^tk_/), 'signing'],
+  ]);
+  expect(await crs('signing-key', 'retire', String(second))).toEqual({ key_id: second });
   expect((await toolClient(world.stack.addresses.tools, String(token))('list_calls')).value.calls).toHaveLength(1);
+});
+
+it('an operator sees which secret seals, and seals all values under the first one', async () => {
+  expect(await crs('secret', 'reseal')).toEqual({ resealed: 0 });
+  const { data } = await crs('secret', 'status');
+  expect(data).toEqual([{ secret_id: null, use: 'seals', values: expect.any(Number) }]);
 });

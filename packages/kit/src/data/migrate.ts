@@ -10,8 +10,10 @@ export interface MigrateOptions {
   adminUrl: string;
   /** Schema and, with the prefix `crs_`, role of the service. */
   service: string;
-  /** Password of the service's role; set on each run. Absent: the role is managed elsewhere and must exist. */
-  password?: string;
+  /** Password of the role that the service logs in as; set on each run. Absent: the role is managed elsewhere and must exist. */
+  password?: string | undefined;
+  /** The role that the service logs in as; by default its own. Another role is made a member of it, and so has its rights. */
+  loginRole?: string | undefined;
   migrations: Migration[];
 }
 
@@ -19,14 +21,14 @@ const ROLE_ATTEMPTS = 10;
 
 /** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { service, migrations } = options;
+  const { service, migrations, password, loginRole = roleOf(service) } = options;
   const db = knexFactory({ client: 'pg', connection: options.adminUrl, pool: { min: 1, max: 2 } });
   try {
     return await db.transaction(async (lock) => {
       // Knex's own lock would outlive a killed migration.
       await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
-      if (options.password !== undefined) await ensureRole(options.adminUrl, roleOf(service), options.password);
-      await checkRole(db, roleOf(service));
+      if (password !== undefined) await ensureLogin(options.adminUrl, roleOf(service), loginRole, password);
+      for (const role of new Set([roleOf(service), loginRole])) await checkRole(db, role);
       await db.raw('create schema if not exists ??', [service]);
       await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
       const config: Knex.MigratorConfig = {
@@ -56,35 +58,46 @@ const schema = z.object({ MIGRATE_DATABASE_URL: postgresUrl, CRS_DATABASE_PASSWO
 /** `main` of a service's migration command. @returns the admin URL, for further work that is done once */
 export async function runMigrations(service: string, migrations: Migration[], environment: Environment): Promise<string> {
   const { MIGRATE_DATABASE_URL: adminUrl, CRS_DATABASE_PASSWORD: password } = readEnvironment(schema, environment);
-  const ran = await migrate({ adminUrl, service, migrations, ...(password !== undefined && { password }) });
+  const ran = await migrate({ adminUrl, service, migrations, password });
   process.stderr.write(`${service}: ${ran.length === 0 ? 'up to date' : `ran ${ran.join(', ')}`}\n`);
   return adminUrl;
 }
 
 /** Uses a connection of its own, because knex's errors quote the statement, and with it the password. */
-async function ensureRole(adminUrl: string, role: string, password: string): Promise<void> {
+async function ensureLogin(adminUrl: string, serviceRole: string, loginRole: string, password: string): Promise<void> {
   const client = new Client({ connectionString: adminUrl });
   await client.connect();
   try {
-    for (let attempt = 1; ; attempt++) {
-      const { rows } = await client.query<{ statement: string }>(
-        // Only a superuser may state the other attributes of an existing role, and hosted databases give nobody that right.
-        `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
-          else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`,
-        [role, password],
-      );
-      try {
-        await client.query(rows[0]!.statement);
-        return;
-      } catch (error) {
-        // Roles belong to the server, our lock to the database: a migration of another database may change the same role.
-        const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
-        if (!raced || attempt === ROLE_ATTEMPTS) throw error;
-        await sleep(50 * attempt);
-      }
-    }
+    if (loginRole !== serviceRole) await attempt(client, CREATE_ROLE, [serviceRole]);
+    await attempt(client, SET_LOGIN, [loginRole, password]);
+    if (loginRole !== serviceRole) await attempt(client, GRANT_ROLE, [serviceRole, loginRole]);
   } finally {
     await client.end();
+  }
+}
+
+/** Only a superuser may state the other attributes of an existing role, and hosted databases give nobody that right. */
+const SET_LOGIN = `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
+  else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`;
+const CREATE_ROLE = `select format('create role %I nologin nosuperuser nobypassrls nocreatedb nocreaterole', $1::text) as statement
+  where not exists (select from pg_roles where rolname = $1::text)`;
+const GRANT_ROLE = `select format('grant %I to %I', $1::text, $2::text) as statement
+  where not pg_has_role($2::text, $1::text, 'usage')`;
+
+/** Runs the statement that a query makes. */
+async function attempt(client: Client, makes: string, values: string[]): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    const { rows } = await client.query<{ statement: string }>(makes, values);
+    if (rows.length === 0) return;
+    try {
+      await client.query(rows[0]!.statement);
+      return;
+    } catch (error) {
+      // Roles belong to the server, our lock to the database: a migration of another database may change the same role.
+      const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
+      if (!raced || attempts === ROLE_ATTEMPTS) throw error;
+      await sleep(50 * attempts);
+    }
   }
 }
 

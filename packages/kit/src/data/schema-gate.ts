@@ -20,27 +20,49 @@ export async function schemaReady(
   log: Logger,
   closer: Closer,
 ): Promise<void> {
+  await waitForDatabase('the schema', (signal) => missing(service, db, migrations, signal), log, closer);
+}
+
+/** The reason why a service can't serve yet. */
+export interface Obstacle {
+  reason: string;
+  error?: unknown;
+}
+
+/**
+ * Resolves once `ask` finds no obstacle. It asks every second, and logs the obstacle whenever it changes. An error of the database is an obstacle.
+ * @throws Error if the service is stopped meanwhile
+ */
+export async function waitForDatabase(
+  what: string,
+  ask: (signal: AbortSignal) => Promise<Obstacle | undefined>,
+  log: Logger,
+  closer: Closer,
+): Promise<void> {
   const stopped = new AbortController();
-  closer.defer('schema gate', () => stopped.abort());
+  closer.defer(`wait for ${what}`, () => stopped.abort());
   const { signal } = stopped;
   for (let said = ''; ;) {
-    const waitsFor = await missing(service, db, migrations, signal);
+    const obstacle = await ask(signal).catch((error: unknown) => ({
+      reason: `it can't be read (${codeOf(error) ?? 'no answer'})`,
+      error,
+    }));
     signal.throwIfAborted();
-    if (waitsFor === undefined) return;
-    const { reason, error } = waitsFor;
-    if (reason !== said) log.warn({ ...(error !== undefined && { err: error }), reason }, 'waiting for the schema');
+    if (obstacle === undefined) return;
+    const { reason, error } = obstacle;
+    if (reason !== said) log.warn({ ...(error !== undefined && { err: error }), reason }, `waiting for ${what}`);
     said = reason;
     await sleep(ASK_EVERY_MS, undefined, { signal });
   }
 }
 
-/** Why the schema isn't ready, or undefined if it is. */
+/** A migration that has not run. A missing schema, table, role, right or database is an error, and the migrations make all of them. */
 async function missing(
   service: string,
   db: Database,
   migrations: readonly Migration[],
   signal: AbortSignal,
-): Promise<{ reason: string; error?: unknown } | undefined> {
+): Promise<Obstacle | undefined> {
   const names = migrations.map(({ name }) => name);
   const statement = {
     name: 'schema_migrations',
@@ -48,15 +70,10 @@ async function missing(
     text: `select name from ${service}.migrations where name = any($1)`,
     values: [names],
   };
-  try {
-    const rows = await db.read(directoryScope({ ...workFor(5_000), signal }), statement);
-    const found = new Set(rows.map(({ name }) => name));
-    const first = names.find((name) => !found.has(name));
-    return first === undefined ? undefined : { reason: `the migration ${first} has not run` };
-  } catch (error) {
-    // A missing schema, table, role, right or database: the migrations make all of them.
-    return { reason: `it can't be read (${codeOf(error) ?? 'no answer'})`, error };
-  }
+  const rows = await db.read(directoryScope({ ...workFor(5_000), signal }), statement);
+  const found = new Set(rows.map(({ name }) => name));
+  const first = names.find((name) => !found.has(name));
+  return first === undefined ? undefined : { reason: `the migration ${first} has not run` };
 }
 
 /** The database's or the system's code, taken from the innermost cause. */

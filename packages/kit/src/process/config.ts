@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseSecrets } from './secrets.ts';
 
 /** The environment of a program. Only its `main` reads it. */
 export type Environment = Record<string, string | undefined>;
@@ -41,7 +42,15 @@ export const hostPort = z.string().regex(HOST_PORT, 'must be host:port');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const milliseconds = z.coerce.number().int().min(1).max(600_000);
 export const databaseConnections = z.coerce.number().int().min(1).max(100).default(8);
-export const secret = z.string().min(32, 'must have at least 32 characters');
+/** `id:secret[,id:secret...]`, or one secret without an id. */
+export const secrets = z.string().transform((text, context) => {
+  try {
+    return parseSecrets(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+    return z.NEVER;
+  }
+});
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
 /** Scheme, host and port of a URL. The value has no slash at its end. */

@@ -75,20 +75,24 @@ export type Verifier = (token: string) => Promise<Identity>;
 const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
 
 const REFETCH_AFTER_MS = 1_000;
+/** Keys of this age are not used before an attempt to fetch them. */
+const OLD_AFTER_MS = 5_000;
 const STALE_AFTER_MS = 300_000;
 
 /**
- * The verifier of a service. It fetches keys when it meets an unknown key id (at most once a second) or when they are five minutes old, and
- * remembers the result of a token until the token expires.
+ * The verifier of a service. It fetches the keys again each second in which it is used, so that a retired key verifies no more. While they can't be fetched, it uses
+ * them for five minutes. It remembers the result of a token until the token expires or its key is retired.
  */
 export function createVerifier(service: string, keySource: KeySource): Verifier {
-  const known = new LRUCache<string, { identity: Identity; expires: number }>({ max: 10_000 });
+  const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: 10_000 });
   let keys = new Map<string, Promise<CryptoKey>>();
   let fetchedAt = -Infinity;
+  let failedAt = -Infinity;
   let fetching: Promise<void> | undefined;
 
   async function fetchKeys(): Promise<void> {
     const found = await keySource().catch((error: unknown) => {
+      failedAt = Date.now();
       // The token isn't to blame for this failure.
       throw error instanceof ServiceError ? error : unavailable('The keys of caller tokens are not available.', error);
     });
@@ -96,25 +100,33 @@ export function createVerifier(service: string, keySource: KeySource): Verifier 
     fetchedAt = Date.now();
   }
 
-  async function keyOf(token: string): Promise<CryptoKey | undefined> {
-    const { kid = '' } = decodeProtectedHeader(token);
+  function refetch(): Promise<void> {
+    fetching ??= fetchKeys().finally(() => (fetching = undefined));
+    return fetching;
+  }
+
+  /** At most one fetch a second. A known key waits for it only where the keys are old. */
+  async function keyOf(keyId: string): Promise<CryptoKey | undefined> {
     const age = Date.now() - fetchedAt;
-    if (age > STALE_AFTER_MS || (!keys.has(kid) && age > REFETCH_AFTER_MS)) {
-      fetching ??= fetchKeys().finally(() => (fetching = undefined));
-      await fetching;
+    if (!keys.has(keyId) || age > STALE_AFTER_MS) {
+      if (age > REFETCH_AFTER_MS) await refetch();
+    } else if (Math.min(age, Date.now() - failedAt) > REFETCH_AFTER_MS) {
+      const fetched = refetch().catch(() => {});
+      if (age > OLD_AFTER_MS) await fetched;
     }
-    return keys.get(kid);
+    return keys.get(keyId);
   }
 
   return async (token) => {
     const hit = known.get(token);
-    if (hit && hit.expires > Date.now()) return hit.identity;
     try {
-      const key = await keyOf(token);
+      const keyId = hit?.keyId ?? decodeProtectedHeader(token).kid ?? '';
+      const key = await keyOf(keyId);
       if (!key) throw new Error('unknown signing key');
+      if (hit && hit.expires > Date.now()) return hit.identity;
       const { payload } = await jwtVerify<{ identity: Identity }>(token, key, CHECKS);
       if (!isFor(service, payload.aud)) throw new Error('the token is for another service');
-      known.set(token, { identity: payload.identity, expires: (payload.exp ?? 0) * 1000 });
+      known.set(token, { identity: payload.identity, keyId, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {
       if (error instanceof ServiceError) throw error;

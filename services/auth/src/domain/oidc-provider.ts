@@ -1,4 +1,3 @@
-import { Seal } from '@crs/kit/data/seal';
 import { invalid } from '@crs/kit/errors';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import { requireText, type OidcProviderChange } from './settings.ts';
@@ -38,11 +37,6 @@ export function changeOidcProvider(
   }
   // A secret belongs to the provider that gave it, and is sent to no other.
   return isAnother || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
-}
-
-/** Seals the secrets that providers gave us, each bound to its organization. */
-export function oidcClientSecrets(secret: string): Seal {
-  return new Seal(secret, 'oidc-client-secrets');
 }
 
 /** Returns one spelling: linked accounts are stored with the issuer's. */

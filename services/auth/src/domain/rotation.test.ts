@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { currentKey, planRotation, type KeyTimes } from './rotation.ts';
+import { CALLER_KEYS, currentKey, planRotation as plan, stateOf, TOKEN_KEYS, type KeyTimes } from './rotation.ts';
+
+const planRotation = (keys: KeyTimes[], now: Date) => plan(keys, now, CALLER_KEYS);
+const times = (keyId: string, signFrom: number, protectsUntil?: number): KeyTimes => ({
+  keyId,
+  signFrom: new Date(signFrom),
+  protectsUntil: protectsUntil === undefined ? null : new Date(protectsUntil),
+});
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -21,13 +28,13 @@ function live(moments: Iterable<number>): Life[] {
   const lives: Life[] = [];
   let keys: Life[] = [];
   for (const now of moments) {
-    const plan = planRotation(keys, new Date(now));
-    if (plan.createFrom) {
-      const life = { keyId: `key ${lives.length}`, signFrom: plan.createFrom, made: now, signed: -Infinity };
+    const { createFrom, retire } = planRotation(keys, new Date(now));
+    if (createFrom) {
+      const life = { ...times(`key ${lives.length}`, createFrom.getTime()), made: now, signed: -Infinity };
       lives.push(life);
       keys.push(life);
     }
-    for (const id of plan.drop) {
+    for (const id of retire) {
       const key = keys.find(({ keyId }) => keyId === id)!;
       expect(key.signed + LEARNS_WITHIN + TOKEN_LIVES, `a token of ${id} may be alive`).toBeLessThan(now);
       key.dropped = now;
@@ -66,17 +73,14 @@ describe('a year of rotation', () => {
 
 describe('rotation', () => {
   it('makes the very first key at once', () => {
-    expect(planRotation([], new Date(START))).toEqual({ createFrom: new Date(START), drop: [] });
+    expect(planRotation([], new Date(START))).toEqual({ createFrom: new Date(START), retire: [] });
   });
 
   it('plans nothing more where a plan was carried out', () => {
     const due = new Date(START + DAY - 10 * MINUTE);
-    const { createFrom } = planRotation([{ keyId: 'a', signFrom: new Date(START) }], due);
-    const keys = [
-      { keyId: 'a', signFrom: new Date(START) },
-      { keyId: 'b', signFrom: createFrom! },
-    ];
-    expect(planRotation(keys, due)).toEqual({ drop: [] });
+    const { createFrom } = planRotation([times('a', START)], due);
+    const keys = [times('a', START), times('b', createFrom!.getTime())];
+    expect(planRotation(keys, due)).toEqual({ retire: [] });
   });
 
   it.each([
@@ -85,19 +89,16 @@ describe('rotation', () => {
     [DAY - 1, DAY - 1 + 10 * MINUTE],
     [DAY, DAY + 10 * MINUTE],
   ])('%i ms into the life of a key, plans its successor for %s', (age, from) => {
-    const { createFrom } = planRotation([{ keyId: 'a', signFrom: new Date(START) }], new Date(START + age));
+    const { createFrom } = planRotation([times('a', START)], new Date(START + age));
     expect(createFrom?.getTime()).toBe(from === undefined ? undefined : START + from);
   });
 
   it.each([
     [10 * MINUTE, []],
     [10 * MINUTE + 1, ['a']],
-  ])('%i ms into the life of the successor, drops %j', (age, drop) => {
-    const keys = [
-      { keyId: 'b', signFrom: new Date(START + DAY) },
-      { keyId: 'a', signFrom: new Date(START) },
-    ];
-    expect(planRotation(keys, new Date(START + DAY + age)).drop).toEqual(drop);
+  ])('%i ms into the life of the successor, retires %j', (age, drop) => {
+    const keys = [times('b', START + DAY), times('a', START)];
+    expect(planRotation(keys, new Date(START + DAY + age)).retire).toEqual(drop);
   });
 
   it('goes on signing with the old key after days in which nobody was there to rotate, and still publishes ahead', () => {
@@ -123,13 +124,36 @@ describe('rotation', () => {
 
 describe('the current key', () => {
   it('is the newest that may sign by now, in whatever order they come', () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => ({ keyId, signFrom: new Date(START + i * DAY) })) as [
-      KeyTimes,
-      KeyTimes,
-      KeyTimes,
-    ];
+    const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => times(keyId, START + i * DAY)) as [KeyTimes, KeyTimes, KeyTimes];
     expect(currentKey([b, a, c], new Date(START + 2 * DAY - 1))).toBe(b);
     expect(currentKey([b, c, a], new Date(START + 2 * DAY))).toBe(c);
     expect(currentKey([b, c], new Date(START))).toBeUndefined();
+  });
+});
+
+describe('token keys', () => {
+  const old = times('old', START);
+  const rotated = [times('new', START + DAY), old];
+  const retired = (keys: KeyTimes[], now: number) => plan(keys, new Date(now), TOKEN_KEYS).retire;
+
+  it('sign until an operator asks for a successor', () => {
+    expect(plan([old], new Date(START + 1_000 * DAY), TOKEN_KEYS)).toEqual({ retire: [] });
+  });
+
+  it('retire by themselves twenty minutes after they stopped signing', () => {
+    expect(retired(rotated, START + DAY + 20 * MINUTE)).toEqual([]);
+    expect(retired(rotated, START + DAY + 20 * MINUTE + 1)).toEqual(['old']);
+  });
+
+  it('are kept until the last long-lived token that they signed expires', () => {
+    const keys = [rotated[0]!, times('old', START, START + 30 * DAY)];
+    expect(retired(keys, START + 30 * DAY)).toEqual([]);
+    expect(retired(keys, START + 30 * DAY + 1)).toEqual(['old']);
+  });
+
+  it('are announced, then sign, then verify', () => {
+    const statesAt = (now: number) => rotated.map((key) => stateOf(key, rotated, new Date(now)));
+    expect(statesAt(START + DAY - 1)).toEqual(['announced', 'signing']);
+    expect(statesAt(START + DAY)).toEqual(['signing', 'verifying']);
   });
 });

@@ -12,6 +12,7 @@ import { createOrganization } from './admin/create-organization.ts';
 import { createToken } from './admin/create-token.ts';
 import { createUser } from './admin/create-user.ts';
 import { finishErasure } from './admin/finish-erasure.ts';
+import { getSecretStatus } from './admin/get-secret-status.ts';
 import { importRecords } from './admin/import-records.ts';
 import { issueOperatorToken } from './admin/issue-operator-token.ts';
 import { listAudit } from './admin/list-audit.ts';
@@ -19,13 +20,17 @@ import { listClients } from './admin/list-clients.ts';
 import { listKeys } from './admin/list-keys.ts';
 import { listOperators } from './admin/list-operators.ts';
 import { listOrganizations } from './admin/list-organizations.ts';
+import { listSigningKeys } from './admin/list-signing-keys.ts';
 import { listTokens } from './admin/list-tokens.ts';
 import { listUsers } from './admin/list-users.ts';
 import { removeClient } from './admin/remove-client.ts';
 import { removeMember } from './admin/remove-member.ts';
+import { resealValues } from './admin/reseal-values.ts';
+import { retireSigningKey } from './admin/retire-signing-key.ts';
 import { revokeKey } from './admin/revoke-key.ts';
 import { revokeOperator } from './admin/revoke-operator.ts';
 import { revokeToken } from './admin/revoke-token.ts';
+import { rotateSigningKey } from './admin/rotate-signing-key.ts';
 import { rotateTokenKey } from './admin/rotate-token-key.ts';
 import { setUserDisabled } from './admin/set-user-disabled.ts';
 import { unlinkUser } from './admin/unlink-user.ts';
@@ -105,6 +110,11 @@ export function adminServices(context: Context) {
       listTokens: listTokens(context),
       revokeToken: revokeToken(context),
       rotateTokenKey: rotateTokenKey(context),
+      listSigningKeys: listSigningKeys(context),
+      rotateSigningKey: rotateSigningKey(context),
+      retireSigningKey: retireSigningKey(context),
+      getSecretStatus: getSecretStatus(context),
+      resealValues: resealValues(context),
       createClient: createClient(context),
       listClients: listClients(context),
       removeClient: removeClient(context),

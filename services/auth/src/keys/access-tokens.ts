@@ -1,9 +1,10 @@
-import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
-import type { Database, Query } from '@crs/kit/data/database';
-import { directoryScope, workFor } from '@crs/kit/data/scope';
-import { REASONS, ServiceError } from '@crs/kit/errors';
+import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import type { Query } from '@crs/kit/data/database';
+import { REASONS, ServiceError, unavailable } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
-import { ALGORITHM, KeyPairs, type KeyPair } from './key-pairs.ts';
+import { protectUntil } from '../store/key-pairs.ts';
+import { ALGORITHM, type KeyPair } from './key-pairs.ts';
+import type { KeyRing } from './key-ring.ts';
 
 /** The claims of an access token. Its consent may have been revoked since. */
 export interface AccessToken {
@@ -19,18 +20,14 @@ export interface VerifiedToken extends AccessToken {
   clientId: string;
 }
 
-/** Signs and verifies access tokens (RFC 9068) for the tools, with keys that all replicas share through the database. */
+/** Signs and verifies access tokens (RFC 9068) for the tools. */
 export class AccessTokens {
-  readonly #db: Database;
-  readonly #pairs: KeyPairs;
+  readonly #ring: KeyRing;
   readonly #publicUrl: string;
-  /** Newest first: the first one signs. */
-  #keys: KeyPair[] = [];
 
   /** @param publicUrl origin of the tool gateway: the issuer, and with `/mcp` the audience */
-  constructor(db: Database, secret: string, publicUrl: string) {
-    this.#db = db;
-    this.#pairs = new KeyPairs('token_key', secret);
+  constructor(ring: KeyRing, publicUrl: string) {
+    this.#ring = ring;
     this.#publicUrl = publicUrl;
   }
 
@@ -38,9 +35,11 @@ export class AccessTokens {
     return `${this.#publicUrl}/mcp`;
   }
 
-  async sign({ organization, grantId, userId, scopes }: AccessToken, expiresAt: Date): Promise<string> {
-    if (this.#keys.length === 0) await this.#load();
-    const { keyId, privateKey } = this.#keys[0]!;
+  /** The key that signs is kept until the token expires. */
+  async sign(query: Query, { organization, grantId, userId, scopes }: AccessToken, expiresAt: Date): Promise<string> {
+    const { keyId, privateKey } = await this.#ring.current();
+    const [kept] = await query(protectUntil(keyId, expiresAt));
+    if (!kept) throw unavailable('The signing key was retired at this moment.');
     return new SignJWT({ organization, grant_id: grantId, scope: scopes.join(' ') })
       .setProtectedHeader({ alg: ALGORITHM, kid: keyId, typ: 'at+jwt' })
       .setIssuer(this.#publicUrl)
@@ -53,25 +52,16 @@ export class AccessTokens {
   }
 
   /** For the authorization server, which signs with the first of these keys, as {@link sign} does. */
-  async privateJwks(): Promise<JWK[]> {
-    if (this.#keys.length === 0) await this.#load();
-    return this.#keys.map(({ keyId, privateKey }) => {
-      return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
-    });
-  }
-
-  /** Makes a new key. Replicas sign with it once they have restarted; tokens of earlier keys stay good. @returns its id */
-  rotate(query: Query): Promise<string> {
-    return this.#pairs.create(query);
+  async keys(): Promise<KeyPair[]> {
+    const current = await this.#ring.current();
+    return [current, ...(await this.#ring.keys()).filter((key) => key !== current)];
   }
 
   /** @throws ServiceError unauthenticated for a token that isn't ours, isn't for the tools or has expired */
   async verify(token: string): Promise<VerifiedToken> {
     try {
       const { kid } = decodeProtectedHeader(token);
-      const find = () => this.#keys.find(({ keyId }) => keyId === kid);
-      if (!find()) await this.#load();
-      const key = find();
+      const key = (await this.#ring.keys()).find(({ keyId }) => keyId === kid);
       if (!key) throw invalidToken();
       const { payload } = await jwtVerify(token, key.publicKey, {
         issuer: this.#publicUrl,
@@ -90,17 +80,6 @@ export class AccessTokens {
       if (error instanceof TypeError) throw invalidToken(error);
       throw error;
     }
-  }
-
-  async #load(): Promise<void> {
-    this.#keys = await this.#db.transact(directoryScope(workFor(5_000)), async (query) => {
-      const found = await this.#pairs.list(query);
-      if (found.length > 0) return found;
-      await this.#pairs.lock(query);
-      // Another replica may have made the first key while this one waited for the lock.
-      if ((await this.#pairs.list(query)).length === 0) await this.#pairs.create(query);
-      return this.#pairs.list(query);
-    });
   }
 }
 

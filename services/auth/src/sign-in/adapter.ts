@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Statement } from '@crs/kit/data/database';
-import { Seal } from '@crs/kit/data/seal';
+import type { Seal } from '@crs/kit/data/seal';
 import { digestOf } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { findClient } from '../store/clients.ts';
@@ -17,7 +17,7 @@ import {
   type PayloadRow,
 } from '../store/oidc-payloads.ts';
 import { parseAccountId } from './account-id.ts';
-import { clientMetadata, clientSecrets, isPreRegistered } from './clients.ts';
+import { clientMetadata, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { errors } from './oidc-library.ts';
 
@@ -34,7 +34,7 @@ export function payloadKey(model: string, id: string): PayloadKey {
 }
 
 /** Stores one model of oidc-provider in PostgreSQL, so that any replica can serve the next request. */
-export function createAdapter(context: Pick<SignInContext, 'db' | 'secret'>, model: string): Adapter {
+export function createAdapter(context: Pick<SignInContext, 'db' | 'seals'>, model: string): Adapter {
   if (model === 'Client') return new ClientAdapter(context, model);
   if (model === 'Grant') return new GrantAdapter(context, model);
   return new PayloadAdapter(context, model);
@@ -46,10 +46,10 @@ class PayloadAdapter implements Adapter {
   readonly #graceSeconds: number;
   protected readonly db: SignInContext['db'];
 
-  constructor({ db, secret }: Pick<SignInContext, 'db' | 'secret'>, model: string) {
+  constructor({ db, seals }: Pick<SignInContext, 'db' | 'seals'>, model: string) {
     this.db = db;
     this.#model = model;
-    this.#seal = new Seal(secret, 'oidc-payloads');
+    this.#seal = seals.oidc_payloads;
     this.#graceSeconds = model === 'RefreshToken' ? REFRESH_GRACE_SECONDS : 0;
   }
 
@@ -124,9 +124,9 @@ function boundOf({ model, idDigest }: PayloadKey): string {
 class ClientAdapter extends PayloadAdapter {
   readonly #secrets: Seal;
 
-  constructor(context: Pick<SignInContext, 'db' | 'secret'>, model: string) {
+  constructor(context: Pick<SignInContext, 'db' | 'seals'>, model: string) {
     super(context, model);
-    this.#secrets = clientSecrets(context.secret);
+    this.#secrets = context.seals.clients;
   }
 
   override async find(id: string): Promise<AdapterPayload | undefined> {

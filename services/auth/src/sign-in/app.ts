@@ -32,7 +32,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   const federation = new Federation(context);
   const interactions = new Interactions(context, federation);
   const connections = new Connections(context, federation);
-  const provider = lazyProvider(context);
+  const current = providerOfKeys(context);
   const { app, listener } = createHttpApp({
     name: 'auth',
     log: context.log,
@@ -46,7 +46,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     const parse = method === 'post' ? [express.urlencoded({ extended: false, limit: '16kb' })] : [];
     app[method](path, ...parse, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await handle({ request, response, provider: await provider() });
+      await handle({ request, response, provider: (await current()).provider });
     });
   };
   page('get', CALLBACK_PATH, async (visit) => {
@@ -62,12 +62,10 @@ export function createSignInApp(context: SignInContext): RequestListener {
 
   app.all('/authorize', defaultScopes);
   app.post('/register', limitRegistrations(context));
-  let answer: ReturnType<Provider['callback']> | undefined;
   for (const path of PROTOCOL_PATHS) {
     app.all(path, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      answer ??= (await provider()).callback();
-      await answer(request, response);
+      await (await current()).answer(request, response);
     });
   }
   app.use((_request: Request, _response: Response, next: NextFunction) => next(pageNotFound()));
@@ -75,12 +73,16 @@ export function createSignInApp(context: SignInContext): RequestListener {
   return listener;
 }
 
-/** Creates the provider at the first request: its keys are in the database, which may start after this service. */
-function lazyProvider(context: SignInContext): () => Promise<Provider> {
-  let made: Promise<Provider> | undefined;
-  return () => {
-    made ??= context.accessTokens.privateJwks().then((keys) => createProvider(context, keys));
-    made.catch(() => (made = undefined));
+/** A new provider whenever the keys change, because a provider reads its keys once. It keeps all state in the database. */
+function providerOfKeys(context: SignInContext) {
+  let made: { keys: string; provider: Provider; answer: ReturnType<Provider['callback']> } | undefined;
+  return async () => {
+    const pairs = await context.accessTokens.keys();
+    const keys = pairs.map(({ keyId }) => keyId).join();
+    if (made?.keys !== keys) {
+      const provider = createProvider(context, pairs);
+      made = { keys, provider, answer: provider.callback() };
+    }
     return made;
   };
 }

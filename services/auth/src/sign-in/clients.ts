@@ -1,5 +1,5 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
-import { Seal } from '@crs/kit/data/seal';
+import type { Seal } from '@crs/kit/data/seal';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import type { ClientRow } from '../store/clients.ts';
 
@@ -17,11 +17,6 @@ export function newSelfRegisteredId(): string {
 
 export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
-}
-
-/** Seals the secrets of clients that operators register. Each sealed secret is bound to the id of its client. */
-export function clientSecrets(secret: string): Seal {
-  return new Seal(secret, 'client-secrets');
 }
 
 export function clientMetadata({ clientId, name, redirectUris, secretSealed }: ClientRow, secrets: Seal): ClientMetadata {

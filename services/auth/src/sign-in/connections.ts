@@ -29,7 +29,7 @@ export class Connections {
 
   constructor(context: SignInContext, federation: Federation) {
     this.#context = context;
-    this.#forms = new FormTokens(context.secret);
+    this.#forms = new FormTokens(context.secrets);
     this.#signIn = new SignInForm(context, federation, PAGE_HEADERS);
   }
 

@@ -1,7 +1,9 @@
 import type { Database } from '@crs/kit/data/database';
 import { credentialScope, directoryScope, workFor, type Scope, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
+import type { Secrets } from '@crs/kit/process/secrets';
 import type { AccessTokens } from '../keys/access-tokens.ts';
+import type { Seals } from '../keys/seals.ts';
 
 /** Settings and connections of the authorization server. */
 export interface SignInContext {
@@ -10,8 +12,9 @@ export interface SignInContext {
   accessTokens: AccessTokens;
   /** Public origin of this server: the issuer of its tokens, and the address that browsers and clients use. */
   issuer: string;
-  /** Seals stored state, signs cookies and forms. All replicas have the same secret. */
-  secret: string;
+  seals: Seals;
+  /** Sign cookies and forms. All replicas have the same secrets. */
+  secrets: Secrets;
   /** The organization that the sign-in form proposes by itself. */
   defaultOrganization: string | undefined;
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */

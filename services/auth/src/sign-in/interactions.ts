@@ -34,7 +34,7 @@ export class Interactions {
 
   constructor(context: SignInContext, federation: Federation) {
     this.#context = context;
-    this.#forms = new FormTokens(context.secret);
+    this.#forms = new FormTokens(context.secrets);
     this.#signIn = new SignInForm(context, federation, FLOW_HEADERS);
   }
 

@@ -1,30 +1,37 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Secrets } from '@crs/kit/process/secrets';
 
-/** Derives a key for one purpose from the configured secret. */
-function derive(secret: string, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
+/** Derives a key for one purpose from each of the secrets. */
+function derive(secrets: Secrets, purpose: string): Buffer[] {
+  return secrets.map(({ secret }) => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
 }
 
-/** The key that signs cookies. */
-export function cookieKey(secret: string): string {
-  return derive(secret, 'cookies').toString('base64url');
+/** The keys of cookies. The first one signs, all verify. */
+export function cookieKeys(secrets: Secrets): string[] {
+  return derive(secrets, 'cookies').map((key) => key.toString('base64url'));
 }
 
 /** Makes and checks the tokens of forms. A token is bound to one authorization or one browser. */
 export class FormTokens {
-  readonly #key: Buffer;
+  readonly #keys: Buffer[];
 
-  constructor(secret: string) {
-    this.#key = derive(secret, 'forms');
+  constructor(secrets: Secrets) {
+    this.#keys = derive(secrets, 'forms');
   }
 
   make(bound: string): string {
-    return createHmac('sha256', this.#key).update(bound).digest('base64url');
+    return sign(this.#keys[0]!, bound);
   }
 
   isGood(token: unknown, bound: string): boolean {
-    const expected = Buffer.from(this.make(bound));
     const given = Buffer.from(typeof token === 'string' ? token : '');
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    return this.#keys.some((key) => {
+      const expected = Buffer.from(sign(key, bound));
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
   }
+}
+
+function sign(key: Buffer, bound: string): string {
+  return createHmac('sha256', key).update(bound).digest('base64url');
 }

@@ -1,10 +1,9 @@
 import type { Response } from 'express';
-import type { JWK } from 'jose';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { loggedClientId } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
-import { ALGORITHM } from '../keys/key-pairs.ts';
+import { ALGORITHM, type KeyPair } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
@@ -13,7 +12,7 @@ import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
 import { createPolicy } from './interaction-policy.ts';
-import { cookieKey } from './keys.ts';
+import { cookieKeys } from './keys.ts';
 import { errors, Provider } from './oidc-library.ts';
 import { isAway, renderError } from './problem.ts';
 import { forwardedAddress, noteUser } from './request.ts';
@@ -29,11 +28,14 @@ export const SESSION_SECONDS = 12 * 3_600;
 /** How far in the future a client's own proof may expire. It is remembered until then, and anybody can register a client. */
 const ASSERTION_SECONDS = 600;
 
-/** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. */
-export function createProvider(context: SignInContext, keys: JWK[]) {
-  const { issuer, secret, log } = context;
+/** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. @param pairs the first one signs */
+export function createProvider(context: SignInContext, pairs: KeyPair[]) {
+  const { issuer, secrets, log } = context;
   const resource = context.accessTokens.audience;
   const cookies = cookieSettings(issuer);
+  const keys = pairs.map(({ keyId, privateKey }) => {
+    return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
+  });
   const configuration: Configuration = {
     adapter: (model) => createAdapter(context, model),
     jwks: { keys },
@@ -56,7 +58,7 @@ export function createProvider(context: SignInContext, keys: JWK[]) {
     clientBasedCORS: () => true,
     pkce: { required: () => true },
     extraParams: ['organization'],
-    cookies: { names: cookies.names, long: cookies.options, short: cookies.options, keys: [cookieKey(secret)] },
+    cookies: { names: cookies.names, long: cookies.options, short: cookies.options, keys: cookieKeys(secrets) },
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },

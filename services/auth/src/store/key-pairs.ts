@@ -1,11 +1,16 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** Each kind has a table. Caller keys are published before they sign; token keys sign from their creation on. */
-const SIGN_FROM = { caller_key: 'sign_from', token_key: 'created_at' };
-export type KeyKind = keyof typeof SIGN_FROM;
+/** Each kind has a table. Only token keys sign tokens that live longer than minutes. */
+const PROTECTS_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protects_until' };
+export type KeyKind = keyof typeof PROTECTS_UNTIL;
 
-const KEY_PAIR = { keyId: column.text, privateKeySealed: column.bytes, signFrom: column.instant };
+const KEY_PAIR = {
+  keyId: column.text,
+  privateKeySealed: column.bytes,
+  signFrom: column.instant,
+  protectsUntil: column.instant.orNull,
+};
 export type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
 /** One replica at a time makes or drops keys of a kind. The lock is held until the transaction ends. */
@@ -18,24 +23,50 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
   return {
     name: `list_${kind}s`,
     row: KEY_PAIR,
-    text: `select key_id as "keyId", private_key_sealed as "privateKeySealed", ${SIGN_FROM[kind]} as "signFrom"
-      from auth.${kind}s order by ${SIGN_FROM[kind]} desc, key_id`,
+    text: `select key_id as "keyId", private_key_sealed as "privateKeySealed", sign_from as "signFrom",
+      ${PROTECTS_UNTIL[kind]} as "protectsUntil" from auth.${kind}s order by sign_from desc, key_id`,
   };
 }
 
-/** Without `signFrom`, the key signs from the database's present on. */
-export function insertKeyPair(
-  kind: KeyKind,
-  key: Omit<KeyPairRow, 'signFrom'> & { publicJwk: string; signFrom?: Date },
-): Statement {
+export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'> & { publicJwk: string }): Statement {
   return {
     name: `insert_${kind}`,
-    text: `insert into auth.${kind}s (key_id, public_jwk, private_key_sealed, ${SIGN_FROM[kind]})
-      values ($1, $2, $3, coalesce($4, now()))`,
+    text: `insert into auth.${kind}s (key_id, public_jwk, private_key_sealed, sign_from) values ($1, $2, $3, $4)`,
     values: [key.keyId, key.publicJwk, key.privateKeySealed, key.signFrom],
   };
 }
 
-export function deleteCallerKeys(keyIds: string[]): Statement {
-  return { name: 'delete_caller_keys', text: 'delete from auth.caller_keys where key_id = any($1)', values: [keyIds] };
+const KEPT = { keyId: column.text };
+
+/** The key is kept until this time at least. No row where it has been retired. */
+export function protectUntil(keyId: string, until: Date): Statement<column.RowOf<typeof KEPT>> {
+  return {
+    name: 'protect_until',
+    row: KEPT,
+    text: `update auth.token_keys set protects_until = greatest(protects_until, $2) where key_id = $1 returning key_id as "keyId"`,
+    values: [keyId, until],
+  };
+}
+
+/** Deletes key pairs, and notes when they signed and were retired. */
+export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
+  return {
+    name: `retire_${kind}s`,
+    text: `with retired as (delete from auth.${kind}s where key_id = any($1) returning key_id, sign_from)
+      insert into auth.retired_keys (key_id, sign_from) select key_id, sign_from from retired`,
+    values: [keyIds],
+  };
+}
+
+const RETIRED = { keyId: column.text, signFrom: column.instant, retiredAt: column.instant };
+export type RetiredKeyRow = column.RowOf<typeof RETIRED>;
+
+/** Newest first. */
+export function listRetiredKeys(limit: number): Statement<RetiredKeyRow> {
+  return {
+    name: 'list_retired_keys',
+    row: RETIRED,
+    text: `select ${column.selectList(RETIRED)} from auth.retired_keys order by retired_at desc, key_id limit $1`,
+    values: [limit],
+  };
 }

@@ -63,11 +63,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
   command(token, 'rotate-key', 'create a new signing key for access tokens').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { keyId } = await auth.rotateTokenKey({}, await operator());
-      show(
-        options,
-        { key_id: keyId },
-        () => `Key ${keyId} is used after the next rolling restart of auth. Earlier tokens stay valid.`,
-      );
+      show(options, { key_id: keyId }, () => `Key ${keyId} signs in 10 seconds. Tokens of earlier keys stay valid.`);
     }),
   );
 }

@@ -88,6 +88,153 @@ export function projectRoleToNumber(object: ProjectRole): number {
   }
 }
 
+export const SigningKeyKind = {
+  SIGNING_KEY_KIND_UNSPECIFIED: "SIGNING_KEY_KIND_UNSPECIFIED",
+  /** SIGNING_KEY_KIND_TOKEN - Signs access tokens for the tools. */
+  SIGNING_KEY_KIND_TOKEN: "SIGNING_KEY_KIND_TOKEN",
+  /** SIGNING_KEY_KIND_CALLER - Signs the tokens that services show each other. */
+  SIGNING_KEY_KIND_CALLER: "SIGNING_KEY_KIND_CALLER",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type SigningKeyKind = typeof SigningKeyKind[keyof typeof SigningKeyKind];
+
+export namespace SigningKeyKind {
+  export type SIGNING_KEY_KIND_UNSPECIFIED = typeof SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED;
+  export type SIGNING_KEY_KIND_TOKEN = typeof SigningKeyKind.SIGNING_KEY_KIND_TOKEN;
+  export type SIGNING_KEY_KIND_CALLER = typeof SigningKeyKind.SIGNING_KEY_KIND_CALLER;
+  export type UNRECOGNIZED = typeof SigningKeyKind.UNRECOGNIZED;
+}
+
+export function signingKeyKindFromJSON(object: any): SigningKeyKind {
+  switch (object) {
+    case 0:
+    case "SIGNING_KEY_KIND_UNSPECIFIED":
+      return SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED;
+    case 1:
+    case "SIGNING_KEY_KIND_TOKEN":
+      return SigningKeyKind.SIGNING_KEY_KIND_TOKEN;
+    case 2:
+    case "SIGNING_KEY_KIND_CALLER":
+      return SigningKeyKind.SIGNING_KEY_KIND_CALLER;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return SigningKeyKind.UNRECOGNIZED;
+  }
+}
+
+export function signingKeyKindToJSON(object: SigningKeyKind): string {
+  switch (object) {
+    case SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED:
+      return "SIGNING_KEY_KIND_UNSPECIFIED";
+    case SigningKeyKind.SIGNING_KEY_KIND_TOKEN:
+      return "SIGNING_KEY_KIND_TOKEN";
+    case SigningKeyKind.SIGNING_KEY_KIND_CALLER:
+      return "SIGNING_KEY_KIND_CALLER";
+    case SigningKeyKind.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
+export function signingKeyKindToNumber(object: SigningKeyKind): number {
+  switch (object) {
+    case SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED:
+      return 0;
+    case SigningKeyKind.SIGNING_KEY_KIND_TOKEN:
+      return 1;
+    case SigningKeyKind.SIGNING_KEY_KIND_CALLER:
+      return 2;
+    case SigningKeyKind.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+export const SigningKeyState = {
+  SIGNING_KEY_STATE_UNSPECIFIED: "SIGNING_KEY_STATE_UNSPECIFIED",
+  /** SIGNING_KEY_STATE_ANNOUNCED - It doesn't sign yet, so that every replica learns of it. */
+  SIGNING_KEY_STATE_ANNOUNCED: "SIGNING_KEY_STATE_ANNOUNCED",
+  SIGNING_KEY_STATE_SIGNING: "SIGNING_KEY_STATE_SIGNING",
+  /** SIGNING_KEY_STATE_VERIFYING - It has signed tokens that may be in use. */
+  SIGNING_KEY_STATE_VERIFYING: "SIGNING_KEY_STATE_VERIFYING",
+  /** SIGNING_KEY_STATE_RETIRED - It is deleted. */
+  SIGNING_KEY_STATE_RETIRED: "SIGNING_KEY_STATE_RETIRED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type SigningKeyState = typeof SigningKeyState[keyof typeof SigningKeyState];
+
+export namespace SigningKeyState {
+  export type SIGNING_KEY_STATE_UNSPECIFIED = typeof SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED;
+  export type SIGNING_KEY_STATE_ANNOUNCED = typeof SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED;
+  export type SIGNING_KEY_STATE_SIGNING = typeof SigningKeyState.SIGNING_KEY_STATE_SIGNING;
+  export type SIGNING_KEY_STATE_VERIFYING = typeof SigningKeyState.SIGNING_KEY_STATE_VERIFYING;
+  export type SIGNING_KEY_STATE_RETIRED = typeof SigningKeyState.SIGNING_KEY_STATE_RETIRED;
+  export type UNRECOGNIZED = typeof SigningKeyState.UNRECOGNIZED;
+}
+
+export function signingKeyStateFromJSON(object: any): SigningKeyState {
+  switch (object) {
+    case 0:
+    case "SIGNING_KEY_STATE_UNSPECIFIED":
+      return SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED;
+    case 1:
+    case "SIGNING_KEY_STATE_ANNOUNCED":
+      return SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED;
+    case 2:
+    case "SIGNING_KEY_STATE_SIGNING":
+      return SigningKeyState.SIGNING_KEY_STATE_SIGNING;
+    case 3:
+    case "SIGNING_KEY_STATE_VERIFYING":
+      return SigningKeyState.SIGNING_KEY_STATE_VERIFYING;
+    case 4:
+    case "SIGNING_KEY_STATE_RETIRED":
+      return SigningKeyState.SIGNING_KEY_STATE_RETIRED;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return SigningKeyState.UNRECOGNIZED;
+  }
+}
+
+export function signingKeyStateToJSON(object: SigningKeyState): string {
+  switch (object) {
+    case SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED:
+      return "SIGNING_KEY_STATE_UNSPECIFIED";
+    case SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED:
+      return "SIGNING_KEY_STATE_ANNOUNCED";
+    case SigningKeyState.SIGNING_KEY_STATE_SIGNING:
+      return "SIGNING_KEY_STATE_SIGNING";
+    case SigningKeyState.SIGNING_KEY_STATE_VERIFYING:
+      return "SIGNING_KEY_STATE_VERIFYING";
+    case SigningKeyState.SIGNING_KEY_STATE_RETIRED:
+      return "SIGNING_KEY_STATE_RETIRED";
+    case SigningKeyState.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
+export function signingKeyStateToNumber(object: SigningKeyState): number {
+  switch (object) {
+    case SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED:
+      return 0;
+    case SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED:
+      return 1;
+    case SigningKeyState.SIGNING_KEY_STATE_SIGNING:
+      return 2;
+    case SigningKeyState.SIGNING_KEY_STATE_VERIFYING:
+      return 3;
+    case SigningKeyState.SIGNING_KEY_STATE_RETIRED:
+      return 4;
+    case SigningKeyState.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 export interface IssueOperatorTokenRequest {
   credential: string;
   /** Empty: a token that names no organization, for the RPCs that need one. */
@@ -331,6 +478,72 @@ export interface RotateTokenKeyRequest {
 
 export interface RotateTokenKeyResponse {
   keyId: string;
+}
+
+/** A key that signs tokens. */
+export interface SigningKey {
+  keyId: string;
+  kind: SigningKeyKind;
+  state: SigningKeyState;
+  /** The time from which on it signs or signed. */
+  signFrom:
+    | Date
+    | undefined;
+  /** When it retires by itself, or was retired. Absent as long as it has no successor. */
+  retiresAt: Date | undefined;
+}
+
+export interface ListSigningKeysRequest {
+}
+
+export interface ListSigningKeysResponse {
+  keys: SigningKey[];
+}
+
+export interface RotateSigningKeyRequest {
+  kind: SigningKeyKind;
+}
+
+export interface RotateSigningKeyResponse {
+  keyId: string;
+}
+
+export interface RetireSigningKeyRequest {
+  keyId: string;
+  /** Retires the key also if tokens that it signed may be in use. */
+  force: boolean;
+}
+
+export interface RetireSigningKeyResponse {
+}
+
+export interface GetSecretStatusRequest {
+}
+
+export interface GetSecretStatusResponse {
+  /** The secrets of CRS_SECRET of the answering replica in their order, then those that values need and the list doesn't have. */
+  secrets: SecretUse[];
+}
+
+/** A secret, and the number of values that are sealed under it. */
+export interface SecretUse {
+  /** Empty: the values name no secret. Each secret of the list is tried on them. */
+  secretId: string;
+  /** Whether CRS_SECRET has it. */
+  configured: boolean;
+  /** Whether new values are sealed under it. */
+  seals: boolean;
+  values: number;
+}
+
+export interface ResealValuesRequest {
+}
+
+export interface ResealValuesResponse {
+  /** The number of values that this call sealed anew. */
+  resealed: number;
+  /** Whether the call found none to seal anew. */
+  done: boolean;
 }
 
 /** A client that an operator registered. */
@@ -4132,6 +4345,940 @@ export const RotateTokenKeyResponse: MessageFns<RotateTokenKeyResponse> = {
   },
 };
 
+function createBaseSigningKey(): SigningKey {
+  return {
+    keyId: "",
+    kind: SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED,
+    state: SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED,
+    signFrom: undefined,
+    retiresAt: undefined,
+  };
+}
+
+export const SigningKey: MessageFns<SigningKey> = {
+  encode(message: SigningKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== "") {
+      writer.uint32(10).string(message.keyId);
+    }
+    if (message.kind !== SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED) {
+      writer.uint32(16).int32(signingKeyKindToNumber(message.kind));
+    }
+    if (message.state !== SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED) {
+      writer.uint32(24).int32(signingKeyStateToNumber(message.state));
+    }
+    if (message.signFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.signFrom), writer.uint32(34).fork()).join();
+    }
+    if (message.retiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.retiresAt), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SigningKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSigningKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = signingKeyKindFromJSON(reader.int32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.state = signingKeyStateFromJSON(reader.int32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.retiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SigningKey {
+    return {
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
+      kind: isSet(object.kind) ? signingKeyKindFromJSON(object.kind) : SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED,
+      state: isSet(object.state)
+        ? signingKeyStateFromJSON(object.state)
+        : SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED,
+      signFrom: isSet(object.signFrom)
+        ? fromJsonTimestamp(object.signFrom)
+        : isSet(object.sign_from)
+        ? fromJsonTimestamp(object.sign_from)
+        : undefined,
+      retiresAt: isSet(object.retiresAt)
+        ? fromJsonTimestamp(object.retiresAt)
+        : isSet(object.retires_at)
+        ? fromJsonTimestamp(object.retires_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: SigningKey): unknown {
+    const obj: any = {};
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
+    if (message.kind !== SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED) {
+      obj.kind = signingKeyKindToJSON(message.kind);
+    }
+    if (message.state !== SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED) {
+      obj.state = signingKeyStateToJSON(message.state);
+    }
+    if (message.signFrom !== undefined) {
+      obj.signFrom = message.signFrom.toISOString();
+    }
+    if (message.retiresAt !== undefined) {
+      obj.retiresAt = message.retiresAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SigningKey>): SigningKey {
+    return SigningKey.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SigningKey>): SigningKey {
+    const message = createBaseSigningKey();
+    message.keyId = object.keyId ?? "";
+    message.kind = object.kind ?? SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED;
+    message.state = object.state ?? SigningKeyState.SIGNING_KEY_STATE_UNSPECIFIED;
+    message.signFrom = object.signFrom ?? undefined;
+    message.retiresAt = object.retiresAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseListSigningKeysRequest(): ListSigningKeysRequest {
+  return {};
+}
+
+export const ListSigningKeysRequest: MessageFns<ListSigningKeysRequest> = {
+  encode(_: ListSigningKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSigningKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSigningKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ListSigningKeysRequest {
+    return {};
+  },
+
+  toJSON(_: ListSigningKeysRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSigningKeysRequest>): ListSigningKeysRequest {
+    return ListSigningKeysRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListSigningKeysRequest>): ListSigningKeysRequest {
+    const message = createBaseListSigningKeysRequest();
+    return message;
+  },
+};
+
+function createBaseListSigningKeysResponse(): ListSigningKeysResponse {
+  return { keys: [] };
+}
+
+export const ListSigningKeysResponse: MessageFns<ListSigningKeysResponse> = {
+  encode(message: ListSigningKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.keys) {
+      SigningKey.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSigningKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSigningKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keys.push(SigningKey.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListSigningKeysResponse {
+    return { keys: globalThis.Array.isArray(object?.keys) ? object.keys.map((e: any) => SigningKey.fromJSON(e)) : [] };
+  },
+
+  toJSON(message: ListSigningKeysResponse): unknown {
+    const obj: any = {};
+    if (message.keys?.length) {
+      obj.keys = message.keys.map((e) => SigningKey.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListSigningKeysResponse>): ListSigningKeysResponse {
+    return ListSigningKeysResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSigningKeysResponse>): ListSigningKeysResponse {
+    const message = createBaseListSigningKeysResponse();
+    message.keys = object.keys?.map((e) => SigningKey.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRotateSigningKeyRequest(): RotateSigningKeyRequest {
+  return { kind: SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED };
+}
+
+export const RotateSigningKeyRequest: MessageFns<RotateSigningKeyRequest> = {
+  encode(message: RotateSigningKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED) {
+      writer.uint32(8).int32(signingKeyKindToNumber(message.kind));
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSigningKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = signingKeyKindFromJSON(reader.int32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RotateSigningKeyRequest {
+    return {
+      kind: isSet(object.kind) ? signingKeyKindFromJSON(object.kind) : SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED,
+    };
+  },
+
+  toJSON(message: RotateSigningKeyRequest): unknown {
+    const obj: any = {};
+    if (message.kind !== SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED) {
+      obj.kind = signingKeyKindToJSON(message.kind);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
+    return RotateSigningKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
+    const message = createBaseRotateSigningKeyRequest();
+    message.kind = object.kind ?? SigningKeyKind.SIGNING_KEY_KIND_UNSPECIFIED;
+    return message;
+  },
+};
+
+function createBaseRotateSigningKeyResponse(): RotateSigningKeyResponse {
+  return { keyId: "" };
+}
+
+export const RotateSigningKeyResponse: MessageFns<RotateSigningKeyResponse> = {
+  encode(message: RotateSigningKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== "") {
+      writer.uint32(10).string(message.keyId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSigningKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RotateSigningKeyResponse {
+    return {
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
+    };
+  },
+
+  toJSON(message: RotateSigningKeyResponse): unknown {
+    const obj: any = {};
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
+    return RotateSigningKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
+    const message = createBaseRotateSigningKeyResponse();
+    message.keyId = object.keyId ?? "";
+    return message;
+  },
+};
+
+function createBaseRetireSigningKeyRequest(): RetireSigningKeyRequest {
+  return { keyId: "", force: false };
+}
+
+export const RetireSigningKeyRequest: MessageFns<RetireSigningKeyRequest> = {
+  encode(message: RetireSigningKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== "") {
+      writer.uint32(10).string(message.keyId);
+    }
+    if (message.force !== false) {
+      writer.uint32(16).bool(message.force);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetireSigningKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetireSigningKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RetireSigningKeyRequest {
+    return {
+      keyId: isSet(object.keyId)
+        ? globalThis.String(object.keyId)
+        : isSet(object.key_id)
+        ? globalThis.String(object.key_id)
+        : "",
+      force: isSet(object.force) ? globalThis.Boolean(object.force) : false,
+    };
+  },
+
+  toJSON(message: RetireSigningKeyRequest): unknown {
+    const obj: any = {};
+    if (message.keyId !== "") {
+      obj.keyId = message.keyId;
+    }
+    if (message.force !== false) {
+      obj.force = message.force;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RetireSigningKeyRequest>): RetireSigningKeyRequest {
+    return RetireSigningKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RetireSigningKeyRequest>): RetireSigningKeyRequest {
+    const message = createBaseRetireSigningKeyRequest();
+    message.keyId = object.keyId ?? "";
+    message.force = object.force ?? false;
+    return message;
+  },
+};
+
+function createBaseRetireSigningKeyResponse(): RetireSigningKeyResponse {
+  return {};
+}
+
+export const RetireSigningKeyResponse: MessageFns<RetireSigningKeyResponse> = {
+  encode(_: RetireSigningKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetireSigningKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetireSigningKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RetireSigningKeyResponse {
+    return {};
+  },
+
+  toJSON(_: RetireSigningKeyResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RetireSigningKeyResponse>): RetireSigningKeyResponse {
+    return RetireSigningKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RetireSigningKeyResponse>): RetireSigningKeyResponse {
+    const message = createBaseRetireSigningKeyResponse();
+    return message;
+  },
+};
+
+function createBaseGetSecretStatusRequest(): GetSecretStatusRequest {
+  return {};
+}
+
+export const GetSecretStatusRequest: MessageFns<GetSecretStatusRequest> = {
+  encode(_: GetSecretStatusRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSecretStatusRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSecretStatusRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GetSecretStatusRequest {
+    return {};
+  },
+
+  toJSON(_: GetSecretStatusRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetSecretStatusRequest>): GetSecretStatusRequest {
+    return GetSecretStatusRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetSecretStatusRequest>): GetSecretStatusRequest {
+    const message = createBaseGetSecretStatusRequest();
+    return message;
+  },
+};
+
+function createBaseGetSecretStatusResponse(): GetSecretStatusResponse {
+  return { secrets: [] };
+}
+
+export const GetSecretStatusResponse: MessageFns<GetSecretStatusResponse> = {
+  encode(message: GetSecretStatusResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.secrets) {
+      SecretUse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSecretStatusResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSecretStatusResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secrets.push(SecretUse.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetSecretStatusResponse {
+    return {
+      secrets: globalThis.Array.isArray(object?.secrets) ? object.secrets.map((e: any) => SecretUse.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: GetSecretStatusResponse): unknown {
+    const obj: any = {};
+    if (message.secrets?.length) {
+      obj.secrets = message.secrets.map((e) => SecretUse.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetSecretStatusResponse>): GetSecretStatusResponse {
+    return GetSecretStatusResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetSecretStatusResponse>): GetSecretStatusResponse {
+    const message = createBaseGetSecretStatusResponse();
+    message.secrets = object.secrets?.map((e) => SecretUse.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSecretUse(): SecretUse {
+  return { secretId: "", configured: false, seals: false, values: 0 };
+}
+
+export const SecretUse: MessageFns<SecretUse> = {
+  encode(message: SecretUse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secretId !== "") {
+      writer.uint32(10).string(message.secretId);
+    }
+    if (message.configured !== false) {
+      writer.uint32(16).bool(message.configured);
+    }
+    if (message.seals !== false) {
+      writer.uint32(24).bool(message.seals);
+    }
+    if (message.values !== 0) {
+      writer.uint32(32).int64(message.values);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SecretUse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSecretUse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secretId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.configured = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.seals = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.values = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SecretUse {
+    return {
+      secretId: isSet(object.secretId)
+        ? globalThis.String(object.secretId)
+        : isSet(object.secret_id)
+        ? globalThis.String(object.secret_id)
+        : "",
+      configured: isSet(object.configured) ? globalThis.Boolean(object.configured) : false,
+      seals: isSet(object.seals) ? globalThis.Boolean(object.seals) : false,
+      values: isSet(object.values) ? globalThis.Number(object.values) : 0,
+    };
+  },
+
+  toJSON(message: SecretUse): unknown {
+    const obj: any = {};
+    if (message.secretId !== "") {
+      obj.secretId = message.secretId;
+    }
+    if (message.configured !== false) {
+      obj.configured = message.configured;
+    }
+    if (message.seals !== false) {
+      obj.seals = message.seals;
+    }
+    if (message.values !== 0) {
+      obj.values = Math.round(message.values);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SecretUse>): SecretUse {
+    return SecretUse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SecretUse>): SecretUse {
+    const message = createBaseSecretUse();
+    message.secretId = object.secretId ?? "";
+    message.configured = object.configured ?? false;
+    message.seals = object.seals ?? false;
+    message.values = object.values ?? 0;
+    return message;
+  },
+};
+
+function createBaseResealValuesRequest(): ResealValuesRequest {
+  return {};
+}
+
+export const ResealValuesRequest: MessageFns<ResealValuesRequest> = {
+  encode(_: ResealValuesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResealValuesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResealValuesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): ResealValuesRequest {
+    return {};
+  },
+
+  toJSON(_: ResealValuesRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResealValuesRequest>): ResealValuesRequest {
+    return ResealValuesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ResealValuesRequest>): ResealValuesRequest {
+    const message = createBaseResealValuesRequest();
+    return message;
+  },
+};
+
+function createBaseResealValuesResponse(): ResealValuesResponse {
+  return { resealed: 0, done: false };
+}
+
+export const ResealValuesResponse: MessageFns<ResealValuesResponse> = {
+  encode(message: ResealValuesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.resealed !== 0) {
+      writer.uint32(8).int64(message.resealed);
+    }
+    if (message.done !== false) {
+      writer.uint32(16).bool(message.done);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResealValuesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResealValuesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.resealed = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.done = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResealValuesResponse {
+    return {
+      resealed: isSet(object.resealed) ? globalThis.Number(object.resealed) : 0,
+      done: isSet(object.done) ? globalThis.Boolean(object.done) : false,
+    };
+  },
+
+  toJSON(message: ResealValuesResponse): unknown {
+    const obj: any = {};
+    if (message.resealed !== 0) {
+      obj.resealed = Math.round(message.resealed);
+    }
+    if (message.done !== false) {
+      obj.done = message.done;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResealValuesResponse>): ResealValuesResponse {
+    return ResealValuesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResealValuesResponse>): ResealValuesResponse {
+    const message = createBaseResealValuesResponse();
+    message.resealed = object.resealed ?? 0;
+    message.done = object.done ?? false;
+    return message;
+  },
+};
+
 function createBaseRegisteredClient(): RegisteredClient {
   return { clientId: "", name: "", redirectUris: [], hasSecret: false, createdAt: undefined };
 }
@@ -6457,10 +7604,7 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RevokeTokenResponse): Buffer => Buffer.from(RevokeTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
-  /**
-   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
-   * token must name no organization.
-   */
+  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey: {
     path: "/crs.auth.v1.AuthAdminService/RotateTokenKey" as const,
     requestStream: false as const,
@@ -6471,6 +7615,74 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: RotateTokenKeyResponse): Buffer =>
       Buffer.from(RotateTokenKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RotateTokenKeyResponse => RotateTokenKeyResponse.decode(value),
+  },
+  /**
+   * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
+   * name no organization.
+   */
+  listSigningKeys: {
+    path: "/crs.auth.v1.AuthAdminService/ListSigningKeys" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSigningKeysRequest): Buffer =>
+      Buffer.from(ListSigningKeysRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListSigningKeysRequest => ListSigningKeysRequest.decode(value),
+    responseSerialize: (value: ListSigningKeysResponse): Buffer =>
+      Buffer.from(ListSigningKeysResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListSigningKeysResponse => ListSigningKeysResponse.decode(value),
+  },
+  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  rotateSigningKey: {
+    path: "/crs.auth.v1.AuthAdminService/RotateSigningKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RotateSigningKeyRequest): Buffer =>
+      Buffer.from(RotateSigningKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RotateSigningKeyRequest => RotateSigningKeyRequest.decode(value),
+    responseSerialize: (value: RotateSigningKeyResponse): Buffer =>
+      Buffer.from(RotateSigningKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RotateSigningKeyResponse => RotateSigningKeyResponse.decode(value),
+  },
+  /**
+   * Deletes a signing key. Tokens that it signed are refused within a second. Not found: no key has this id. Failed precondition: the key
+   * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
+   */
+  retireSigningKey: {
+    path: "/crs.auth.v1.AuthAdminService/RetireSigningKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RetireSigningKeyRequest): Buffer =>
+      Buffer.from(RetireSigningKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RetireSigningKeyRequest => RetireSigningKeyRequest.decode(value),
+    responseSerialize: (value: RetireSigningKeyResponse): Buffer =>
+      Buffer.from(RetireSigningKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RetireSigningKeyResponse => RetireSigningKeyResponse.decode(value),
+  },
+  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  getSecretStatus: {
+    path: "/crs.auth.v1.AuthAdminService/GetSecretStatus" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetSecretStatusRequest): Buffer =>
+      Buffer.from(GetSecretStatusRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetSecretStatusRequest => GetSecretStatusRequest.decode(value),
+    responseSerialize: (value: GetSecretStatusResponse): Buffer =>
+      Buffer.from(GetSecretStatusResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetSecretStatusResponse => GetSecretStatusResponse.decode(value),
+  },
+  /**
+   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
+   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   */
+  resealValues: {
+    path: "/crs.auth.v1.AuthAdminService/ResealValues" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ResealValuesRequest): Buffer => Buffer.from(ResealValuesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResealValuesRequest => ResealValuesRequest.decode(value),
+    responseSerialize: (value: ResealValuesResponse): Buffer =>
+      Buffer.from(ResealValuesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResealValuesResponse => ResealValuesResponse.decode(value),
   },
   /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient: {
@@ -6627,11 +7839,27 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   listTokens: handleUnaryCall<ListTokensRequest, ListTokensResponse>;
   /** Revokes a token for good. A repeated call changes nothing. Not found: the organization has no token with this id. */
   revokeToken: handleUnaryCall<RevokeTokenRequest, RevokeTokenResponse>;
-  /**
-   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
-   * token must name no organization.
-   */
+  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey: handleUnaryCall<RotateTokenKeyRequest, RotateTokenKeyResponse>;
+  /**
+   * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
+   * name no organization.
+   */
+  listSigningKeys: handleUnaryCall<ListSigningKeysRequest, ListSigningKeysResponse>;
+  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  rotateSigningKey: handleUnaryCall<RotateSigningKeyRequest, RotateSigningKeyResponse>;
+  /**
+   * Deletes a signing key. Tokens that it signed are refused within a second. Not found: no key has this id. Failed precondition: the key
+   * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
+   */
+  retireSigningKey: handleUnaryCall<RetireSigningKeyRequest, RetireSigningKeyResponse>;
+  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  getSecretStatus: handleUnaryCall<GetSecretStatusRequest, GetSecretStatusResponse>;
+  /**
+   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
+   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   */
+  resealValues: handleUnaryCall<ResealValuesRequest, ResealValuesResponse>;
   /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient: handleUnaryCall<CreateClientRequest, CreateClientResponse>;
   /** Lists the clients that operators registered, by name. The token must name no organization. */
@@ -6930,10 +8158,7 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeTokenResponse) => void,
   ): ClientUnaryCall;
-  /**
-   * Makes a new key to sign access tokens with. Replicas use it once they have restarted. Tokens of earlier keys stay good. The operator
-   * token must name no organization.
-   */
+  /** Makes a new key to sign access tokens with, which signs after ten seconds: RotateSigningKey of the kind token. */
   rotateTokenKey(
     request: RotateTokenKeyRequest,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
@@ -6948,6 +8173,95 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RotateTokenKeyResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the keys that sign access tokens and caller tokens, newest first, and the 100 keys that were retired last. The operator token must
+   * name no organization.
+   */
+  listSigningKeys(
+    request: ListSigningKeysRequest,
+    callback: (error: ServiceError | null, response: ListSigningKeysResponse) => void,
+  ): ClientUnaryCall;
+  listSigningKeys(
+    request: ListSigningKeysRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSigningKeysResponse) => void,
+  ): ClientUnaryCall;
+  listSigningKeys(
+    request: ListSigningKeysRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSigningKeysResponse) => void,
+  ): ClientUnaryCall;
+  /** Makes a new key, which signs after ten seconds. Tokens of earlier keys stay good. The operator token must name no organization. */
+  rotateSigningKey(
+    request: RotateSigningKeyRequest,
+    callback: (error: ServiceError | null, response: RotateSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateSigningKey(
+    request: RotateSigningKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RotateSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateSigningKey(
+    request: RotateSigningKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RotateSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Deletes a signing key. Tokens that it signed are refused within a second. Not found: no key has this id. Failed precondition: the key
+   * signs, or tokens that it signed may be in use and `force` is false. The operator token must name no organization.
+   */
+  retireSigningKey(
+    request: RetireSigningKeyRequest,
+    callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  retireSigningKey(
+    request: RetireSigningKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  retireSigningKey(
+    request: RetireSigningKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RetireSigningKeyResponse) => void,
+  ): ClientUnaryCall;
+  /** Counts the stored values by the secret of CRS_SECRET that sealed them. The operator token must name no organization. */
+  getSecretStatus(
+    request: GetSecretStatusRequest,
+    callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
+  ): ClientUnaryCall;
+  getSecretStatus(
+    request: GetSecretStatusRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
+  ): ClientUnaryCall;
+  getSecretStatus(
+    request: GetSecretStatusRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetSecretStatusResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Seals some of the values anew that are not sealed under the first secret of CRS_SECRET. Repeat it until it is done. Failed
+   * precondition: a value needs a secret that CRS_SECRET doesn't have. The operator token must name no organization.
+   */
+  resealValues(
+    request: ResealValuesRequest,
+    callback: (error: ServiceError | null, response: ResealValuesResponse) => void,
+  ): ClientUnaryCall;
+  resealValues(
+    request: ResealValuesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ResealValuesResponse) => void,
+  ): ClientUnaryCall;
+  resealValues(
+    request: ResealValuesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ResealValuesResponse) => void,
   ): ClientUnaryCall;
   /** Registers a client for all organizations, such as an assistant that can't register itself. The token must name no organization. */
   createClient(

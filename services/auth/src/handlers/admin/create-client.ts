@@ -10,7 +10,7 @@ const MAX_REDIRECT_URIS = 10;
 
 export const createClient = operatorRpc<'createClient'>(
   { action: 'client.create', roles: ['admin', 'manager'], token: 'none', bound: false },
-  async (request, { clientSecrets, transact }) => {
+  async (request, { seals, transact }) => {
     const name = requireText('name', request.name, 1, 100);
     const { redirectUris } = request;
     if (redirectUris.length === 0 || redirectUris.length > MAX_REDIRECT_URIS)
@@ -21,7 +21,7 @@ export const createClient = operatorRpc<'createClient'>(
     }
     const clientId = newClientId();
     const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
-    const secretSealed = request.withSecret ? clientSecrets.seal(Buffer.from(clientSecret), clientId) : null;
+    const secretSealed = request.withSecret ? seals.clients.seal(Buffer.from(clientSecret), clientId) : null;
     return transact(async (query, audit) => {
       const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
       await audit('client.create', clientId);

@@ -8,11 +8,11 @@ import { operatorRpc } from './operator-rpc.ts';
 
 export const createOrganization = operatorRpc<'createOrganization'>(
   { action: 'organization.create', roles: ['admin', 'manager'], token: 'one', bound: false },
-  async (request, { providerSecrets, organization, transact }) => {
+  async (request, { seals, organization, transact }) => {
     const change = parseSettings(request.settings);
     if (change.name === undefined) throw invalid('name', 'is required');
     const provider = changeOidcProvider(undefined, request.settings?.oidcProvider, (plain) =>
-      providerSecrets.seal(Buffer.from(plain), organization),
+      seals.organizations.seal(Buffer.from(plain), organization),
     );
     return transact(async (query, audit) => {
       const [inserted] = await query(insertOrganization(organization, { ...change, ...provider }));

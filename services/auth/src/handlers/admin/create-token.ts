@@ -36,7 +36,7 @@ export const createToken = operatorRpc<'createToken'>(
       const [consent] = await query(statement);
       await audit('token.create', `${grantId} ${user.email}`);
       const token = { organization: organization, grantId, userId: user.userId, scopes };
-      return { token: toToken(consent!), accessToken: await accessTokens.sign(token, consent!.expiresAt) };
+      return { token: toToken(consent!), accessToken: await accessTokens.sign(query, token, consent!.expiresAt) };
     });
   },
 );

@@ -1,11 +1,11 @@
 import { operatorRpc } from './operator-rpc.ts';
 
 export const rotateTokenKey = operatorRpc<'rotateTokenKey'>(
-  { action: 'token-key.rotate', roles: ['admin'], token: 'none', bound: false },
-  async (_request, { accessTokens, transact }) =>
+  { action: 'signing-key.rotate', roles: ['admin'], token: 'none', bound: false },
+  async (_request, { rings, transact }) =>
     transact(async (query, audit) => {
-      const keyId = await accessTokens.rotate(query);
-      await audit('token-key.rotate', keyId);
+      const keyId = await rings.token_key.rotate(query);
+      await audit('signing-key.rotate', keyId);
       return { keyId };
     }),
 );

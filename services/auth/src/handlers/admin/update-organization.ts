@@ -8,13 +8,13 @@ import { operatorRpc } from './operator-rpc.ts';
 
 export const updateOrganization = operatorRpc<'updateOrganization'>(
   { action: 'organization.update', roles: ['admin', 'manager'], token: 'one', bound: true },
-  async (request, { providerSecrets, organization, transact }) => {
+  async (request, { seals, organization, transact }) => {
     const change = parseSettings(request.settings);
     return transact(async (query, audit) => {
       const [before] = await query(findOrganization(organization));
       if (!before) throw noSuchOrganization();
       const provider = changeOidcProvider(before, request.settings?.oidcProvider, (plain) =>
-        providerSecrets.seal(Buffer.from(plain), organization),
+        seals.organizations.seal(Buffer.from(plain), organization),
       );
       const statement = update(organization, { ...change, ...provider });
       if (statement) await query(statement);

@@ -1,4 +1,5 @@
 import { Seal } from '@crs/kit/data/seal';
+import type { Secrets } from '@crs/kit/process/secrets';
 import type { Checks } from './relying-party.ts';
 
 /** A sign-in that continues at an organization's own identity provider. The browser keeps it in a cookie, so that any replica can finish the sign-in. */
@@ -16,15 +17,15 @@ export const BEGUN_MS = 600_000;
 export class BegunSeal {
   readonly #seal: Seal;
 
-  constructor(secret: string) {
-    this.#seal = new Seal(secret, 'federated-sign-in');
+  constructor(secrets: Secrets) {
+    this.#seal = new Seal(secrets, 'federated-sign-in');
   }
 
   close(begun: Begun): string {
     return this.#seal.seal(Buffer.from(JSON.stringify({ ...begun, until: Date.now() + BEGUN_MS }))).toString('base64url');
   }
 
-  /** @returns undefined if there is no value, it is older than {@link BEGUN_MS}, or it was not sealed with our secret */
+  /** @returns undefined if there is no value, it is older than {@link BEGUN_MS}, or it was not sealed with a secret of ours */
   open(value: string | undefined): Begun | undefined {
     if (!value) return undefined;
     try {

@@ -1,7 +1,5 @@
 import type { Request } from 'express';
-import type { Seal } from '@crs/kit/data/seal';
 import { ORGANIZATION_ID } from '@crs/kit/text';
-import { oidcClientSecrets } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../account-id.ts';
@@ -37,13 +35,11 @@ export type Finished = SignInResult & { uid: string | undefined };
 /** Signs users in through their organization's own OpenID provider. */
 export class Federation {
   readonly #context: SignInContext;
-  readonly #secrets: Seal;
   readonly #begun: BegunSeal;
 
   constructor(context: SignInContext) {
     this.#context = context;
-    this.#secrets = oidcClientSecrets(context.secret);
-    this.#begun = new BegunSeal(context.secret);
+    this.#begun = new BegunSeal(context.secrets);
   }
 
   /** The name of an organization's provider, for people; undefined if it has no provider. */
@@ -135,7 +131,9 @@ export class Federation {
     return {
       issuer,
       clientId,
-      clientSecret: clientSecretSealed ? this.#secrets.open(clientSecretSealed, organization).toString() : undefined,
+      clientSecret: clientSecretSealed
+        ? this.#context.seals.organizations.open(clientSecretSealed, organization).toString()
+        : undefined,
       redirectUri: `${this.#context.issuer}${CALLBACK_PATH}`,
       allowHosts: this.#context.cimdAllowHosts,
     };

@@ -1,0 +1,51 @@
+/** One of the secrets of an installation. */
+export interface Secret {
+  id: string;
+  secret: string;
+  /** It was configured without an id: what is sealed under it names no secret. An earlier release, which knows one secret, can read that. */
+  plain?: true;
+}
+
+/** The secrets of an installation. The first one seals and signs. Each of them opens and verifies. */
+export type Secrets = readonly [Secret, ...Secret[]];
+
+const PLAIN_ID = '0';
+
+const ID = /^[A-Za-z0-9._-]{1,32}$/;
+/** Printable ASCII without the comma. */
+const PRINTABLE = /^[!-+\--~]*$/;
+const MIN_LENGTH = 32;
+
+/**
+ * Reads `id:secret[,id:secret...]`. A text without `:` is one secret with the id `0`.
+ * @throws Error that says what is allowed, and never quotes a secret
+ */
+export function parseSecrets(text: string): Secrets {
+  if (!text.includes(':')) {
+    requireLength(text, 'must have');
+    return [{ id: PLAIN_ID, secret: text, plain: true }];
+  }
+  const [first, ...others] = text.split(',').map(parseOne);
+  const ids = [first!, ...others].map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new Error(`names the id "${twice}" twice: each secret needs an id of its own`);
+  return [first!, ...others];
+}
+
+function parseOne(part: string, index: number): Secret {
+  const place = `part ${index + 1} of the list`;
+  const colon = part.indexOf(':');
+  const id = part.slice(0, Math.max(colon, 0));
+  if (!ID.test(id))
+    throw new Error(
+      `must be id:secret[,id:secret...]: ${place} must begin with an id of 1 to 32 of A-Z, a-z, 0-9, ".", "_" and "-"`,
+    );
+  const secret = part.slice(colon + 1);
+  if (!PRINTABLE.test(secret)) throw new Error(`${place}: the secret must be printable ASCII without spaces and commas`);
+  requireLength(secret, `${place}: the secret must have`);
+  return { id, secret };
+}
+
+function requireLength(secret: string, must: string): void {
+  if (secret.length < MIN_LENGTH) throw new Error(`${must} at least ${MIN_LENGTH} characters`);
+}

@@ -1,0 +1,140 @@
+import type { Database, Query } from '@crs/kit/data/database';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
+import { notFound, ServiceError, unavailable } from '@crs/kit/errors';
+import type { Logger } from '@crs/kit/process/log';
+import {
+  ANNOUNCE_MS,
+  CALLER_KEYS,
+  currentKey,
+  planRotation,
+  retiresAt,
+  stateOf,
+  TOKEN_KEYS,
+  type KeyState,
+} from '../domain/rotation.ts';
+import type { KeyKind } from '../store/key-pairs.ts';
+import { KeyPairs, type KeyPair } from './key-pairs.ts';
+import type { Seals } from './seals.ts';
+
+/** A replica learns within this time of a key that another one has made or retired. */
+const FRESH_MS = 1_000;
+const DATABASE_MS = 5_000;
+
+/** A key, as operators see it. */
+export interface ListedKey {
+  keyId: string;
+  state: KeyState;
+  signFrom: Date;
+  /** Undefined as long as it has no successor. */
+  retiresAt: Date | undefined;
+}
+
+/** The signing keys of one kind. All replicas share them through the database, and each makes and retires them when that is due. */
+export class KeyRing {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #kind: KeyKind;
+  readonly #pairs: KeyPairs;
+  #keys: KeyPair[] = [];
+  #askedAt = -Infinity;
+  #asking: Promise<void> | undefined;
+
+  constructor(kind: KeyKind, db: Database, seals: Seals, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+    this.#kind = kind;
+    this.#pairs = new KeyPairs(kind, seals);
+  }
+
+  /** Newest first, as they were at most a second ago. While the database is away, it logs a warning and returns the keys that it knows. */
+  async keys(): Promise<KeyPair[]> {
+    if (Date.now() - this.#askedAt >= FRESH_MS || this.#keys.length === 0) {
+      this.#askedAt = Date.now();
+      this.#asking ??= this.#load().finally(() => (this.#asking = undefined));
+    }
+    try {
+      await this.#asking;
+    } catch (error) {
+      if (this.#keys.length === 0) throw error;
+      this.#log.warn({ err: error }, `${this.#kind}s could not be loaded`);
+    }
+    return this.#keys;
+  }
+
+  /** The key that signs now. @throws ServiceError unavailable where there is none */
+  async current(): Promise<KeyPair> {
+    const key = currentKey(await this.keys(), new Date());
+    if (!key) throw unavailable('No key to sign with yet.');
+    return key;
+  }
+
+  /** Makes a key that signs soon, and is known everywhere until then. @returns its id */
+  async rotate(query: Query): Promise<string> {
+    await this.#pairs.lock(query);
+    return this.#pairs.create(query, new Date(Date.now() + ANNOUNCE_MS));
+  }
+
+  /**
+   * Retires a key before its time. Tokens that it signed are refused within a second.
+   * @param force also if tokens that it signed may be in use
+   * @throws ServiceError not_found; failed_precondition for the key that signs, and without `force` for a key whose tokens may be in use
+   */
+  async retire(query: Query, keyId: string, force: boolean): Promise<void> {
+    await this.#pairs.lock(query);
+    const keys = await this.#pairs.list(query);
+    const key = keys.find((each) => each.keyId === keyId);
+    if (!key) throw notFound('There is no signing key with this id. "signing-key list" shows those that exist.');
+    const { state, retiresAt: end } = this.#describe(key, keys);
+    if (state === 'signing')
+      throw new ServiceError(
+        'failed_precondition',
+        'This key signs. Make a successor with "signing-key rotate", then retry in 15 seconds.',
+      );
+    if (state === 'verifying' && !force)
+      throw new ServiceError(
+        'failed_precondition',
+        `Tokens that this key signed may be in use until ${end!.toISOString()}. It retires by itself then. To end them now, use --force.`,
+      );
+    await this.#pairs.retire(query, [keyId]);
+  }
+
+  async list(query: Query): Promise<ListedKey[]> {
+    const keys = await this.#pairs.list(query);
+    return keys.map((key) => this.#describe(key, keys));
+  }
+
+  #describe(key: KeyPair, keys: KeyPair[]): ListedKey {
+    const { keyId, signFrom } = key;
+    return { keyId, state: stateOf(key, keys, new Date()), signFrom, retiresAt: retiresAt(key, keys, this.#rules) };
+  }
+
+  async #load(): Promise<void> {
+    const scope = () => directoryScope(workFor(DATABASE_MS));
+    let keys = await this.#pairs.list((statement) => this.#db.read(scope(), statement));
+    if (this.#isDue(keys)) {
+      keys = await this.#db.transact(scope(), async (query) => {
+        await this.#pairs.lock(query);
+        // Another replica may have done it while this one waited for the lock. A replica with another secret fails here, before it makes a key that
+        // no other replica could open.
+        const { createFrom, retire } = this.#plan(await this.#pairs.list(query));
+        if (createFrom) await this.#pairs.create(query, createFrom);
+        if (retire.length > 0) await this.#pairs.retire(query, retire);
+        return this.#pairs.list(query);
+      });
+    }
+    this.#keys = keys;
+  }
+
+  #isDue(keys: KeyPair[]): boolean {
+    const { createFrom, retire } = this.#plan(keys);
+    return createFrom !== undefined || retire.length > 0;
+  }
+
+  #plan(keys: KeyPair[]) {
+    return planRotation(keys, new Date(), this.#rules);
+  }
+
+  get #rules() {
+    return this.#kind === 'caller_key' ? CALLER_KEYS : TOKEN_KEYS;
+  }
+}

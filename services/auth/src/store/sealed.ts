@@ -1,0 +1,72 @@
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
+import { secretIdSql } from '@crs/kit/data/seal';
+
+/** The column of each table that holds values sealed under CRS_SECRET, and the text that names a row: each value is bound to it. */
+const COLUMNS = {
+  token_keys: { sealed: 'private_key_sealed', row: 'key_id' },
+  caller_keys: { sealed: 'private_key_sealed', row: 'key_id' },
+  oidc_payloads: {
+    sealed: 'payload_sealed',
+    row: `model || ':' || rtrim(translate(encode(id_digest, 'base64'), '+/', '-_'), '=')`,
+  },
+  clients: { sealed: 'secret_sealed', row: 'client_id' },
+  organizations: { sealed: 'oidc_client_secret_sealed', row: 'organization' },
+};
+export type SealedTable = keyof typeof COLUMNS;
+export const SEALED_TABLES = Object.keys(COLUMNS) as SealedTable[];
+
+const ROW = { row: column.text, sealed: column.bytes };
+export type SealedRow = column.RowOf<typeof ROW>;
+
+const COUNT = { secretId: column.text.orNull, count: column.integer };
+
+/** The number of values by the id of their secret; null: they name none. Of organizations, it counts those of the scope. */
+export function countSealed(table: SealedTable): Statement<column.RowOf<typeof COUNT>> {
+  const { sealed } = COLUMNS[table];
+  return {
+    name: `count_sealed_${table}`,
+    row: COUNT,
+    text: `select ${secretIdSql(sealed)} as "secretId", count(*)::integer as count
+      from auth.${table} where ${sealed} is not null group by 1`,
+  };
+}
+
+/** Some values under this secret. Null: values that name no secret. */
+export function sealedUnder(table: SealedTable, secretId: string | null, limit: number): Statement<SealedRow> {
+  return list('sealed_under', table, 'is not distinct from', secretId, limit);
+}
+
+/** Some values under any other secret than this one. */
+export function notSealedUnder(table: SealedTable, secretId: string | null, limit: number): Statement<SealedRow> {
+  return list('not_sealed_under', table, 'is distinct from', secretId, limit);
+}
+
+function list(name: string, table: SealedTable, compares: string, secretId: string | null, limit: number): Statement<SealedRow> {
+  const { sealed, row } = COLUMNS[table];
+  return {
+    name: `${name}_${table}`,
+    row: ROW,
+    text: `select ${row} as "row", ${sealed} as sealed from auth.${table}
+      where ${sealed} is not null and ${secretIdSql(sealed)} ${compares} $1 limit $2`,
+    values: [secretId, limit],
+  };
+}
+
+const REPLACED = { row: column.text };
+
+/** Replaces values that are still as they were read. Of organizations, it replaces that of the scope. */
+export function replaceSealed(
+  table: SealedTable,
+  values: { row: string; before: Buffer; after: Buffer }[],
+): Statement<column.RowOf<typeof REPLACED>> {
+  const { sealed, row } = COLUMNS[table];
+  return {
+    name: `replace_sealed_${table}`,
+    row: REPLACED,
+    text: `update auth.${table} set ${sealed} = r.after
+      from unnest($1::text[], $2::bytea[], $3::bytea[]) as r (sealed_row, before, after)
+      where ${sealed} = r.before and ${row} = r.sealed_row returning r.sealed_row as "row"`,
+    values: [values.map((each) => each.row), values.map(({ before }) => before), values.map(({ after }) => after)],
+  };
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import type { SecretUse } from '@crs/proto/crs/auth/v1/admin';
+import { command, connected, type Connect } from '../command.ts';
+import { show, table, type OutputOptions } from '../output.ts';
+
+/** `crs secret`: the secrets of CRS_SECRET, and the values that they seal. */
+export function secretCommands(program: Command, connect: Connect): void {
+  const secret = program.command('secret').description('the secrets of CRS_SECRET, and the stored values that they seal');
+
+  command(secret, 'status', 'count the stored values by the secret that sealed them').action((options: OutputOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { secrets } = await auth.getSecretStatus({}, await operator());
+      show(options, { data: secrets.map(toJson) }, () =>
+        table(
+          ['secret id', 'use', 'values'],
+          secrets.map(toJson).map((each) => [each.secret_id ?? '(without an id)', each.use, String(each.values)]),
+        ),
+      );
+    }),
+  );
+
+  command(secret, 'reseal', 'seal all stored values under the first secret; it may be stopped and repeated').action(
+    (options: OutputOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        let resealed = 0;
+        for (let done = false; !done;) {
+          const step = await auth.resealValues({}, await operator());
+          resealed += step.resealed;
+          done = step.done;
+        }
+        show(options, { resealed }, () => `${resealed} values were sealed anew. "crs secret status" shows the rest.`);
+      }),
+  );
+}
+
+function toJson({ secretId, configured, seals, values }: SecretUse) {
+  const use = seals ? 'seals' : configured ? 'opens' : 'missing';
+  return { secret_id: secretId === '' ? null : secretId, use, values };
+}

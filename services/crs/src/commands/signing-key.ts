@@ -1,0 +1,60 @@
+import { Argument, type Command } from 'commander';
+import { SigningKeyKind, SigningKeyState, type SigningKey } from '@crs/proto/crs/auth/v1/admin';
+import { command, connected, type Connect } from '../command.ts';
+import { instant, show, table, type OutputOptions } from '../output.ts';
+
+const KINDS = { token: SigningKeyKind.SIGNING_KEY_KIND_TOKEN, caller: SigningKeyKind.SIGNING_KEY_KIND_CALLER };
+const STATES: Partial<Record<SigningKeyState, string>> = {
+  [SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED]: 'announced',
+  [SigningKeyState.SIGNING_KEY_STATE_SIGNING]: 'signing',
+  [SigningKeyState.SIGNING_KEY_STATE_VERIFYING]: 'verifying',
+  [SigningKeyState.SIGNING_KEY_STATE_RETIRED]: 'retired',
+};
+
+/** `crs signing-key`: the keys that sign access tokens and the tokens between services. */
+export function signingKeyCommands(program: Command, connect: Connect): void {
+  const key = program.command('signing-key').description('keys that sign access tokens, and the tokens between services');
+
+  command(key, 'list', 'list signing keys, newest first, and the last 100 that were retired').action((options: OutputOptions) =>
+    connected(connect, async ({ auth, operator }) => {
+      const { keys } = await auth.listSigningKeys({}, await operator());
+      show(options, { data: keys.map(toJson) }, () =>
+        table(
+          ['key id', 'kind', 'state', 'signs from', 'retires'],
+          keys.map(toJson).map((each) => [each.key_id, each.kind, each.state, each.sign_from, each.retires_at]),
+        ),
+      );
+    }),
+  );
+
+  command(key, 'rotate', 'create a signing key, which signs after 10 seconds; tokens of earlier keys stay valid')
+    .addArgument(
+      new Argument('<kind>', 'token: signs access tokens; caller: signs tokens between services').choices(Object.keys(KINDS)),
+    )
+    .action((kind: keyof typeof KINDS, options: OutputOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { keyId } = await auth.rotateSigningKey({ kind: KINDS[kind] }, await operator());
+        show(options, { key_id: keyId }, () => `Key ${keyId} signs in 10 seconds. Tokens of earlier keys stay valid.`);
+      }),
+    );
+
+  command(key, 'retire', 'delete a signing key, such as one that leaked; this cannot be undone')
+    .argument('<key-id>', 'id of the key')
+    .option('--force', 'also if tokens that it signed are in use: they are refused within a second')
+    .action((keyId: string, options: OutputOptions & { force?: boolean }) =>
+      connected(connect, async ({ auth, operator }) => {
+        await auth.retireSigningKey({ keyId, force: options.force ?? false }, await operator());
+        show(options, { key_id: keyId }, () => `Key ${keyId} is retired.`);
+      }),
+    );
+}
+
+function toJson(key: SigningKey) {
+  return {
+    key_id: key.keyId,
+    kind: key.kind === KINDS.token ? 'token' : 'caller',
+    state: STATES[key.state] ?? key.state,
+    sign_from: instant(key.signFrom),
+    retires_at: instant(key.retiresAt),
+  };
+}

@@ -28,7 +28,7 @@ export interface Question {
   judge(answer: Answer, prepared: Prepared): Verdict;
 }
 
-/** The credentials of the clients, and the records that they ask for. */
+/** The credentials of the clients, which may be replaced while they ask, and the records that they ask for. */
 export interface Asker {
   key: string;
   token: string;
@@ -84,7 +84,7 @@ function read(fixed: Fixed, prepare: () => Prepared): Question {
   };
 }
 
-function tool(name: string, args: object, { token }: Asker, generation: 'legacy' | 'modern'): Question {
+function tool(name: string, args: object, asker: Asker, generation: 'legacy' | 'modern'): Question {
   const isModern = generation === 'modern';
   const _meta = {
     [`${META}/protocolVersion`]: MODERN,
@@ -94,8 +94,11 @@ function tool(name: string, args: object, { token }: Asker, generation: 'legacy'
   const message = toolCall(name, args);
   const body = JSON.stringify({ ...message, params: { ...message.params, ...(isModern && { _meta }) } });
   const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name };
-  const headers = { ...MCP_HEADERS, authorization: `Bearer ${token}`, ...(isModern && modernHeaders) };
-  const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({ headers, body }));
+  const headers = () => ({ ...MCP_HEADERS, authorization: `Bearer ${asker.token}`, ...(isModern && modernHeaders) });
+  const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({
+    headers: headers(),
+    body,
+  }));
   return {
     ...question,
     judge: (answer, prepared) => {
@@ -120,7 +123,8 @@ function toolError({ headers, body }: Answer): Verdict | undefined {
 }
 
 /** Creates projects, each under an idempotency key of its own. */
-function creation({ key, leadEmail, onCreated }: Asker): Question {
+function creation(asker: Asker): Question {
+  const { leadEmail, onCreated } = asker;
   return {
     name: 'create',
     gateway: 'api',
@@ -130,7 +134,7 @@ function creation({ key, leadEmail, onCreated }: Asker): Question {
     prepare: () => {
       const idempotencyKey = randomUUID();
       return {
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        headers: { authorization: `Bearer ${asker.key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
         body: JSON.stringify({ name: idempotencyKey, lead_email: leadEmail, member_emails: [] }),
       };
     },

@@ -12,7 +12,7 @@ import { startProcesses, type Processes, type ProcessesConfig, type ProcessName 
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { questionsOf, type Question } from './questions.ts';
+import { questionsOf, type Asker, type Question } from './questions.ts';
 
 /** The whole system on its own PostgreSQL and Redis, with one organization and the questions that clients ask. */
 export interface FaultySystem {
@@ -25,6 +25,9 @@ export interface FaultySystem {
   /** Absent where the machine has no Redis. */
   redis: (Victim & { url: string }) | undefined;
   questions: Question[];
+  asker: Asker;
+  /** The settings of every process. Changes count from its next start. */
+  environment: Record<string, string>;
   /** Bodies of the answers to creations of projects, by the project's id. */
   created: Map<string, string>;
   key: string;
@@ -75,12 +78,13 @@ export async function startFaultySystem({
   try {
     await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
     redis = await startRedis();
+    const settings = { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment };
     processes = await startProcesses({
       databaseUrl: postgres.url,
       secret: SECRET,
       redisUrl: redis?.url,
       logs,
-      environment: { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment },
+      environment: settings,
       ...(replicas && { replicas }),
       ...(execArgv && { execArgv }),
       ...(withRelays && {
@@ -94,7 +98,7 @@ export async function startFaultySystem({
       }),
     });
     const created = new Map<string, string>();
-    const { key, ...asker } = await populate(processes);
+    const asker: Asker = { ...(await populate(processes)), onCreated: (id, body) => created.set(id, body) };
     return {
       processes,
       relays,
@@ -120,9 +124,11 @@ export async function startFaultySystem({
         pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
         resume: () => void process.kill(redis!.pid, 'SIGCONT'),
       },
-      questions: questionsOf({ ...asker, key, onCreated: (id, body) => created.set(id, body) }),
+      questions: questionsOf(asker),
+      asker,
+      environment: settings,
       created,
-      key,
+      key: asker.key,
       stop,
     };
   } catch (error) {

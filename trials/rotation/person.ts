@@ -1,0 +1,137 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange, type Answer } from '@crs/testing/exchange';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
+
+const CALLBACK = 'https://assistant.example/callback';
+const TIMEOUT_MS = 16_000;
+/** An interaction has fewer pages. */
+const MAX_PAGES = 8;
+
+export interface Account {
+  organization: string;
+  email: string;
+  password: string;
+}
+
+/** A person with a browser and an assistant that is connected. Each request goes to a replica at random. */
+export class Person {
+  readonly #addresses: string[];
+  readonly #cookies = new Map<string, string>();
+  #clientId = '';
+  #refreshToken = '';
+
+  /** @param addresses `host:port` of each tool gateway */
+  constructor(addresses: string[]) {
+    this.#addresses = addresses;
+  }
+
+  /** Signs in, and allows an assistant that registers itself. */
+  async connect(account: Account): Promise<void> {
+    const registered = await this.#ask('/register', {
+      body: JSON.stringify({ client_name: 'Rotor', redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' }),
+      headers: { 'content-type': 'application/json' },
+    });
+    this.#clientId = (JSON.parse(registered.body) as { client_id: string }).client_id;
+    const verifier = randomBytes(32).toString('base64url');
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: this.#clientId,
+      redirect_uri: CALLBACK,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const back = await this.#decide(`/authorize?${query.toString()}`, { ...account, decision: 'allow' });
+    const code = back.searchParams.get('code') ?? '';
+    await this.#takeTokens({ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: CALLBACK });
+  }
+
+  /** Opens the page of connections, which only a signed-in person sees. @returns what is wrong, if anything */
+  async visit(): Promise<string | undefined> {
+    const { status, body } = await this.#ask('/connections');
+    return status === 200 && body.includes('Rotor') ? undefined : `${status}: the person is signed out`;
+  }
+
+  /** Renews the assistant's tokens, and lists calls by two pages. @returns what is wrong, if anything */
+  async work(): Promise<string | undefined> {
+    const accessToken = await this.#takeTokens({ grant_type: 'refresh_token', refresh_token: this.#refreshToken });
+    const first = await this.#list(accessToken, {});
+    return first.cursor === undefined ? first.wrong : (await this.#list(accessToken, { cursor: first.cursor })).wrong;
+  }
+
+  /** Lists calls after a cursor, or from the beginning. */
+  async #list(accessToken: string, args: object): Promise<{ cursor?: string; wrong?: string }> {
+    const { status, body } = await this.#ask('/mcp', {
+      body: JSON.stringify(toolCall('list_calls', { limit: 5, ...args })),
+      headers: { ...MCP_HEADERS, authorization: `Bearer ${accessToken}` },
+    });
+    const result = status === 200 ? (JSON.parse(body) as ToolMessage).result : undefined;
+    const cursor = result?.structuredContent?.next_cursor;
+    return cursor === undefined ? { wrong: `${status}: ${body.slice(0, 300)}` } : { cursor };
+  }
+
+  async #takeTokens(form: Record<string, string>): Promise<string> {
+    const { status, body } = await this.#post('/token', { client_id: this.#clientId, ...form });
+    if (status !== 200) throw new Error(`/token answered ${status}: ${body}`);
+    const tokens = JSON.parse(body) as { access_token: string; refresh_token: string };
+    this.#refreshToken = tokens.refresh_token;
+    return tokens.access_token;
+  }
+
+  /** Follows redirects, and sends the forms of the pages between, until the client is called back. */
+  async #decide(path: string, fields: Record<string, string>): Promise<URL> {
+    let answer = await this.#ask(path);
+    for (let pages = 0; pages < MAX_PAGES;) {
+      const to = answer.headers.location ?? /content="0; url=([^"]+)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&');
+      if (to?.startsWith(CALLBACK)) return new URL(to);
+      if (to !== undefined) {
+        answer = await this.#ask(pathOf(to));
+        continue;
+      }
+      pages++;
+      const form = /<form[^>]*action="([^"]+)"[^]*?<\/form>/.exec(answer.body);
+      if (!form) break;
+      const hidden = form[0].matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
+      const asked = Object.entries(fields).filter(([name]) => form[0].includes(`name="${name}"`));
+      answer = await this.#post(
+        pathOf(form[1]!),
+        Object.fromEntries([...[...hidden].map(([, name, value]) => [name!, value!]), ...asked]),
+      );
+    }
+    throw new Error(`not called back: ${answer.status} ${answer.body.slice(0, 500)}`);
+  }
+
+  #post(path: string, form: Record<string, string>): Promise<Answer> {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    return this.#ask(path, { body: new URLSearchParams(form).toString(), headers });
+  }
+
+  /** As a load balancer does: after a refused connection it tries another replica. */
+  async #ask(path: string, { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const options = { headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS };
+    for (let tries = 1; ; tries++) {
+      const address = this.#addresses[Math.floor(Math.random() * this.#addresses.length)]!;
+      try {
+        const answer = await exchange(`http://${address}${path}`, options, body);
+        for (const line of answer.headers['set-cookie'] ?? []) {
+          const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+          this.#cookies.set(name!, value!);
+        }
+        return answer;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || tries === 10) throw error;
+        await sleep(20);
+      }
+    }
+  }
+}
+
+interface ToolMessage {
+  result?: { structuredContent?: { next_cursor?: string } };
+}
+
+function pathOf(address: string): string {
+  const url = new URL(address, 'http://here.example');
+  return url.pathname + url.search;
+}

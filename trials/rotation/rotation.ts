@@ -135,7 +135,10 @@ async function apiKey({ system, operator }: Work): Promise<void> {
 /** The operator's credential is replaced by another one, which then is at work. */
 async function operator({ system, operator: first }: Work): Promise<void> {
   const name = `rotated-${Date.now()}`;
-  const { credential } = await first.auth.createOperator({ name }, await first.operator());
+  const { credential } = await first.auth.createOperator(
+    { name, role: 'admin', organizationIds: [], expiresInSeconds: 0 },
+    await first.operator(),
+  );
   const second = connect({ addresses: system.processes.admin, credential });
   await second.auth.listOrganizations({}, await second.operator());
   second.close();

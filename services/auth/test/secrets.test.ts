@@ -222,7 +222,9 @@ describe('signing keys', () => {
     const audit = await world.rows<{ entry: string }>(
       `select action || ' ' || target as entry from auth.audit where action like 'signing-key.%' order by audit_id`,
     );
-    expect(audit.map(({ entry }) => entry)).toEqual(expect.arrayContaining([`signing-key.rotate ${successor}`, `signing-key.retire ${old}`]));
+    expect(audit.map(({ entry }) => entry)).toEqual(
+      expect.arrayContaining([`signing-key.rotate ${successor}`, `signing-key.retire ${old}`]),
+    );
   });
 
   it('are kept for the longest token that they signed', async () => {

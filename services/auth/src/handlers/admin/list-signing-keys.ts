@@ -10,19 +10,21 @@ const STATES = {
 };
 const MAX_RETIRED = 100;
 
-export const listSigningKeys = operatorRpc<'listSigningKeys'>({ action: 'signing-key.list', roles: ['admin', 'viewer', 'auditor'], token: 'none', bound: false }, async (_request, { rings, transact }) =>
-  transact(async (query) => {
-    const live = [...(await rings.token_key.list(query)), ...(await rings.caller_key.list(query))];
-    const retired = await query(listRetiredKeys(MAX_RETIRED));
-    return {
-      keys: [
-        ...live.map(({ state, ...key }) => ({ ...key, kind: kindOf(key.keyId), state: STATES[state] })),
-        ...retired.map(({ keyId, signFrom, retiredAt }) => {
-          return { keyId, kind: kindOf(keyId), state: State.SIGNING_KEY_STATE_RETIRED, signFrom, retiresAt: retiredAt };
-        }),
-      ],
-    };
-  }),
+export const listSigningKeys = operatorRpc<'listSigningKeys'>(
+  { action: 'signing-key.list', roles: ['admin', 'viewer', 'auditor'], token: 'none', bound: false },
+  async (_request, { rings, transact }) =>
+    transact(async (query) => {
+      const live = [...(await rings.token_key.list(query)), ...(await rings.caller_key.list(query))];
+      const retired = await query(listRetiredKeys(MAX_RETIRED));
+      return {
+        keys: [
+          ...live.map(({ state, ...key }) => ({ ...key, kind: kindOf(key.keyId), state: STATES[state] })),
+          ...retired.map(({ keyId, signFrom, retiredAt }) => {
+            return { keyId, kind: kindOf(keyId), state: State.SIGNING_KEY_STATE_RETIRED, signFrom, retiresAt: retiredAt };
+          }),
+        ],
+      };
+    }),
 );
 
 function kindOf(keyId: string): Kind {

@@ -7,24 +7,27 @@ import { operatorRpc } from './operator-rpc.ts';
 /** Values that one call seals anew at most, of one table. */
 const STEP = 500;
 
-export const resealValues = operatorRpc<'resealValues'>({ action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false }, async (_request, { db, scope, seals, transact }) => {
-  for (const table of SEALED_TABLES) {
-    const found = await db.read(scope, notSealedUnder(table, seals[table].names ?? null, STEP));
-    if (found.length === 0) continue;
-    // Row-level security shows an operator all organizations, and lets each be changed by itself alone.
-    const parts: [Scope, SealedRow[]][] =
-      table === 'organizations' ? found.map((each) => [credentialScope(each.row, scope), [each]]) : [[scope, found]];
-    let resealed = 0;
-    for (const [within, rows] of parts) {
-      const replaced = await db.run(within, replaceSealed(table, reseal(seals, table, rows)));
-      resealed += replaced.length;
+export const resealValues = operatorRpc<'resealValues'>(
+  { action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false },
+  async (_request, { db, scope, seals, transact }) => {
+    for (const table of SEALED_TABLES) {
+      const found = await db.read(scope, notSealedUnder(table, seals[table].names ?? null, STEP));
+      if (found.length === 0) continue;
+      // Row-level security shows an operator all organizations, and lets each be changed by itself alone.
+      const parts: [Scope, SealedRow[]][] =
+        table === 'organizations' ? found.map((each) => [credentialScope(each.row, scope), [each]]) : [[scope, found]];
+      let resealed = 0;
+      for (const [within, rows] of parts) {
+        const replaced = await db.run(within, replaceSealed(table, reseal(seals, table, rows)));
+        resealed += replaced.length;
+      }
+      await transact((_query, audit) => audit('secret.reseal', `${resealed} values of ${table}`));
+      // Values that changed meanwhile are left to the next call.
+      return { resealed, done: false };
     }
-    await transact((_query, audit) => audit('secret.reseal', `${resealed} values of ${table}`));
-    // Values that changed meanwhile are left to the next call.
-    return { resealed, done: false };
-  }
-  return { resealed: 0, done: true };
-});
+    return { resealed: 0, done: true };
+  },
+);
 
 function reseal(seals: Seals, table: SealedTable, rows: SealedRow[]) {
   return rows.map((each) => {

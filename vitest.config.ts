@@ -16,7 +16,7 @@ const inBothLocales = [
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
-  '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,oidc-provider-commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins}.test.ts',
+  '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins,user-access}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,sign-in-through,tool-contract}.test.ts',
 ];
 

@@ -25,7 +25,10 @@ const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 
 export interface Person {
   page: Page;
-  signIn(password?: string): Promise<void>;
+  /** The first step of the sign-in form. */
+  enterEmail(): Promise<void>;
+  /** The last step. */
+  enterPassword(password?: string): Promise<void>;
   /** Opens an assistant's authorization URL, signs in if the page asks for it, and decides. @returns the URL that the browser is sent back to */
   decide(authorization: string, decision: 'Allow' | 'Deny'): Promise<URL>;
   /** In light, dark and phone settings: takes a screenshot if `PICTURES` is set, and throws if axe finds a fault or the page is too wide. */
@@ -48,20 +51,29 @@ export async function openBrowser(): Promise<Person> {
     if (isOurs && !isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
 
-  async function signIn(password = MCP_PASSWORD!): Promise<void> {
+  async function enterEmail(): Promise<void> {
     await page.getByLabel('E-mail').fill(MCP_USER!);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Password').waitFor();
+  }
+
+  async function enterPassword(password = MCP_PASSWORD!): Promise<void> {
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
   return {
     page,
-    signIn,
+    enterEmail,
+    enterPassword,
     async decide(authorization, decision) {
       if (page.url() !== authorization && !page.url().startsWith(`${origin}/sign-in/`)) await page.goto(authorization);
       const button = page.getByRole('button', { name: decision, exact: true });
-      await button.or(page.getByLabel('Password')).waitFor();
-      if (!(await button.isVisible())) await signIn();
+      await button.or(page.getByLabel('E-mail')).waitFor();
+      if (!(await button.isVisible())) {
+        await enterEmail();
+        await enterPassword();
+      }
       await button.click();
       await page.waitForURL((url) => url.origin !== origin);
       return new URL(page.url());

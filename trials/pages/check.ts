@@ -103,25 +103,30 @@ async function backToOpener(context: BrowserContext): Promise<void> {
   await page.close();
 }
 
-/** Tab moves through the fields in reading order, and Enter in a field submits the form. */
+/** Each step begins in the field that it asks for, Tab moves through the fields in reading order, and Enter in a field submits the form. */
 async function byKeyboard(context: BrowserContext): Promise<void> {
   const page = await context.newPage();
-  await page.goto(`${origin}/sign-in`);
-  await page.waitForFunction(`document.activeElement.id === 'organization'`);
-  await page.keyboard.type('acme');
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('ann@acme.example');
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('secret');
-  const [request] = await Promise.all([page.waitForRequest(`${origin}/sign-in/post`), page.keyboard.press('Enter')]);
-  assert.deepEqual(Object.fromEntries(new URLSearchParams(request.postData()!)), {
-    csrf: 'b0Zl9dYw4nJ1',
-    organization: 'acme',
-    email: 'ann@acme.example',
-    password: 'secret',
-  });
-  await page.getByText('done').waitFor();
-  say('by keyboard: signed in');
+  const csrf = 'b0Zl9dYw4nJ1';
+  const email = 'ann@acme.example';
+  for (const [name, first, keys, sent] of [
+    ['sign-in', 'email', [email], { csrf, email }],
+    ['sign-in-organization', 'organization', ['acme'], { csrf, email, organization: 'acme' }],
+    ['sign-in-password', 'password', ['secret'], { csrf, organization: 'acme', email, password: 'secret' }],
+    [
+      'sign-in-password',
+      'password',
+      ['Shift+Tab', 'bob@acme.example', 'Tab', 'secret'],
+      { csrf, organization: 'acme', email: 'bob@acme.example', password: 'secret' },
+    ],
+  ] as const) {
+    await page.goto(`${origin}/${name}`);
+    await page.waitForFunction(`document.activeElement.id === '${first}'`);
+    for (const key of keys) await (/Tab$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
+    const [request] = await Promise.all([page.waitForRequest(`${origin}/sign-in/post`), page.keyboard.press('Enter')]);
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(request.postData()!)), sent);
+    await page.getByText('done').waitFor();
+  }
+  say('by keyboard: signed in, step by step');
   await page.close();
 }
 

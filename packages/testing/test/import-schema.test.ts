@@ -34,7 +34,7 @@ const RARE = [
     allowed_fields: ['summary'],
     tool_rate_limit: { requests: 1, period_seconds: 2 },
   },
-  { type: 'user', organization: 'a', email: 'ann@acme.example', name: null, password: 'correct horse' },
+  { type: 'user', organization: 'a', email: 'ann@acme.example', name: null, password: 'correct horse battery' },
   {
     type: 'call',
     organization: 'a',

@@ -20,6 +20,7 @@ it('three files may see every organization', () => {
   expect(naming('everyOrganizationScope')).toEqual([
     'services/auth/src/count-action.ts',
     'services/auth/src/every-organization.ts',
+    'services/auth/src/sign-in/organization-of-email.ts',
     'services/auth/src/sign-in/passwords.ts',
   ]);
 });

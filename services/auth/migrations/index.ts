@@ -7,6 +7,7 @@ import { addOidcProviders } from './20261121T035000-add-oidc-providers.ts';
 import { giveOperatorsRoles } from './20261122T100000-give-operators-roles.ts';
 import { addAuditOutcomes } from './20261122T100100-add-audit-outcomes.ts';
 import { indexCountedAudit } from './20261122T100200-index-counted-audit.ts';
+import { versionSessions } from './20261122T110000-version-sessions.ts';
 import { retireSigningKeys } from './20261122T120000-retire-signing-keys.ts';
 
 export const migrations: Migration[] = [
@@ -18,5 +19,6 @@ export const migrations: Migration[] = [
   giveOperatorsRoles,
   addAuditOutcomes,
   indexCountedAudit,
+  versionSessions,
   retireSigningKeys,
 ];

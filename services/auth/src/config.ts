@@ -17,7 +17,7 @@ export const readConfig = settings({
   secrets: ['CRS_SECRET', secrets],
   /** Public origin of the tool gateway: the issuer of access tokens and, with `/mcp`, their audience. */
   toolsUrl: ['CRS_TOOLS_URL', origin],
-  /** The organization that people sign in to when they name none. */
+  /** The organization that people sign in to when nothing else tells it. */
   defaultOrganization: [
     'CRS_DEFAULT_ORGANIZATION',
     z.string().regex(ORGANIZATION_ID, 'must be the id of an organization').optional(),

@@ -10,7 +10,20 @@ import { signInPage } from '../src/sign-in/pages/sign-in.ts';
 const csrf = 'b0Zl9dYw4nJ1';
 const user = { name: 'Ann Weber', email: 'ann@acme.example', organization: 'acme' };
 
-export const signIn: SignIn = { action: '/sign-in/post', csrf, organization: '', email: '', organizationFixed: false };
+export const signIn: SignIn = {
+  step: 'email',
+  action: '/sign-in/post',
+  csrf,
+  organization: '',
+  email: '',
+  changeOrganization: '/sign-in/other',
+};
+/** The steps after the e-mail. */
+export const steps: Record<Exclude<SignIn['step'], 'email'>, SignIn> = {
+  organization: { ...signIn, step: 'organization', email: 'ann@acme.example' },
+  password: { ...signIn, step: 'password', email: 'ann@acme.example', organization: 'acme' },
+  provider: { ...signIn, step: 'provider', email: 'ann@acme.example', organization: 'acme', provider: 'login.acme.example' },
+};
 
 export const consent: Consent = {
   action: '/sign-in/post',
@@ -53,23 +66,11 @@ export const HOSTILE = `"></title><script>alert(1)</script>' onfocus=alert(2) x=
 
 export const pages: Record<string, () => string> = {
   'sign-in': () => signInPage(signIn),
-  'sign-in-error': () =>
-    signInPage({
-      ...signIn,
-      organization: 'acme',
-      email: 'ann@acme.example',
-      error: 'Organization, e-mail or password is incorrect.',
-    }),
-  'sign-in-fixed': () =>
-    signInPage({ ...signIn, organization: 'acme', organizationFixed: true, changeOrganization: '/sign-in/other' }),
-  'sign-in-provider': () =>
-    signInPage({
-      ...signIn,
-      organization: 'acme',
-      email: 'ann@acme.example',
-      provider: { name: 'login.acme.example', action: '/sign-in/post' },
-      changeOrganization: '/sign-in/other',
-    }),
+  'sign-in-known': () => signInPage({ ...signIn, organization: 'acme' }),
+  'sign-in-organization': () => signInPage(steps.organization),
+  'sign-in-password': () => signInPage(steps.password),
+  'sign-in-error': () => signInPage({ ...steps.password, error: 'Organization, e-mail or password is incorrect.' }),
+  'sign-in-provider': () => signInPage(steps.provider),
   consent: () => consentPage(consent),
   'consent-localhost': () =>
     consentPage({

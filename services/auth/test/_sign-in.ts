@@ -103,6 +103,11 @@ export function hiddenFields(page: Answer): Record<string, string> {
   return Object.fromEntries([...fields].map(([, name, value]) => [name!, value!]));
 }
 
+/** The fields of the sign-in form that a page shows. */
+export function askedBy(page: Answer): (keyof Person)[] {
+  return [...page.text.matchAll(/<input\s+id="(email|organization|password)"/g)].map(([, name]) => name as keyof Person);
+}
+
 export const CALLBACK = 'https://claude.ai/api/mcp/auth_callback';
 export const RESOURCE = `${TOOLS_URL}/mcp`;
 
@@ -146,10 +151,22 @@ export interface Person {
   password: string;
 }
 
+/** Signs in as a person does: each page of the form asks for more. */
+export async function signIn(browser: Browser, page: Answer, person: Person) {
+  let step: Awaited<ReturnType<Browser['submit']>> = { page, path: '' };
+  for (let isDone = false; !isDone;) {
+    const asked = askedBy(step.page);
+    if (asked.length === 0) return step;
+    step = await browser.submit(step.page, Object.fromEntries(asked.map((name) => [name, person[name]])));
+    isDone = asked.includes('password');
+  }
+  return step;
+}
+
 /** Signs in and consents. @returns the address to which the client is called back */
 export async function allow(browser: Browser, path: string, person: Person): Promise<URL> {
   const start = await browser.open(path);
-  const consent = start.page.text.includes('name="password"') ? await browser.submit(start.page, { ...person }) : start;
+  const consent = await signIn(browser, start.page, person);
   const end = await browser.submit(consent.page, { decision: 'allow' });
   if (!end.away) throw new Error(`not called back: ${end.page.status} ${end.page.text}`);
   return end.away;

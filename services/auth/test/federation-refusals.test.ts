@@ -3,6 +3,7 @@ import { digestOf } from '@crs/kit/product/api-key';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
 import { ANN, BOB } from './_fixtures.ts';
 import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';
+import { askedBy } from './_sign-in.ts';
 
 let world: FederationWorld;
 beforeAll(async () => {
@@ -268,10 +269,9 @@ it('an address with too many requests must wait', async () => {
   await world.rows('delete from auth.throttles where bucket = $1', [bucket]);
 });
 
-it('an organization without a provider has only passwords', async () => {
-  await world.setProvider('acme', { issuer: '' });
+it('an organization that has no provider any more asks for passwords', async () => {
   const browser = world.browser();
-  const { page } = await browser.open(world.authorizePath());
-  const { page: answer } = await browser.submit(page, { organization: 'acme', method: 'provider' });
-  expect(textOf(answer)).toMatch(/^422 .*has no single sign-on/);
+  const { page } = await browser.open(`${world.authorizePath()}&organization=acme&login_hint=${ANN}`);
+  await world.setProvider('acme', { issuer: '' });
+  expect(askedBy((await browser.submit(page, {})).page)).toEqual(['email', 'password']);
 });

@@ -6,7 +6,7 @@ import { checkPassword } from '../src/sign-in/passwords.ts';
 import { startFederation, type FederationWorld } from './_federation.ts';
 import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { CLIENT } from './_identity-provider.ts';
-import { hiddenFields } from './_sign-in.ts';
+import { askedBy, hiddenFields } from './_sign-in.ts';
 
 /** Two organizations with the same people. Each has its own provider. */
 let world: FederationWorld;
@@ -54,11 +54,12 @@ describe('a user of an organization with a provider of its own', () => {
     world.idps.acme.person = ann;
     const browser = world.browser();
     const { page } = await browser.open(world.authorizePath());
-    expect(page.text).toContain('name="password"');
-    const none = await browser.submit(page, { organization: '', method: 'provider' });
-    expect(none.page.status).toBe(422);
-    expect(none.page.text).toContain('Enter your organization first.');
-    const { away } = await browser.submit(page, { organization: 'ACME', email: '', password: '', method: 'provider' });
+    const unknown = await browser.submit(page, { email: ANN });
+    const named = await browser.submit(unknown.page, { email: ANN, organization: 'ACME' });
+    expect(named.page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+    expect(named.page.text).not.toContain('name="password"');
+    const { away } = await browser.submit(named.page, {});
+    expect(away!.searchParams.get('login_hint')).toBe(ANN);
     const back = await world.idps.acme.signIn(away!);
     const consent = await browser.open(back.pathname + back.search);
     expect(consent.page.text).toContain('value="allow"');
@@ -176,6 +177,35 @@ describe('two organizations with the same people', () => {
   });
 });
 
+describe('the domain of an e-mail', () => {
+  const asked = async (email: string, path = world.authorizePath()) => {
+    const browser = world.browser();
+    const { page } = await browser.open(path);
+    return (await browser.submit(page, { email })).page;
+  };
+
+  it('leads to the one organization that lists it, and to no other', async () => {
+    await world.setProvider('acme', { domains: ['acme.example', 'both.example'] });
+    await world.setProvider('globex', { domains: ['globex.example', 'both.example'] });
+    expect((await asked('nobody@GLOBEX.example')).text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
+    expect((await asked(ANN, '/connections')).text).not.toContain('Continue with');
+    for (const domain of ['both.example', 'mail.acme.example', 'acme.example.evil.test', 'nowhere.example'])
+      expect(askedBy(await asked(`ann@${domain}`)), domain).toEqual(['email', 'organization']);
+  });
+
+  it('counts less than an organization that the person has named', async () => {
+    await world.setProvider('globex', { domains: ['globex.example'] });
+    const page = await asked('ann@globex.example', `${world.authorizePath()}&organization=nowhere`);
+    expect([askedBy(page), page.text.includes('<bdi>nowhere</bdi>')]).toEqual([['email', 'password'], true]);
+  });
+
+  it('does not count once the organization has no provider', async () => {
+    await world.setProvider('globex', { domains: ['globex.example'] });
+    await world.setProvider('globex', { issuer: '' });
+    expect(askedBy(await asked('ann@globex.example'))).toEqual(['email', 'organization']);
+  });
+});
+
 describe('passwords', () => {
   it('are refused while the organization has a provider, and accepted again without one', async () => {
     const withPassword = async (tenant: string) => {
@@ -183,7 +213,7 @@ describe('passwords', () => {
       const { page } = await browser.open(world.authorizePath());
       return browser.submit(page, { organization: tenant, email: ANN, password: world.password });
     };
-    expect((await withPassword('acme')).away?.origin).toBe(world.idps.acme.issuer);
+    expect((await withPassword('acme')).page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
     await world.setProvider('acme', { issuer: '' });
     expect((await withPassword('acme')).page.text).toContain('value="allow"');
   });

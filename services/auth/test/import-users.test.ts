@@ -21,8 +21,8 @@ async function outcomeOf(record: object): Promise<string> {
   const { accepted, unchanged, refused } = await world.tryLoad([record]);
   return refused[0] ?? (accepted === 1 ? 'accepted' : unchanged === 1 ? 'unchanged' : 'neither');
 }
-const FIRST = 'the first password';
-const SECOND = 'the second password';
+const FIRST = 'plum tart on a late tram';
+const SECOND = 'quiet otters mend clocks';
 
 describe('an imported user', () => {
   it('has the given fields, and is unchanged the second time', async () => {
@@ -61,13 +61,15 @@ describe('an imported user', () => {
   });
 
   it('is another person in the other organization', async () => {
-    await world.load(TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} password` })));
+    await world.load(
+      TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} otters mend clocks` })),
+    );
     const ids = new Set<string>();
     for (const tenant of TENANTS) {
       const found = await stored('both@example.com', tenant);
       expect(found!.name).toBe(tenant);
       ids.add(found!.userId);
-      expect(await verifyPassword(`${tenant} password`, await hashOf('both@example.com', tenant))).toBe(true);
+      expect(await verifyPassword(`${tenant} otters mend clocks`, await hashOf('both@example.com', tenant))).toBe(true);
     }
     expect(ids.size).toBe(2);
   });
@@ -110,6 +112,24 @@ describe('an imported password', () => {
     expect(await verifyPassword(SECOND, await hashOf(email, 'globex'))).toBe(true);
   });
 
+  it('is checked only where it would be set: a file with an old password can be imported again', async () => {
+    const email = 'old@example.com';
+    await world.load([user('acme', email, { password: FIRST })]);
+    const before = await hashOf(email);
+    expect(await outcomeOf(user('acme', email, { password: 'password12345' }))).toBe('unchanged');
+    expect(await hashOf(email)).toBe(before);
+  });
+
+  it('of a refused line leaves the next line of the user to set one', async () => {
+    const email = 'second.try@example.com';
+    const lines = [user('acme', email, { password: 'password12345' }), user('acme', email, { password: SECOND })];
+    expect(await world.tryLoad(lines)).toMatchObject({
+      accepted: 1,
+      refused: [expect.stringMatching(/^1: password: is too easy/)],
+    });
+    expect(await verifyPassword(SECOND, await hashOf(email))).toBe(true);
+  });
+
   it('does not replace one set by an operator', async () => {
     const email = 'operator@example.com';
     await world.operator.auth.createUser({ email, name: 'X', password: FIRST }, await world.operate('acme'));
@@ -120,13 +140,17 @@ describe('an imported password', () => {
 
 describe('a line of a user', () => {
   const EMAIL = 'must be an e-mail address of 3 to 254 characters';
-  const PASSWORD = 'must have 8 to 200 characters';
+  const SHORTEST = 'x8f3kQz2pLw4';
+  const GUESSABLE =
+    'is too easy to guess: take a random one, or four unrelated words without names, dates and well-known phrases';
+  const PASSWORD = 'must have 12 to 256 characters';
 
   it.each<[object]>([
     [{ email: 'a@b' }],
     [{ email: `${'😀'.repeat(252)}@b` }],
-    [{ password: '12345678' }],
-    [{ password: '😀'.repeat(200) }],
+    [{ password: SHORTEST }],
+    [{ password: SHORTEST.padEnd(256, 'x') }],
+    [{ password: `${SHORTEST}${'😀'.repeat(244)}` }],
   ])('is taken at the limit: %j', async (change) => {
     expect(
       await outcomeOf({ type: 'user', organization: 'acme', email: 'limit@example.com', name: 'x', ...change }),
@@ -145,10 +169,13 @@ describe('a line of a user', () => {
     ['name', 'must be text', { name: ['x'] }],
     ['name', 'must not contain the NUL character', { name: '\u0000' }],
     ['name', 'must not contain a lone surrogate', { name: 'x\ud83d' }],
-    ['password', PASSWORD, { password: '1234567' }],
-    ['password', PASSWORD, { password: '😀'.repeat(201) }],
+    ['password', PASSWORD, { password: SHORTEST.slice(1) }],
+    ['password', PASSWORD, { password: '😀'.repeat(257) }],
     ['password', PASSWORD, { password: '' }],
-    ['password', 'must not contain the NUL character', { password: '12345678\u0000' }],
+    ['password', 'must not contain the NUL character', { password: `${SHORTEST}\u0000` }],
+    ['password', GUESSABLE, { password: 'password12345' }],
+    ['password', GUESSABLE, { password: 'bad@example.com' }],
+    ['password', GUESSABLE, { password: 'Gertrude Winterbottom', name: 'Gertrude Winterbottom' }],
     ['disabled', 'is not a known property', { disabled: false }],
     ['id', 'is not a known property', { id: 'x' }],
     ['organization', 'must be an organization that exists', { organization: 'nowhere' }],

@@ -27,6 +27,8 @@ const AUTH: Record<
   listUsers: { roles: LISTS },
   setUserDisabled: { roles: TENANTS },
   unlinkUser: { roles: TENANTS },
+  setUserPassword: { roles: TENANTS },
+  endUserSessions: { roles: TENANTS },
   addMember: { roles: TENANTS },
   removeMember: { roles: TENANTS },
   createKey: { roles: TENANTS },

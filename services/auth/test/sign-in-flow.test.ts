@@ -9,6 +9,7 @@ import { ANN, BOB, failureOf, organization, serviceUrl, startAuthWorld, user, ty
 import {
   actionOf,
   allow,
+  askedBy,
   authorizePath,
   Browser,
   connectAssistant,
@@ -108,7 +109,7 @@ describe('a person who connects an assistant', () => {
     const { clientId } = await connectAssistant(b, PERSON);
     const again = await b.open(authorizePath(clientId, pkce().challenge));
     expect(again.page.text).toContain('value="allow"');
-    expect(again.page.text).not.toContain('name="password"');
+    expect(again.page.text).not.toContain('name="email"');
   });
 
   it('may deny, and the assistant is told', async () => {
@@ -161,13 +162,26 @@ describe('a person who connects an assistant', () => {
     const b = browser();
     const { body } = await register(b);
     const path = (more: Record<string, string>) => authorizePath(body.client_id, pkce().challenge, more);
-    expect((await b.open(path({}))).page.text).toContain('name="organization"\n');
-    const linked = (await b.open(path({ organization: 'acme' }))).page.text;
-    expect(linked).toContain('<bdi>acme</bdi>');
-    expect(linked).toContain('<input type="hidden" name="organization" value="acme" />');
+    const start = await b.open(path({}));
+    expect(askedBy(start.page)).toEqual(['email']);
+    const unknown = await b.submit(start.page, { email: ANN });
+    expect(askedBy(unknown.page)).toEqual(['email', 'organization']);
+    const spelled = await b.submit(unknown.page, { email: ANN, organization: 'Acme Inc.' });
+    expect([spelled.page.status, askedBy(spelled.page)]).toEqual([422, ['email', 'organization']]);
+    const named = await b.submit(unknown.page, { email: ANN, organization: ' ACME ' });
+    expect(askedBy(named.page)).toEqual(['email', 'password']);
+    expect(named.page.text).toContain('<bdi>acme</bdi>');
+
+    const linked = await b.open(path({ organization: 'acme' }));
+    expect([askedBy(linked.page), hiddenFields(linked.page)['organization']]).toEqual([['email'], 'acme']);
+    const hinted = await b.open(path({ organization: 'acme', login_hint: ANN }));
+    expect(askedBy(hinted.page)).toEqual(['email', 'password']);
     await allow(b, path({}), PERSON);
     b.cookies.delete('crs_session');
-    expect((await b.open(path({}))).page.text).toContain('<bdi>acme</bdi>');
+    const remembered = await b.open(path({}));
+    expect([askedBy(remembered.page), hiddenFields(remembered.page)['organization']]).toEqual([['email'], 'acme']);
+    const chosen = await b.open('/connections?organization=');
+    expect(askedBy(chosen.page)).toEqual(['email', 'organization']);
   });
 });
 
@@ -201,7 +215,7 @@ describe('a consent', () => {
     expect((await refresh(b, clientId, tokens.refresh_token)).body.error).toBe('invalid_grant');
     // A disabled user with a session must sign in again, and can't.
     const { page } = await b.open(authorizePath(clientId, pkce().challenge));
-    expect(page.text).toContain('name="password"');
+    expect(page.text).toContain('name="email"');
     await world.operator.auth.setUserDisabled({ email: BOB, disabled: false }, operator);
   });
 
@@ -221,7 +235,7 @@ describe('a consent', () => {
     expect(await isGood(tokens.access_token)).toBe(false);
     const out = await b.send('/connections/sign-out', { form: { csrf } });
     expect(out.text).toContain('You are signed out');
-    expect((await b.open('/connections')).page.text).toContain('name="password"');
+    expect((await b.open('/connections')).page.text).toContain('name="email"');
   });
 
   it("can't be revoked by another user; the page signs people in by itself", async () => {

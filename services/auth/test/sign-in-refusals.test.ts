@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '@crs/kit/product/api-key';
 import { TOOLS_URL } from '@crs/testing/world';
 import { ANN, BOB, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import {
@@ -190,13 +191,28 @@ describe('a sign-in', () => {
       { organization: 'NOT POSSIBLE' },
       { email: BOB },
       { email: 'a\u0000b@example.com' },
-      { password: '' },
     ]) {
       const answer = await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...wrong } });
       answers.push({ status: answer.status, text: variable(answer.text).replace(/nowhere|not possible/gi, 'acme') });
     }
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 422));
     expect(new Set([answers[0]!.text, answers[1]!.text, answers[4]!.text]).size).toBe(1);
+  });
+
+  it('asks everybody for the same: the e-mail tells nothing of a user', async () => {
+    const b = browser();
+    const page = await form(b);
+    const { organization: _, ...unknown } = hiddenFields(page);
+    for (const known of [['acme'], ['nowhere'], []]) {
+      const answers: { status: number; text: string }[] = [];
+      for (const email of [ANN, 'nobody@example.com', BOB, 'nobody@elsewhere.example']) {
+        const answer = await b.send(actionOf(page), { form: { ...unknown, ...(known[0] && { organization: known[0] }), email } });
+        answers.push({ status: answer.status, text: variable(answer.text) });
+      }
+      expect(answers).toEqual(answers.map(() => ({ ...answers[0], status: 200 })));
+    }
+    for (const email of ['', 'ann', 'a\u0000b@example.com'])
+      expect((await b.send(actionOf(page), { form: { ...hiddenFields(page), email } })).status).toBe(422);
   });
 
   it('takes as long for an unknown user', { retry: 3 }, async () => {
@@ -243,12 +259,12 @@ describe('a sign-in', () => {
   it('is refused after a hundred attempts from one address', async () => {
     const b = browser();
     const page = await form(b);
-    await world.rows('update auth.throttles set tries = 100 where tries >= 1');
     const fields = { ...hiddenFields(page), ...PERSON };
     const attempt = (address: string) => b.send(actionOf(page), { form: fields, headers: { 'x-forwarded-for': address } });
-    await attempt('203.0.113.7');
-    await world.rows('update auth.throttles set tries = 100 where tries = 1');
+    const bucket = digestOf('address:203.0.113.7');
+    await world.rows(`insert into auth.throttles values ($1, 100, now() + interval '1 minute')`, [bucket]);
     expect((await attempt('203.0.113.7')).status).toBe(429);
+    expect((await attempt('203.0.113.8')).status).toBe(303);
   });
 
   it('needs the form of the same sign-in', async () => {

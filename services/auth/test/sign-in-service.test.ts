@@ -13,7 +13,7 @@ import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
 import { deleteExcess, deleteExpired } from '../src/store/oidc-payloads.ts';
 import { ANN, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
-import { Browser, CALLBACK, authorizePath, connectAssistant, pkce, redeem, refresh, register } from './_sign-in.ts';
+import { askedBy, Browser, CALLBACK, authorizePath, connectAssistant, pkce, redeem, refresh, register } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 const log = createLogger('auth', { level: 'silent' });
@@ -77,14 +77,13 @@ it('the process starts without a warning', async () => {
 
 describe('over https', () => {
   it('cookies belong to this host alone, and no script or other site can read them', async () => {
-    const { browser, stop } = await replica({ defaultOrganization: 'acme' });
+    const { browser, stop } = await replica();
     try {
       const { body } = await register(browser);
       const resource = 'https://tools.example/mcp';
       const start = await browser.send(authorizePath(body.client_id, pkce().challenge, { resource }));
       expect(start.headers.get('location')).toMatch('https://tools.example/sign-in/');
       const page = await browser.send('/connections');
-      expect(page.text).toContain('<bdi>acme</bdi>');
       const cookies = [...start.headers.getSetCookie(), ...page.headers.getSetCookie()];
       expect(cookies.length).toBeGreaterThanOrEqual(4);
       for (const cookie of cookies) {
@@ -105,6 +104,18 @@ describe('over https', () => {
       await stop();
     }
   });
+});
+
+it('people whose domain no organization lists belong to the default organization', async () => {
+  const { browser, stop } = await replica({ toolsUrl: 'http://tools.example', defaultOrganization: 'acme' });
+  try {
+    const { page } = await browser.open('/connections');
+    const next = await browser.submit(page, { email: ANN });
+    expect(askedBy(next.page)).toEqual(['email', 'password']);
+    expect(next.page.text).toContain('<bdi>acme</bdi>');
+  } finally {
+    await stop();
+  }
 });
 
 describe('while the database is away', () => {
@@ -203,7 +214,7 @@ describe('what strangers store', () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { body } = await register(browser);
     const begin = (more: Record<string, string>) => browser.open(authorizePath(body.client_id, pkce().challenge, more));
-    expect((await begin({ state: 'x'.repeat(2_048) })).page.text).toContain('name="password"');
+    expect((await begin({ state: 'x'.repeat(2_048) })).page.text).toContain('name="email"');
     await world.rows('delete from auth.oidc_payloads where model <> $1', ['Client']);
     const long = await begin({ state: 'x'.repeat(2_049) });
     expect(long.away?.searchParams.get('error_description')).toContain('state must have at most 2048 characters');

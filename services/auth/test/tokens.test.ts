@@ -218,12 +218,12 @@ describe('AuthenticateToken', () => {
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
   });
 
-  it('refuses a token while its user is disabled', async () => {
+  it('refuses a token once its user is disabled, also after the user is enabled again', async () => {
     const operator = await world.operate('acme');
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: true }, operator);
     expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
     await world.operator.auth.setUserDisabled({ email: ANN, disabled: false }, operator);
-    await goodAgain();
+    expect(await failureOf(authenticate(token.accessToken))).toEqual(REFUSED);
   });
 
   it('refuses a token whose grant has another user', async () => {

@@ -144,7 +144,10 @@ describe('the version of the visible set', () => {
   it('does not move for unrelated changes', async () => {
     const changes = [
       () =>
-        world.load([organization('acme', { write_surface: true }), user('acme', ANN, { name: 'Ann', password: 'a password' })]),
+        world.load([
+          organization('acme', { write_surface: true }),
+          user('acme', ANN, { name: 'Ann', password: 'plum tart on a late tram' }),
+        ]),
       () => world.load([user('acme', 'new@example.com')]),
       () => world.load([project('globex', BETA, { created_by: ANN, members: [{ email: BOB }] }), project('globex', BETA)]),
       () => world.createKey('acme'),

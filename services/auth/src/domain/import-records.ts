@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { email, nullableText, organizationId, text } from '@crs/kit/product/import-record';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
 import { MAX_PERIOD_SECONDS } from './settings.ts';
 
 /** The import records that auth stores. An absent optional field keeps the stored value. */
@@ -43,7 +44,10 @@ const user = z.strictObject({
   organization: organizationId,
   email: email.describe('Identifies the user within the organization, without regard to case.'),
   name: nullableText.optional().describe('Name for people.'),
-  password: text(8, 200).nullable().optional().describe('Password for sign-in. A user who has a password keeps it.'),
+  password: text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)
+    .nullable()
+    .optional()
+    .describe('Password for sign-in, hard to guess. A user who has a password keeps it.'),
 });
 
 /** A line of type `organization` or `user`. */

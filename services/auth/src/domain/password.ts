@@ -3,6 +3,10 @@ import { promisify } from 'node:util';
 
 const derive = promisify(argon2);
 
+/** Of new passwords, in characters. Stored ones stay good, whatever their length. */
+export const MIN_PASSWORD_LENGTH = 12;
+export const MAX_PASSWORD_LENGTH = 256;
+
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 const TAG_LENGTH = 32;

@@ -11,6 +11,7 @@ import { createOperator } from './admin/create-operator.ts';
 import { createOrganization } from './admin/create-organization.ts';
 import { createToken } from './admin/create-token.ts';
 import { createUser } from './admin/create-user.ts';
+import { endUserSessions } from './admin/end-user-sessions.ts';
 import { finishErasure } from './admin/finish-erasure.ts';
 import { getSecretStatus } from './admin/get-secret-status.ts';
 import { importRecords } from './admin/import-records.ts';
@@ -33,6 +34,7 @@ import { revokeToken } from './admin/revoke-token.ts';
 import { rotateSigningKey } from './admin/rotate-signing-key.ts';
 import { rotateTokenKey } from './admin/rotate-token-key.ts';
 import { setUserDisabled } from './admin/set-user-disabled.ts';
+import { setUserPassword } from './admin/set-user-password.ts';
 import { unlinkUser } from './admin/unlink-user.ts';
 import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
@@ -100,6 +102,8 @@ export function adminServices(context: Context) {
       createUser: createUser(context),
       listUsers: listUsers(context),
       setUserDisabled: setUserDisabled(context),
+      setUserPassword: setUserPassword(context),
+      endUserSessions: endUserSessions(context),
       unlinkUser: unlinkUser(context),
       addMember: addMember(context),
       removeMember: removeMember(context),

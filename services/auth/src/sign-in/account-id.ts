@@ -2,13 +2,16 @@
 export interface Account {
   organization: string;
   userId: string;
+  /** The version of the user's sessions at the sign-in. Browser sessions of an earlier version have ended. */
+  sessionVersion: number;
 }
 
-export function toAccountId({ organization, userId }: Account): string {
-  return `${organization}/${userId}`;
+export function toAccountId({ organization, userId, sessionVersion }: Account): string {
+  return `${organization}/${userId}/${sessionVersion}`;
 }
 
 export function parseAccountId(accountId: string): Account {
-  const [organization = '', userId = ''] = accountId.split('/');
-  return { organization, userId };
+  // Ids of the release before have no version.
+  const [organization = '', userId = '', sessionVersion = '0'] = accountId.split('/');
+  return { organization, userId, sessionVersion: Number(sessionVersion) };
 }

@@ -5,17 +5,20 @@ import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 
-/** The user of an account id. Undefined if the id is malformed, or the user or the organization is disabled or doesn't exist. */
+/**
+ * The user of an account id. Undefined if the id is malformed, or the user or the organization is disabled or doesn't exist, or the
+ * user's sessions have ended since the sign-in.
+ */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
-  const { organization, userId } = parseAccountId(accountId);
+  const { organization, userId, sessionVersion } = parseAccountId(accountId);
   if (!ORGANIZATION_ID.test(organization) || !parseUuid(userId)) return undefined;
   const [user] = await db.read(credentialScopeNow(organization), findLiveUser(organization, userId));
-  return user;
+  return user?.sessionVersion === sessionVersion ? user : undefined;
 }
 
 /**
  * Tells oidc-provider whether an account exists. For a code or a refresh token, the consent of its user must be live, and a consent is live only while
- * its user and organization are. In a browser session, which has no consent yet, the user must be live.
+ * its user and organization are. In a browser session, which has no consent yet, the user and the session must be live.
  */
 export async function findAccount(
   context: Pick<SignInContext, 'db'>,

@@ -14,7 +14,7 @@ import { signedOutPage } from './pages/messages.ts';
 import { forged } from './problem.ts';
 import { SESSION_SECONDS } from './provider.ts';
 import { cookiesOf, field, noteUser, type Visit } from './request.ts';
-import { SignInForm } from './sign-in-form.ts';
+import { SignInForm, type Place } from './sign-in-form.ts';
 
 interface Visitor {
   accountId: string;
@@ -41,7 +41,7 @@ export class Connections {
 
   async signIn(visit: Visit): Promise<void> {
     this.#checkForm(visit);
-    const result = await this.#signIn.submit(visit);
+    const result = await this.#signIn.submit(visit, this.#place(visit));
     if (result) await this.resume(visit, result);
   }
 
@@ -111,8 +111,11 @@ export class Connections {
   }
 
   #showSignIn(visit: Visit, refusal?: SignInRefused): Promise<void> {
-    const place = { action: '/connections/sign-in', path: '/connections', csrf: this.#formToken(visit) };
-    return this.#signIn.show(visit, place, refusal);
+    return this.#signIn.show(visit, this.#place(visit), refusal);
+  }
+
+  #place(visit: Visit): Place {
+    return { action: '/connections/sign-in', path: '/connections', csrf: this.#formToken(visit) };
   }
 
   /** A token for the forms of this browser. A cookie ties it to the browser, because the visitor may not be signed in yet. */

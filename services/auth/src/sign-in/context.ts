@@ -15,7 +15,7 @@ export interface SignInContext {
   seals: Seals;
   /** Sign cookies and forms. All replicas have the same secrets. */
   secrets: Secrets;
-  /** The organization that the sign-in form proposes by itself. */
+  /** The organization of people whose organization nothing else tells. */
   defaultOrganization: string | undefined;
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: readonly string[];

@@ -13,6 +13,8 @@ export function cookieSettings(issuer: string) {
     },
     organization: `${host}crs_organization`,
     form: `${host}crs_form`,
+    /** Tells which accounts the browser has signed in to: see `devices.ts`. */
+    device: `${host}crs_device`,
     /** Holds a sign-in that waits for the organization's provider. */
     provider: `${host}crs_provider`,
   };

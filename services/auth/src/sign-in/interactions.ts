@@ -4,12 +4,13 @@ import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { auditEntry } from '../store/audit.ts';
 import { insertConsent } from '../store/consents.ts';
 import { keepPayload } from '../store/oidc-payloads.ts';
+import { lockEnabledUser } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { isLoopback, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
-import type { Federation, Finished, SignInRefused, SignInResult } from './federation/federation.ts';
+import type { Federation, Finished, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
 import { consentPage } from './pages/consent.ts';
 import { FLOW_HEADERS } from './pages/headers.ts';
@@ -17,7 +18,7 @@ import { continuePage } from './pages/messages.ts';
 import { expired, forged } from './problem.ts';
 import { CONSENT_SECONDS } from './provider.ts';
 import { field, noteUser, type Visit } from './request.ts';
-import { SignInForm } from './sign-in-form.ts';
+import { SignInForm, type Place } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
@@ -40,7 +41,7 @@ export class Interactions {
 
   async show(visit: Visit): Promise<void> {
     const step = await stepOf(visit, visit.request.params['uid']);
-    if (step.interaction.prompt.name === 'login') await this.#showSignIn(step);
+    if (step.interaction.prompt.name === 'login') await this.#signIn.show(step, this.#place(step));
     else await this.#showConsent(step);
   }
 
@@ -49,7 +50,7 @@ export class Interactions {
     const { uid, prompt } = step.interaction;
     if (!this.#forms.isGood(field(visit.request, 'csrf'), uid)) throw forged();
     if (prompt.name !== 'login') return this.#decide(step);
-    const result = await this.#signIn.submit(visit, uid);
+    const result = await this.#signIn.submit(visit, this.#place(step), uid);
     if (result) await this.#goOn(step, result);
   }
 
@@ -61,7 +62,7 @@ export class Interactions {
   }
 
   async #goOn(step: Step, result: SignInResult): Promise<void> {
-    if (result.kind === 'refused') return this.#showSignIn(step, result);
+    if (result.kind === 'refused') return this.#signIn.show(step, this.#place(step), result);
     const { provider, request, response, interaction } = step;
     const { organization, accountId } = result;
     noteUser(response, accountId);
@@ -70,12 +71,11 @@ export class Interactions {
     await provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false });
   }
 
-  async #showSignIn(step: Step, refusal?: SignInRefused): Promise<void> {
-    const { uid, params } = step.interaction;
+  #place({ interaction: { uid, params } }: Step): Place {
     const path = `/sign-in/${uid}`;
     const organization = stringOf(params['organization']);
     const email = stringOf(params['login_hint']);
-    await this.#signIn.show(step, { action: path, path, csrf: this.#forms.make(uid), organization, email }, refusal);
+    return { action: path, path, csrf: this.#forms.make(uid), organization, email };
   }
 
   async #showConsent(step: Step): Promise<void> {
@@ -112,11 +112,14 @@ export class Interactions {
 
   /** Writes a row that operators and the user see and can revoke, and oidc-provider's own Grant. @returns the id of both */
   async #recordConsent(step: Step): Promise<string> {
-    const { accountId, user, organization, userId, client, name, scopes } = await this.#requestOf(step);
+    const { accountId, user, organization, userId, sessionVersion, client, name, scopes } = await this.#requestOf(step);
     const grant = new step.provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, scopes);
     await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
+      // An operator may disable the user, or end the session, while this runs.
+      const [enabled] = await query(lockEnabledUser(organization, userId));
+      if (enabled?.sessionVersion !== sessionVersion) throw expired();
       const statement = insertConsent(organization, {
         grantId: grant.jti,
         userId,

@@ -8,9 +8,16 @@ import { findOidcProvider } from '../store/oidc-providers.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
-import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
+import { credentialScopeNow, directoryScopeNow, statementTime, type SignInContext } from './context.ts';
 import { recordThrottled } from './throttled.ts';
-import { forget, PASSWORDS_OF_ACCOUNT, PASSWORDS_OF_ADDRESS, secondsToWait } from './throttle.ts';
+import {
+  DEVICES_OF_ADDRESS,
+  forget,
+  PASSWORDS_OF_ACCOUNT,
+  PASSWORDS_OF_ADDRESS,
+  PASSWORDS_OF_DEVICE,
+  secondsToWait,
+} from './throttle.ts';
 
 /** Each hash takes 19 MiB and keeps a core busy. */
 const atMostTwo = pLimit(2);
@@ -27,6 +34,13 @@ export interface Credentials {
   password: string;
   /** The client's IP address, for the audit trail and the throttle. */
   address: string;
+  /** The device of the client, if somebody has signed in to the account with it: see `devices.ts`. */
+  device?: string | undefined;
+}
+
+/** Names an account, whether or not it exists: for throttles and devices. */
+export function accountOf({ organization, email }: Pick<Credentials, 'organization' | 'email'>): string {
+  return `${organization} ${fold(email)}`;
 }
 
 export type SignInOutcome =
@@ -34,12 +48,13 @@ export type SignInOutcome =
 
 /** Checks a password. A refusal doesn't tell whether the organization, the user or the password is wrong, or the user is disabled. */
 export async function checkPassword(context: Pick<SignInContext, 'db'>, credentials: Credentials): Promise<SignInOutcome> {
-  const { organization, email, password, address } = credentials;
-  const account = `${organization} ${fold(email)}`;
-  const waits = await Promise.all([
-    secondsToWait(context, PASSWORDS_OF_ACCOUNT, account),
-    secondsToWait(context, PASSWORDS_OF_ADDRESS, address),
-  ]);
+  const { organization, email, password, address, device } = credentials;
+  const account = accountOf(credentials);
+  const [throttle, whose, ofAddress] =
+    device === undefined
+      ? [PASSWORDS_OF_ACCOUNT, account, PASSWORDS_OF_ADDRESS]
+      : [PASSWORDS_OF_DEVICE, `${account} ${device}`, DEVICES_OF_ADDRESS];
+  const waits = await Promise.all([secondsToWait(context, throttle, whose), secondsToWait(context, ofAddress, address)]);
   const retryAfterSeconds = Math.max(...waits);
   if (retryAfterSeconds > 0) {
     await recordThrottled(context, credentials);
@@ -77,6 +92,6 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     }),
   );
   if (!accepted) return { kind: 'refused' };
-  await forget(context, PASSWORDS_OF_ACCOUNT, account);
-  return { kind: 'accepted', accountId: toAccountId({ organization, userId: user.userId }) };
+  await context.db.run(directoryScopeNow(), forget(throttle, whose));
+  return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
 }

@@ -11,9 +11,14 @@ export interface Visit {
   provider: Provider;
 }
 
-/** Reads and sets the cookies of oidc-provider's settings, which are signed. */
+/** Reads and sets cookies that are signed. A cookie with a wrong signature counts as absent. */
 export function cookiesOf({ provider, request, response }: Visit) {
-  return provider.createContext(request, response).cookies;
+  const { cookies } = provider.createContext(request, response);
+  return {
+    // Without options, the library would not check the signature.
+    get: (name: string) => cookies.get(name, { signed: true }),
+    set: cookies.set.bind(cookies),
+  };
 }
 
 /** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to `X-Forwarded-For`. */

@@ -1,20 +1,20 @@
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
-import type { Federation, SignInRefused, SignInResult } from './federation/federation.ts';
-import { noProvider } from './federation/refusals.ts';
+import { deviceOf, rememberDevice, REMEMBERED_MS } from './devices.ts';
+import type { Federation, SignInAccepted, SignInRefused } from './federation/federation.ts';
 import type { FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
-import { signInPage } from './pages/sign-in.ts';
-import { checkPassword } from './passwords.ts';
+import { signInPage, type SignIn } from './pages/sign-in.ts';
+import { isAddress, organizationOf } from './organization-of-email.ts';
+import { accountOf, checkPassword } from './passwords.ts';
 import { cookiesOf, field, forwardedAddress, queryOf, type Visit } from './request.ts';
 
-const REMEMBERED_MS = 365 * 86_400_000;
-
-interface Place {
+/** The page that shows the form. */
+export interface Place {
   /** The path of the form's target. */
   action: string;
-  /** The path of the page that shows the form. `?organization=` there chooses another organization. */
+  /** The path of the page. `?organization=` there chooses another organization. */
   path: string;
   csrf: string;
   /** What the form proposes. */
@@ -22,7 +22,12 @@ interface Place {
   email?: string | undefined;
 }
 
-/** The sign-in form: an authorization shows it, and the list of a user's connections does. */
+type Refusal = Pick<SignInRefused, 'status' | 'error'>;
+
+/**
+ * The sign-in form: an authorization shows it, and the list of a user's connections does. It asks for the e-mail, then for the organization
+ * unless that is known, then for the password. Each page of it sends all that was given before, so the server remembers nothing.
+ */
 export class SignInForm {
   readonly #context: SignInContext;
   readonly #federation: Federation;
@@ -36,58 +41,81 @@ export class SignInForm {
 
   /** Sends the form. After a refusal it repeats what the person typed and says what is wrong. */
   async show(visit: Visit, place: Place, refusal?: SignInRefused): Promise<void> {
-    const { request, response } = visit;
-    const organization =
-      refusal?.organization ??
-      queryOf(request).get('organization') ??
-      place.organization ??
-      cookiesOf(visit).get(cookieSettings(this.#context.issuer).organization) ??
-      this.#context.defaultOrganization ??
-      '';
-    const organizationFixed = ORGANIZATION_ID.test(organization);
-    const name = await this.#federation.nameOf(organization);
-    const page = signInPage({
-      action: place.action,
-      csrf: place.csrf,
-      organization,
-      organizationFixed,
-      changeOrganization: organizationFixed ? `${place.path}?organization=` : undefined,
-      email: refusal?.email ?? place.email ?? '',
-      error: refusal?.error,
-      provider: name === undefined ? undefined : { name, action: place.action },
-    });
-    if (refusal) response.status(refusal.status);
-    response.set(this.#headers).type('html').send(page);
+    if (refusal) return this.#ask(visit, place, refusal.organization, refusal.email, refusal);
+    const email = place.email ?? '';
+    const linked = queryOf(visit.request).get('organization');
+    const remembered = cookiesOf(visit).get(cookieSettings(this.#context.issuer).organization);
+    const organization = linked ?? place.organization ?? remembered ?? (await organizationOf(this.#context, email));
+    await this.#ask(visit, place, organization, email, undefined, linked === '');
   }
 
   /**
    * Checks a form that a person sent.
    * @param uid of the authorization that goes on afterwards, if any
-   * @returns undefined if the response leads on to the organization's own provider
+   * @returns undefined if the response asks for more, refuses, or leads on to the organization's own provider
    */
-  async submit(visit: Visit, uid?: string): Promise<SignInResult | undefined> {
+  async submit(visit: Visit, place: Place, uid?: string): Promise<SignInAccepted | undefined> {
     const { request, response } = visit;
-    const organization = field(request, 'organization').trim().toLowerCase();
     const email = field(request, 'email').trim();
-    const refuse = (status: number, error: string) => ({ kind: 'refused', organization, status, email, error }) as const;
-    const to = await this.#federation.begin(visit, organization, uid);
-    if (to !== undefined) {
-      response.set(this.#headers).type('html').send(continuePage({ to }));
-      return undefined;
+    const password = field(request, 'password');
+    const organization = field(request, 'organization').trim().toLowerCase() || (await organizationOf(this.#context, email));
+    if (field(request, 'method') === 'provider') {
+      const to = await this.#federation.begin(visit, organization, email, uid);
+      if (to !== undefined) return void response.set(this.#headers).type('html').send(continuePage({ to }));
     }
-    if (field(request, 'method') === 'provider') return refuse(422, noProvider(organization));
-    const credentials = { organization, email, password: field(request, 'password'), address: forwardedAddress(request) };
-    const outcome = await checkPassword(this.#context, credentials);
-    if (outcome.kind === 'accepted') return { ...outcome, organization };
-    if (outcome.kind === 'refused') return refuse(422, 'Organization, e-mail or password is incorrect.');
+    const ask = (refusal?: Refusal) => this.#ask(visit, place, organization, email, refusal);
+    if ((await this.#federation.nameOf(organization)) !== undefined) return ask();
+    if (password === '' || organization === '') {
+      if (!isAddress(email)) return ask({ status: 422, error: 'Enter your e-mail address, such as ann@acme.example.' });
+      if (organization === '' || ORGANIZATION_ID.test(organization)) return ask();
+      return ask({ status: 422, error: 'The short name of an organization has only letters, digits and hyphens, at most 40.' });
+    }
+    const account = accountOf({ organization, email });
+    const device = deviceOf(visit, this.#context.issuer, account);
+    const address = forwardedAddress(request);
+    const outcome = await checkPassword(this.#context, { organization, email, password, address, device });
+    if (outcome.kind === 'accepted') {
+      rememberDevice(visit, this.#context.issuer, account);
+      return { ...outcome, organization };
+    }
+    if (outcome.kind === 'refused') return ask({ status: 422, error: 'Organization, e-mail or password is incorrect.' });
     const minutes = Math.ceil(outcome.retryAfterSeconds / 60);
     response.set('Retry-After', String(outcome.retryAfterSeconds));
-    return refuse(429, `Too many attempts. Wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, then try again.`);
+    const wait = `Wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, then try again.`;
+    return ask({ status: 429, error: `Too many attempts. ${wait}` });
   }
 
   /** Has the form propose this organization next time. */
   remember(visit: Visit, organization: string): void {
     const { options, organization: cookie } = cookieSettings(this.#context.issuer);
     cookiesOf(visit).set(cookie, organization, { ...options, maxAge: REMEMBERED_MS });
+  }
+
+  /** Sends the page that asks for what is missing. @param chooses whether the person wants to name another organization */
+  async #ask(
+    visit: Visit,
+    place: Place,
+    organization: string,
+    email: string,
+    refusal?: Refusal,
+    chooses = false,
+  ): Promise<undefined> {
+    const isKnown = ORGANIZATION_ID.test(organization);
+    const provider = await this.#federation.nameOf(organization);
+    let step: SignIn['step'] = isKnown ? 'password' : 'organization';
+    if (provider !== undefined) step = 'provider';
+    else if (!isAddress(email) && !chooses) step = 'email';
+    const page = signInPage({
+      step,
+      action: place.action,
+      csrf: place.csrf,
+      organization: isKnown || step === 'organization' ? organization : '',
+      changeOrganization: `${place.path}?organization=`,
+      email,
+      error: refusal?.error,
+      provider,
+    });
+    if (refusal) visit.response.status(refusal.status);
+    visit.response.set(this.#headers).type('html').send(page);
   }
 }

@@ -77,6 +77,20 @@ export async function revokeConsent(query: Query, organization: string, grantId:
   return row;
 }
 
+/** Ends all consents of a user, tokens of `crs token create` included. @returns how many were live */
+export async function revokeConsentsOfUser(query: Query, organization: string, userId: string): Promise<number> {
+  const revoked = await query({
+    name: 'revoke_grants_of_user',
+    row: { grantId: column.text, wasLive: column.boolean },
+    text: `update auth.grants set revoked_at = now() where organization = $1 and user_id = $2 and revoked_at is null
+      returning grant_id as "grantId", expires_at > now() as "wasLive"`,
+    values: [organization, userId],
+  });
+  const ids = revoked.map(({ grantId }) => grantId);
+  await query({ name: 'forget_grants', text: 'delete from auth.oidc_payloads where grant_id = any($1)', values: [ids] });
+  return revoked.filter(({ wasLive }) => wasLive).length;
+}
+
 /** At most one write a minute, however many replicas see the consent used. */
 export function touchConsent(organization: string, grantId: string): Statement {
   return {

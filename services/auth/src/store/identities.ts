@@ -3,7 +3,12 @@ import type { Statement } from '@crs/kit/data/database';
 
 /** The accounts of OpenID providers that users sign in with. */
 
-const LINKED_USER = { userId: column.uuid, email: column.text, disabledAt: column.instant.orNull };
+const LINKED_USER = {
+  userId: column.uuid,
+  email: column.text,
+  disabledAt: column.instant.orNull,
+  sessionVersion: column.integer,
+};
 
 /** The user who signs in with this account, disabled users included. */
 export function findLinkedUser(

@@ -37,11 +37,11 @@ export function findOrganization(organization: string): Statement<OrganizationRo
 }
 
 /** One row where the organization exists and its deletion has not begun. */
-export function organizationExists(organization: string): Statement<{ organization: string }> {
+export function organizationExists(organization: string): Statement<{ name: string | null }> {
   return {
     name: 'organization_exists',
-    row: { organization: column.text },
-    text: 'select organization from auth.organizations where organization = $1 and erasing_at is null',
+    row: { name: column.text.orNull },
+    text: 'select name from auth.organizations where organization = $1 and erasing_at is null',
     values: [organization],
   };
 }

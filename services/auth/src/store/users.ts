@@ -8,6 +8,7 @@ const USER = {
   name: column.text.orNull,
   passwordHash: column.text.orNull,
   disabledAt: column.instant.orNull,
+  sessionVersion: column.integer,
   createdAt: column.instant,
 };
 export type UserRow = column.RowOf<typeof USER>;
@@ -93,10 +94,42 @@ export function setUserDisabled(organization: string, email: string, disabled: b
   };
 }
 
+/** Ends the user's browser sessions. */
+export function endSessions(organization: string, userId: string): Statement {
+  return {
+    name: 'end_sessions',
+    text: 'update auth.users set session_version = session_version + 1 where organization = $1 and user_id = $2',
+    values: [organization, userId],
+  };
+}
+
+/** No row where there is no such user, or the deletion of the user has begun. */
+export function setPassword(organization: string, userId: string, passwordHash: string): Statement<UserRow> {
+  return {
+    name: 'set_password',
+    row: USER,
+    text: `update auth.users set password_hash = $3 where organization = $1 and user_id = $2 and erasing_at is null
+      returning ${COLUMNS}`,
+    values: [organization, userId, passwordHash],
+  };
+}
+
+/** No row for a disabled user. Until the transaction ends, nobody disables the user, deletes them or ends their sessions. */
+export function lockEnabledUser(organization: string, userId: string): Statement<{ sessionVersion: number }> {
+  return {
+    name: 'lock_enabled_user',
+    row: { sessionVersion: column.integer },
+    text: `select session_version as "sessionVersion" from auth.users
+      where organization = $1 and user_id = $2 and disabled_at is null and erasing_at is null for share`,
+    values: [organization, userId],
+  };
+}
+
 const LIVE_USER = {
   userId: column.uuid,
   email: column.text,
   name: column.text.orNull,
+  sessionVersion: column.integer,
   organizationName: column.text.orNull,
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
@@ -106,7 +139,8 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
   return {
     name: 'find_live_user',
     row: LIVE_USER,
-    text: `select u.user_id as "userId", u.email, u.name, o.name as "organizationName"
+    text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion",
+        o.name as "organizationName"
       from auth.users u join auth.organizations o using (organization)
       where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
     values: [organization, userId],

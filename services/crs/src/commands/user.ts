@@ -1,8 +1,13 @@
 import type { Command } from 'commander';
+import { randomBase62 } from '@crs/kit/product/api-key';
 import type { User } from '@crs/proto/crs/auth/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { details, instant, show, table } from '../output.ts';
+import { details, detailsOnce, instant, show, table } from '../output.ts';
 import { readSecret } from '../stdin.ts';
+
+const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
+/** 119 random bits. */
+const MADE_PASSWORD_LENGTH = 20;
 
 /** `crs user`: people of an organization. */
 export function userCommands(program: Command, connect: Connect): void {
@@ -13,7 +18,7 @@ export function userCommands(program: Command, connect: Connect): void {
     .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
     .option(
       '--password-stdin',
-      'read a password (one line, 8 to 200 characters) from standard input; without this option, the user has no password',
+      `read a password (${PASSWORD}) from standard input; without this option, the user has no password`,
     )
     .action(async (options: TenantOptions & { email: string; name: string; passwordStdin?: true }) => {
       const password = options.passwordStdin ? await readSecret('password', '--password-stdin') : '';
@@ -38,7 +43,7 @@ export function userCommands(program: Command, connect: Connect): void {
 
   for (const [verb, disabled, summary] of [
     ['enable', false, 'let a disabled user sign in again'],
-    ['disable', true, "lock a user out at once; the user's records stay"],
+    ['disable', true, "lock a user out at once, and end all sign-ins and connections for good; the user's records stay"],
   ] as const) {
     tenantCommand(user, verb, summary)
       .requiredOption('--user <email>', 'e-mail of the user')
@@ -49,6 +54,46 @@ export function userCommands(program: Command, connect: Connect): void {
         }),
       );
   }
+
+  tenantCommand(user, 'set-password', "set a user's password, and end the user's browser sessions")
+    .requiredOption('--user <email>', 'e-mail of the user')
+    .option(
+      '--password-stdin',
+      `read the password (${PASSWORD}) from standard input; without this option, one is made and shown once`,
+    )
+    .option('--end-connections', "end the connections of the user's assistants and the user's tokens, too")
+    .action(async (options: TenantOptions & { user: string; passwordStdin?: true; endConnections?: true }) => {
+      const made = options.passwordStdin ? undefined : randomBase62(MADE_PASSWORD_LENGTH);
+      const password = made ?? (await readSecret('password', '--password-stdin'));
+      return connected(connect, async ({ auth, operator }) => {
+        const request = { email: options.user, password, endConnections: options.endConnections ?? false };
+        const { user: changed, endedConnections, oidcIssuer } = await auth.setUserPassword(request, await operator(options.org));
+        const value = {
+          ...toJson(changed!),
+          password: made,
+          ended_connections: endedConnections,
+          oidc_issuer: oidcIssuer || null,
+        };
+        const rows = [...rowsOf(changed!), ['ended connections', endedConnections]] satisfies Parameters<typeof details>[0];
+        const text = () => (made === undefined ? details(rows) : detailsOnce('password', [...rows, ['new password', made]]));
+        const unused = `\n\nThe password isn't used: users of ${options.org} sign in through ${oidcIssuer}.`;
+        show(options, value, () => text() + (oidcIssuer && unused));
+      });
+    });
+
+  tenantCommand(user, 'end-sessions', "end a user's browser sessions, connections and tokens; the user may sign in again")
+    .requiredOption('--user <email>', 'e-mail of the user')
+    .action((options: TenantOptions & { user: string }) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { user: found, endedConnections } = await auth.endUserSessions(
+          { email: options.user },
+          await operator(options.org),
+        );
+        show(options, { ...toJson(found!), ended_connections: endedConnections }, () =>
+          details([...rowsOf(found!), ['ended connections', endedConnections]]),
+        );
+      }),
+    );
 
   tenantCommand(user, 'unlink', "forget the user's accounts at OpenID providers; the next sign-in links by e-mail again")
     .requiredOption('--user <email>', 'e-mail of the user')
@@ -61,16 +106,18 @@ export function userCommands(program: Command, connect: Connect): void {
 }
 
 function showUser(options: TenantOptions, user: User): void {
-  show(options, toJson(user), () =>
-    details([
-      ['user', user.userId],
-      ['e-mail', user.email],
-      ['name', user.name],
-      ['disabled', user.disabled],
-      ['password', user.hasPassword],
-      ['created', instant(user.createdAt)],
-    ]),
-  );
+  show(options, toJson(user), () => details(rowsOf(user)));
+}
+
+function rowsOf(user: User) {
+  return [
+    ['user', user.userId],
+    ['e-mail', user.email],
+    ['name', user.name],
+    ['disabled', user.disabled],
+    ['password', user.hasPassword],
+    ['created', instant(user.createdAt)],
+  ] satisfies Parameters<typeof details>[0];
 }
 
 function toJson(user: User) {

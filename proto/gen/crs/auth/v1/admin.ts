@@ -348,7 +348,7 @@ export interface CreateUserRequest {
   email: string;
   /** 1..200 characters. */
   name: string;
-  /** Empty: no password. Else 8..200 characters. */
+  /** Empty: no password. Else 12..256 characters that are hard to guess. */
   password: string;
 }
 
@@ -370,6 +370,36 @@ export interface SetUserDisabledRequest {
 
 export interface SetUserDisabledResponse {
   user: User | undefined;
+}
+
+export interface SetUserPasswordRequest {
+  email: string;
+  /** 12..256 characters that are hard to guess. */
+  password: string;
+  /** Whether the user's connections and tokens end, too. */
+  endConnections: boolean;
+}
+
+export interface SetUserPasswordResponse {
+  user:
+    | User
+    | undefined;
+  /** How many connections and tokens have ended. */
+  endedConnections: number;
+  /** The issuer of the organization's own OpenID provider. If there is one, it signs the user in, and the password isn't used. */
+  oidcIssuer: string;
+}
+
+export interface EndUserSessionsRequest {
+  email: string;
+}
+
+export interface EndUserSessionsResponse {
+  user:
+    | User
+    | undefined;
+  /** How many connections and tokens have ended. */
+  endedConnections: number;
 }
 
 export interface UnlinkUserRequest {
@@ -2653,6 +2683,376 @@ export const SetUserDisabledResponse: MessageFns<SetUserDisabledResponse> = {
   fromPartial(object: DeepPartial<SetUserDisabledResponse>): SetUserDisabledResponse {
     const message = createBaseSetUserDisabledResponse();
     message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    return message;
+  },
+};
+
+function createBaseSetUserPasswordRequest(): SetUserPasswordRequest {
+  return { email: "", password: "", endConnections: false };
+}
+
+export const SetUserPasswordRequest: MessageFns<SetUserPasswordRequest> = {
+  encode(message: SetUserPasswordRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    if (message.endConnections !== false) {
+      writer.uint32(24).bool(message.endConnections);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetUserPasswordRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetUserPasswordRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.endConnections = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetUserPasswordRequest {
+    return {
+      email: isSet(object.email) ? globalThis.String(object.email) : "",
+      password: isSet(object.password) ? globalThis.String(object.password) : "",
+      endConnections: isSet(object.endConnections)
+        ? globalThis.Boolean(object.endConnections)
+        : isSet(object.end_connections)
+        ? globalThis.Boolean(object.end_connections)
+        : false,
+    };
+  },
+
+  toJSON(message: SetUserPasswordRequest): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    if (message.password !== "") {
+      obj.password = message.password;
+    }
+    if (message.endConnections !== false) {
+      obj.endConnections = message.endConnections;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetUserPasswordRequest>): SetUserPasswordRequest {
+    return SetUserPasswordRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetUserPasswordRequest>): SetUserPasswordRequest {
+    const message = createBaseSetUserPasswordRequest();
+    message.email = object.email ?? "";
+    message.password = object.password ?? "";
+    message.endConnections = object.endConnections ?? false;
+    return message;
+  },
+};
+
+function createBaseSetUserPasswordResponse(): SetUserPasswordResponse {
+  return { user: undefined, endedConnections: 0, oidcIssuer: "" };
+}
+
+export const SetUserPasswordResponse: MessageFns<SetUserPasswordResponse> = {
+  encode(message: SetUserPasswordResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.endedConnections !== 0) {
+      writer.uint32(16).uint32(message.endedConnections);
+    }
+    if (message.oidcIssuer !== "") {
+      writer.uint32(26).string(message.oidcIssuer);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetUserPasswordResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetUserPasswordResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.endedConnections = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.oidcIssuer = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SetUserPasswordResponse {
+    return {
+      user: isSet(object.user) ? User.fromJSON(object.user) : undefined,
+      endedConnections: isSet(object.endedConnections)
+        ? globalThis.Number(object.endedConnections)
+        : isSet(object.ended_connections)
+        ? globalThis.Number(object.ended_connections)
+        : 0,
+      oidcIssuer: isSet(object.oidcIssuer)
+        ? globalThis.String(object.oidcIssuer)
+        : isSet(object.oidc_issuer)
+        ? globalThis.String(object.oidc_issuer)
+        : "",
+    };
+  },
+
+  toJSON(message: SetUserPasswordResponse): unknown {
+    const obj: any = {};
+    if (message.user !== undefined) {
+      obj.user = User.toJSON(message.user);
+    }
+    if (message.endedConnections !== 0) {
+      obj.endedConnections = Math.round(message.endedConnections);
+    }
+    if (message.oidcIssuer !== "") {
+      obj.oidcIssuer = message.oidcIssuer;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SetUserPasswordResponse>): SetUserPasswordResponse {
+    return SetUserPasswordResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetUserPasswordResponse>): SetUserPasswordResponse {
+    const message = createBaseSetUserPasswordResponse();
+    message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    message.endedConnections = object.endedConnections ?? 0;
+    message.oidcIssuer = object.oidcIssuer ?? "";
+    return message;
+  },
+};
+
+function createBaseEndUserSessionsRequest(): EndUserSessionsRequest {
+  return { email: "" };
+}
+
+export const EndUserSessionsRequest: MessageFns<EndUserSessionsRequest> = {
+  encode(message: EndUserSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndUserSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndUserSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): EndUserSessionsRequest {
+    return { email: isSet(object.email) ? globalThis.String(object.email) : "" };
+  },
+
+  toJSON(message: EndUserSessionsRequest): unknown {
+    const obj: any = {};
+    if (message.email !== "") {
+      obj.email = message.email;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndUserSessionsRequest>): EndUserSessionsRequest {
+    return EndUserSessionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndUserSessionsRequest>): EndUserSessionsRequest {
+    const message = createBaseEndUserSessionsRequest();
+    message.email = object.email ?? "";
+    return message;
+  },
+};
+
+function createBaseEndUserSessionsResponse(): EndUserSessionsResponse {
+  return { user: undefined, endedConnections: 0 };
+}
+
+export const EndUserSessionsResponse: MessageFns<EndUserSessionsResponse> = {
+  encode(message: EndUserSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.endedConnections !== 0) {
+      writer.uint32(16).uint32(message.endedConnections);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndUserSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndUserSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.endedConnections = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): EndUserSessionsResponse {
+    return {
+      user: isSet(object.user) ? User.fromJSON(object.user) : undefined,
+      endedConnections: isSet(object.endedConnections)
+        ? globalThis.Number(object.endedConnections)
+        : isSet(object.ended_connections)
+        ? globalThis.Number(object.ended_connections)
+        : 0,
+    };
+  },
+
+  toJSON(message: EndUserSessionsResponse): unknown {
+    const obj: any = {};
+    if (message.user !== undefined) {
+      obj.user = User.toJSON(message.user);
+    }
+    if (message.endedConnections !== 0) {
+      obj.endedConnections = Math.round(message.endedConnections);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndUserSessionsResponse>): EndUserSessionsResponse {
+    return EndUserSessionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndUserSessionsResponse>): EndUserSessionsResponse {
+    const message = createBaseEndUserSessionsResponse();
+    message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    message.endedConnections = object.endedConnections ?? 0;
     return message;
   },
 };
@@ -7495,7 +7895,10 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: ListUsersResponse): Buffer => Buffer.from(ListUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUsersResponse => ListUsersResponse.decode(value),
   },
-  /** Enables or disables a user. Not found: nobody has that e-mail. */
+  /**
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * e-mail.
+   */
   setUserDisabled: {
     path: "/crs.auth.v1.AuthAdminService/SetUserDisabled" as const,
     requestStream: false as const,
@@ -7506,6 +7909,30 @@ export const AuthAdminServiceService = {
     responseSerialize: (value: SetUserDisabledResponse): Buffer =>
       Buffer.from(SetUserDisabledResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetUserDisabledResponse => SetUserDisabledResponse.decode(value),
+  },
+  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  setUserPassword: {
+    path: "/crs.auth.v1.AuthAdminService/SetUserPassword" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetUserPasswordRequest): Buffer =>
+      Buffer.from(SetUserPasswordRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetUserPasswordRequest => SetUserPasswordRequest.decode(value),
+    responseSerialize: (value: SetUserPasswordResponse): Buffer =>
+      Buffer.from(SetUserPasswordResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetUserPasswordResponse => SetUserPasswordResponse.decode(value),
+  },
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  endUserSessions: {
+    path: "/crs.auth.v1.AuthAdminService/EndUserSessions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: EndUserSessionsRequest): Buffer =>
+      Buffer.from(EndUserSessionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): EndUserSessionsRequest => EndUserSessionsRequest.decode(value),
+    responseSerialize: (value: EndUserSessionsResponse): Buffer =>
+      Buffer.from(EndUserSessionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): EndUserSessionsResponse => EndUserSessionsResponse.decode(value),
   },
   /**
    * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
@@ -7813,8 +8240,15 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   createUser: handleUnaryCall<CreateUserRequest, CreateUserResponse>;
   /** Lists the users of the organization by e-mail. */
   listUsers: handleUnaryCall<ListUsersRequest, ListUsersResponse>;
-  /** Enables or disables a user. Not found: nobody has that e-mail. */
+  /**
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * e-mail.
+   */
   setUserDisabled: handleUnaryCall<SetUserDisabledRequest, SetUserDisabledResponse>;
+  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  setUserPassword: handleUnaryCall<SetUserPasswordRequest, SetUserPasswordResponse>;
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  endUserSessions: handleUnaryCall<EndUserSessionsRequest, EndUserSessionsResponse>;
   /**
    * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has
    * that e-mail.
@@ -7992,7 +8426,10 @@ export interface AuthAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUsersResponse) => void,
   ): ClientUnaryCall;
-  /** Enables or disables a user. Not found: nobody has that e-mail. */
+  /**
+   * Enables or disables a user. Disabling ends the user's browser sessions, connections and tokens for good. Not found: nobody has that
+   * e-mail.
+   */
   setUserDisabled(
     request: SetUserDisabledRequest,
     callback: (error: ServiceError | null, response: SetUserDisabledResponse) => void,
@@ -8007,6 +8444,38 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetUserDisabledResponse) => void,
+  ): ClientUnaryCall;
+  /** Sets a user's password and ends the user's browser sessions. Not found: nobody has that e-mail. */
+  setUserPassword(
+    request: SetUserPasswordRequest,
+    callback: (error: ServiceError | null, response: SetUserPasswordResponse) => void,
+  ): ClientUnaryCall;
+  setUserPassword(
+    request: SetUserPasswordRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetUserPasswordResponse) => void,
+  ): ClientUnaryCall;
+  setUserPassword(
+    request: SetUserPasswordRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetUserPasswordResponse) => void,
+  ): ClientUnaryCall;
+  /** Ends a user's browser sessions, connections and tokens. The user may sign in again. Not found: nobody has that e-mail. */
+  endUserSessions(
+    request: EndUserSessionsRequest,
+    callback: (error: ServiceError | null, response: EndUserSessionsResponse) => void,
+  ): ClientUnaryCall;
+  endUserSessions(
+    request: EndUserSessionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: EndUserSessionsResponse) => void,
+  ): ClientUnaryCall;
+  endUserSessions(
+    request: EndUserSessionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: EndUserSessionsResponse) => void,
   ): ClientUnaryCall;
   /**
    * Deletes a user's links to accounts of OpenID providers. The next sign-in links an account by e-mail again. Not found: nobody has

@@ -5,7 +5,7 @@ import { toToken } from '../../answers.ts';
 import { noSuchUser } from '../../domain/not-found.ts';
 import { requireText } from '../../domain/settings.ts';
 import { insertConsent } from '../../store/consents.ts';
-import { findUser } from '../../store/users.ts';
+import { findUser, lockEnabledUser } from '../../store/users.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
 const DEFAULT_SECONDS = 30 * 86_400;
@@ -23,8 +23,8 @@ export const createToken = operatorRpc<'createToken'>(
     return transact(async (query, audit) => {
       const [user] = await query(findUser(organization, email));
       if (!user) throw noSuchUser();
-      if (user.disabledAt)
-        throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
+      const [enabled] = await query(lockEnabledUser(organization, user.userId));
+      if (!enabled) throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
       const grantId = `grant_${randomBase62(16)}`;
       const statement = insertConsent(organization, {
         grantId,

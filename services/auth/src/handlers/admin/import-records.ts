@@ -1,14 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, Query } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused as refusedLine } from '@crs/kit/product/import-batch';
 import type { Problem } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import { authLine, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword } from '../../domain/password.ts';
+import { passwordProblem } from '../../domain/password-policy.ts';
 import { changesOf } from '../../domain/setting-changes.ts';
 import type { OrganizationChange } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
@@ -24,7 +26,7 @@ export function importRecords({ db }: Context) {
   return importRpc('auth', recordedBelow, async (request, call) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(request, authLine, scope.organization);
-    const hashes = await hashPasswords(db, scope, lines);
+    const passwords = await hashPasswords(db, scope, lines);
     return db.transact(scope, async (query) => {
       let accepted = 0;
       let unchanged = 0;
@@ -33,10 +35,10 @@ export function importRecords({ db }: Context) {
         const outcome =
           record.type === 'organization' && !before && call.rights.organizations.length > 0
             ? MAY_NOT_CREATE
-            : await store(query, record, hashes);
+            : (passwords.refused.get(number) ?? (await store(query, record, passwords.hashes)));
         if (outcome === 'accepted') accepted++;
         else if (outcome === 'unchanged') unchanged++;
-        else errors.push(refused(number, outcome));
+        else errors.push(refusedLine(number, outcome));
       }
       const [after] = await query(findOrganization(scope.organization));
       const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
@@ -52,23 +54,42 @@ const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this
 type Hashes = Map<string, string>;
 
 /**
- * Hashes the passwords that the import sets: those of users who have none. A hash takes long, so this happens before the transaction, and
- * side by side.
+ * Checks and hashes the passwords that the import sets: those of users who have none. A hash takes long, so this happens before the
+ * transaction, and side by side.
+ * @returns the hashes, and the problems by line number
  */
-async function hashPasswords(db: Database, scope: Scope, lines: Line<AuthRecord>[]): Promise<Hashes> {
-  const passwords = new Map<string, string>();
-  for (const { record } of lines) {
-    if (record.type !== 'user' || !record.password) continue;
-    // The first line sets the password; later lines find one.
-    const email = fold(record.email);
-    if (!passwords.has(email)) passwords.set(email, record.password);
-  }
-  if (passwords.size === 0) return new Map();
-  const known = await db.read(scope, findEmailsWithPassword(scope.organization, [...passwords.keys()]));
-  for (const { emailFolded } of known) passwords.delete(emailFolded);
-  return new Map(
-    await Promise.all([...passwords].map(async ([email, password]) => [email, await hashPassword(password)] as const)),
+async function hashPasswords(
+  db: Database,
+  scope: Scope,
+  lines: Line<AuthRecord>[],
+): Promise<{ hashes: Hashes; refused: Map<number, Problem> }> {
+  const refused = new Map<number, Problem>();
+  const withPassword = lines.flatMap(({ number, record }) =>
+    record.type === 'user' && record.password
+      ? [{ number, ...record, folded: fold(record.email), password: record.password }]
+      : [],
   );
+  if (withPassword.length === 0) return { hashes: new Map(), refused };
+  const emails = withPassword.map(({ folded }) => folded);
+  const [known, [stored]] = await Promise.all([
+    db.read(scope, findEmailsWithPassword(scope.organization, emails)),
+    db.read(scope, organizationExists(scope.organization)),
+  ]);
+  const done = new Set(known.map(({ emailFolded }) => emailFolded));
+  const hashing: Promise<readonly [string, string]>[] = [];
+  for (const { number, folded, email, name, password } of withPassword) {
+    // The first line sets the password; later lines find one.
+    if (done.has(folded)) continue;
+    // An estimate takes up to some milliseconds, for which nobody else must wait.
+    await setImmediate();
+    const reason = await passwordProblem(password, [scope.organization, stored?.name, name, email]);
+    if (reason) refused.set(number, { field: 'password', reason });
+    else {
+      done.add(folded);
+      hashing.push(hashPassword(password).then((hash) => [folded, hash] as const));
+    }
+  }
+  return { hashes: new Map(await Promise.all(hashing)), refused };
 }
 
 async function store(query: Query, record: AuthRecord, hashes: Hashes): Promise<Outcome> {

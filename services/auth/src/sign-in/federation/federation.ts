@@ -27,7 +27,13 @@ export interface SignInRefused {
   error: string;
 }
 
-export type SignInResult = { kind: 'accepted'; organization: string; accountId: string } | SignInRefused;
+export interface SignInAccepted {
+  kind: 'accepted';
+  organization: string;
+  accountId: string;
+}
+
+export type SignInResult = SignInAccepted | SignInRefused;
 
 /** @property uid of the authorization in which the sign-in began; undefined if it began at the user's connections */
 export type Finished = SignInResult & { uid: string | undefined };
@@ -49,18 +55,19 @@ export class Federation {
   }
 
   /**
+   * @param email what the person has typed; the provider proposes it. May be empty
    * @param uid of the authorization that goes on afterwards; undefined: the user's connections
    * @returns the provider's address for the browser; undefined if the organization has no provider
    * @throws Problem if the provider can't be reached, or this client tries too often
    */
-  async begin(visit: Visit, organization: string, uid?: string): Promise<string | undefined> {
+  async begin(visit: Visit, organization: string, email: string, uid?: string): Promise<string | undefined> {
     const found = await this.#find(organization);
     if (!found) return undefined;
     await this.#throttle(visit);
     const { issuer } = found;
     const checks = newChecks();
     try {
-      const url = await authorizationUrl(this.#partyOf(organization, found), checks);
+      const url = await authorizationUrl(this.#partyOf(organization, found), checks, email);
       const { options, provider: cookie } = cookieSettings(this.#context.issuer);
       const value = this.#begun.close({ ...checks, organization, issuer, uid });
       cookiesOf(visit).set(cookie, value, { ...options, maxAge: BEGUN_MS });
@@ -102,7 +109,7 @@ export class Federation {
       if (user.kind === 'refused') return await refuse(user.reason, user.who);
       const trail = `${user.email} by ${issuer} from ${forwardedAddress(request)}`;
       await this.#context.db.run(credentialScopeNow(organization), auditEntry(organization, user.email, 'sign-in.accept', trail));
-      return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, userId: user.userId }) };
+      return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, ...user }) };
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);

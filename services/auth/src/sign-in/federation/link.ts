@@ -7,7 +7,8 @@ import { findUser } from '../../store/users.ts';
 /** Why a person whom the provider has signed in can't act as a user of the organization; for the audit trail. */
 export type NoUser = 'unverified e-mail' | 'foreign domain' | 'unknown e-mail' | 'linked to another account' | 'disabled user';
 
-export type Linked = { kind: 'user'; userId: string; email: string } | { kind: 'refused'; reason: NoUser };
+export type Linked =
+  { kind: 'user'; userId: string; email: string; sessionVersion: number } | { kind: 'refused'; reason: NoUser };
 
 export interface Account {
   organization: string;
@@ -19,7 +20,7 @@ export interface Account {
 export async function findLinked(query: Query, { organization, issuer, subject }: Account): Promise<Linked | undefined> {
   const [user] = await query(findLinkedUser(organization, issuer, subject));
   if (!user) return undefined;
-  return user.disabledAt ? refused('disabled user') : { kind: 'user', userId: user.userId, email: user.email };
+  return user.disabledAt ? refused('disabled user') : userOf(user);
 }
 
 /** The e-mail address that can link an account to a user, or the reason why it can't. */
@@ -41,11 +42,15 @@ export async function linkByEmail(query: Query, account: Account, email: string)
   const [inserted] = await query(insertIdentity(organization, { issuer, subject, userId: user.userId }));
   if (inserted) {
     await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
-    return { kind: 'user', userId: user.userId, email: user.email };
+    return userOf(user);
   }
   // A sign-in of the same account at the same time may have made the link.
   const linked = await findLinked(query, account);
   return linked?.kind === 'user' && linked.userId === user.userId ? linked : refused('linked to another account');
+}
+
+function userOf({ userId, email, sessionVersion }: Omit<Extract<Linked, { kind: 'user' }>, 'kind'>): Linked {
+  return { kind: 'user', userId, email, sessionVersion };
 }
 
 function refused(reason: NoUser): { kind: 'refused'; reason: NoUser } {

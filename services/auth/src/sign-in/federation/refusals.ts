@@ -19,10 +19,3 @@ export const MESSAGES: Record<Exclude<Reason, 'state mismatch'>, string> = {
     'The user with your e-mail address signs in with another account. Use that account, or ask your administrator.',
   'disabled user': 'Your user account is disabled. Ask your administrator.',
 };
-
-/** For a person who chose single sign-on in an organization without a provider. */
-export function noProvider(organization: string): string {
-  return organization === ''
-    ? 'Enter your organization first.'
-    : 'This organization has no single sign-on. Use your e-mail and password.';
-}

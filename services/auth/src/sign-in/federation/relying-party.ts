@@ -34,8 +34,8 @@ export function newChecks(): Checks {
   return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
 }
 
-/** The provider's page that signs a person in. @throws ProviderFault */
-export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks): Promise<string> {
+/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws ProviderFault */
+export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks, email: string): Promise<string> {
   return ask(async () => {
     const url = oidc.buildAuthorizationUrl(await discover(party), {
       redirect_uri: party.redirectUri,
@@ -44,6 +44,7 @@ export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifi
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
       code_challenge_method: 'S256',
+      ...(email !== '' && { login_hint: email }),
     });
     return url.href;
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { elementsOf, type Element } from './_elements.ts';
-import { connections, consent, HOSTILE, pages, signIn } from '../../../test/_pages.ts';
+import { connections, consent, HOSTILE, pages, signIn, steps } from '../../../test/_pages.ts';
 import { connectionsPage } from './connections.ts';
 import { consentPage } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
@@ -64,18 +64,14 @@ const shape = (page: string): unknown[] =>
 describe('text from outside', () => {
   const person = (text: string) => ({ name: text, email: text, organization: text });
   it.each<[string, (text: string) => string]>([
-    ['sign-in', (text) => signInPage({ ...signIn, organization: text, email: text, error: text, action: text, csrf: text })],
-    [
-      'sign-in by a provider',
-      (text) =>
-        signInPage({
-          ...signIn,
-          organization: text,
-          changeOrganization: text,
-          provider: { name: text, action: text },
-          csrf: text,
-        }),
-    ],
+    ...Object.entries({ email: signIn, ...steps }).map(([step, page]): [string, (text: string) => string] => [
+      `sign-in, ${step}`,
+      (text) => {
+        const more = page.provider === undefined ? {} : { provider: text };
+        const known = { organization: text, email: text, changeOrganization: text, error: text };
+        return signInPage({ ...page, ...known, ...more, action: text, csrf: text });
+      },
+    ]),
     [
       'consent',
       (text) =>
@@ -128,17 +124,35 @@ describe('text from outside', () => {
 });
 
 describe('sign-in', () => {
-  const typed = { ...signIn, organization: 'acme', email: 'ann@acme.example' };
+  const fieldsOf = (page: string) =>
+    all(page, 'input')
+      .filter(({ attributes }) => attributes['type'] !== 'hidden')
+      .map(({ attributes }) => attributes['name']);
+
+  it('asks for the e-mail first, and for no more than it needs', () => {
+    expect(fieldsOf(signInPage(signIn))).toEqual(['email']);
+    expect(fieldsOf(signInPage(steps.organization))).toEqual(['email', 'organization']);
+    expect(fieldsOf(signInPage(steps.password))).toEqual(['email', 'password']);
+    expect(fieldsOf(signInPage(steps.provider))).toEqual([]);
+  });
+
+  it('lets password managers find the account at each step, and the password at the last', () => {
+    for (const page of [signIn, steps.organization, steps.password])
+      expect(named(signInPage(page), 'email')!.attributes).toMatchObject({ type: 'email', autocomplete: 'username' });
+    expect(named(signInPage(steps.password), 'email')!.attributes['value']).toBe('ann@acme.example');
+    expect(named(signInPage(steps.password), 'password')!.attributes['autocomplete']).toBe('current-password');
+  });
 
   it('keeps what was typed, and says what is wrong to those who hear it', () => {
-    const page = signInPage({ ...typed, error: 'That is not right.' });
-    expect(named(page, 'organization')!.attributes).toMatchObject({
-      value: 'acme',
-      'aria-describedby': 'organization-hint error',
-    });
+    const page = signInPage({ ...steps.password, error: 'That is not right.' });
     expect(named(page, 'email')!.attributes).toMatchObject({ value: 'ann@acme.example', 'aria-describedby': 'error' });
     expect(named(page, 'password')!.attributes).not.toHaveProperty('value');
     expect(named(page, 'password')!.attributes).toMatchObject({ 'aria-describedby': 'error', autofocus: '' });
+    const unknown = signInPage({ ...steps.organization, organization: 'acme!', error: 'That is not right.' });
+    expect(named(unknown, 'organization')!.attributes).toMatchObject({
+      value: 'acme!',
+      'aria-describedby': 'organization-hint error',
+    });
     expect(
       elementsOf(page)
         .find(({ attributes }) => attributes['id'] === 'error')!
@@ -148,27 +162,35 @@ describe('sign-in', () => {
   });
 
   it.each([
-    ['organization', signIn],
-    ['email', { ...signIn, organization: 'acme' }],
-    ['email', { ...signIn, organization: 'acme', organizationFixed: true }],
-    ['password', typed],
-  ])('begins in the first empty field: %s', (name, page) => {
+    ['email', signIn],
+    ['email', { ...steps.organization, email: '' }],
+    ['organization', steps.organization],
+    ['organization', { ...steps.organization, organization: 'acme!' }],
+    ['email', { ...steps.password, email: '' }],
+    ['password', steps.password],
+  ])('begins in the first empty field, or else in the last: %s', (name, page) => {
     const focused = all(signInPage(page), 'input').filter(({ attributes }) => 'autofocus' in attributes);
     expect(focused.map(({ attributes }) => attributes['name'])).toEqual([name]);
   });
 
-  it('does not ask for an organization that is known', () => {
-    const page = signInPage({ ...typed, organizationFixed: true, changeOrganization: '/other' });
-    expect(named(page, 'organization')!.attributes['type']).toBe('hidden');
-    expect(words(page)).toContain('to acme');
-    expect(all(page, 'a').map(({ attributes }) => attributes['href'])).toEqual(['/other']);
+  it('does not ask for an organization that is known, and lets people name another', () => {
+    for (const page of [{ ...signIn, organization: 'acme' }, steps.password, steps.provider].map(signInPage)) {
+      expect(named(page, 'organization')!.attributes['type']).toBe('hidden');
+      expect(words(page)).toContain('to acme');
+      expect(all(page, 'a').map(({ attributes }) => attributes['href'])).toEqual(['/sign-in/other']);
+    }
+  });
+
+  it('tells people who forgot their password whom to ask', () => {
+    expect(words(signInPage(steps.password))).toContain('Forgot your password? Ask your organization’s administrator');
+    for (const page of [signIn, steps.organization, steps.provider]) expect(words(signInPage(page))).not.toContain('Forgot');
   });
 
   it('has no password where the organization signs in itself', () => {
-    const page = signInPage({ ...typed, provider: { name: 'login.acme.example', action: '/go' } });
+    const page = signInPage(steps.provider);
     expect(named(page, 'password')).toBeUndefined();
-    expect(all(page, 'form').map(({ attributes }) => attributes['action'])).toEqual(['/go']);
-    expect(all(page, 'button')[0]!.text.trim()).toBe('Continue with login.acme.example');
+    expect(all(page, 'button').map(({ text }) => text.trim())).toEqual(['Continue with login.acme.example']);
+    expect(named(page, 'method')!.attributes['value']).toBe('provider');
   });
 });
 

@@ -3,31 +3,34 @@ import { WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 
 export interface SignIn {
-  /** The path of the form's target. The form sends `organization`, `email` and `password`, or `organization` and `method=provider`. */
+  /**
+   * What the page asks for: the e-mail; the e-mail and the organization; the e-mail and the password; or, where the organization has its
+   * own provider, to go on there.
+   */
+  step: 'email' | 'organization' | 'password' | 'provider';
+  /** The path of the form's target. The form sends `organization`, `email`, and `password` or `method=provider`, as far as they are known. */
   action: string;
   csrf: string;
   /** As the person typed it or as this browser remembers it. May be empty. */
   organization: string;
   email: string;
-  /** The form shows the organization without asking for it. */
-  organizationFixed: boolean;
-  /** A link to the same page for another organization. */
-  changeOrganization?: string | undefined;
+  /** A link to the page that asks for the organization. */
+  changeOrganization: string;
   error?: string | undefined;
-  /** The organization has its own provider. The form then asks for no password. */
-  provider?: { name: string; action: string } | undefined;
+  /** The name of the organization's own provider, for the step `provider`. */
+  provider?: string | undefined;
 }
 
 export function signInPage(page: SignIn): string {
-  const { error, provider, organization, organizationFixed, changeOrganization } = page;
+  const { step, error, organization, changeOrganization } = page;
+  const isFixed = step !== 'organization' && organization !== '';
   const main = html`<div class="card stack">
     <div class="stack close">
       <h1>Sign in</h1>
       ${
-        organizationFixed || provider
+        isFixed
           ? html`<p class="muted">
-              to <strong><bdi>${organization}</bdi></strong>
-              ${changeOrganization ? html` · <a href="${changeOrganization}">another organization</a>` : null}
+              to <strong><bdi>${organization}</bdi></strong> · <a href="${changeOrganization}">another organization</a>
             </p>`
           : html`<p class="muted">With your account in your organization.</p>`
       }
@@ -40,39 +43,28 @@ export function signInPage(page: SignIn): string {
           </div>`
         : null
     }
-    ${provider ? providerForm(page, provider) : passwordForm(page)}
+    <form class="stack" method="post" action="${page.action}">
+      ${csrfField(page.csrf)} ${isFixed ? html`<input type="hidden" name="organization" value="${organization}" />` : null}
+      ${step === 'provider' ? provider(page) : fields(page)}
+    </form>
+    ${
+      step === 'password'
+        ? html`<p class="small muted">
+            Forgot your password? Ask your organization’s administrator for a new one. It is set with
+            <code>crs user set-password</code>.
+          </p>`
+        : null
+    }
   </div>`;
   return layout({ title: error ? 'Error: Sign in' : 'Sign in', main });
 }
 
-function passwordForm({ action, csrf, organization, email, organizationFixed, error }: SignIn): Html {
+function fields({ step, organization, email, error }: SignIn): Html {
+  const asked = { email, ...(step === 'organization' && { organization }), ...(step === 'password' && { password: '' }) };
+  const empty = Object.entries(asked).find(([, value]) => value === '')?.[0];
+  const focus = (name: string) => ((empty ?? Object.keys(asked).at(-1)) === name ? html`autofocus` : null);
   const describedBy = error ? html`aria-describedby="error"` : null;
-  const organizationDescribedBy = error ? 'organization-hint error' : 'organization-hint';
-  const first = [organization, email].findIndex((value) => value === '');
-  const focus = (place: number) => ((first === -1 ? 2 : first) === place ? html`autofocus` : null);
-  return html`<form class="stack" method="post" action="${action}">
-    ${csrfField(csrf)}
-    ${
-      organizationFixed
-        ? html`<input type="hidden" name="organization" value="${organization}" />`
-        : html`<div>
-            <label for="organization">Organization</label>
-            <input
-              id="organization"
-              name="organization"
-              value="${organization}"
-              autocomplete="organization"
-              autocapitalize="none"
-              spellcheck="false"
-              maxlength="40"
-              required
-              aria-describedby="${organizationDescribedBy}"
-              ${focus(0)}
-            />
-            <p class="hint" id="organization-hint">Its short name, such as acme</p>
-          </div>`
-    }
-    <div>
+  return html`<div>
       <label for="email">E-mail</label>
       <input
         id="email"
@@ -85,40 +77,54 @@ function passwordForm({ action, csrf, organization, email, organizationFixed, er
         maxlength="254"
         required
         ${describedBy}
-        ${focus(1)}
+        ${focus('email')}
       />
     </div>
-    <div>
-      <label for="password">Password</label>
-      <input
-        id="password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        maxlength="1024"
-        required
-        ${describedBy}
-        ${focus(2)}
-      />
-    </div>
-    <button class="primary">Sign in</button>
     ${
-      organizationFixed
-        ? null
-        : // A user whose organization has a provider has no password to type.
-          html`<div class="or">or</div>
-            <button name="method" value="provider" formnovalidate>Use single sign-on</button>`
+      step === 'organization'
+        ? html`<div>
+            <label for="organization">Organization</label>
+            <input
+              id="organization"
+              name="organization"
+              value="${organization}"
+              autocomplete="organization"
+              autocapitalize="none"
+              spellcheck="false"
+              maxlength="40"
+              required
+              aria-describedby="${error ? 'organization-hint error' : 'organization-hint'}"
+              ${focus('organization')}
+            />
+            <p class="hint" id="organization-hint">Its short name, such as acme</p>
+          </div>`
+        : null
     }
-  </form>`;
+    ${
+      step === 'password'
+        ? html`<div>
+            <label for="password">Password</label>
+            <input
+              id="password"
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              maxlength="1024"
+              required
+              ${describedBy}
+              ${focus('password')}
+            />
+          </div>`
+        : null
+    }
+    <button class="primary">${step === 'password' ? 'Sign in' : 'Continue'}</button>`;
 }
 
-function providerForm({ csrf, organization, error }: SignIn, { name, action }: { name: string; action: string }): Html {
-  return html`<form class="stack" method="post" action="${action}">
-    ${csrfField(csrf)}
-    <input type="hidden" name="organization" value="${organization}" />
+function provider({ email, error, provider: name }: SignIn): Html {
+  return html`<input type="hidden" name="email" value="${email}" />
+    <input type="hidden" name="method" value="provider" />
     <p>You sign in at your organization and come back here afterwards.</p>
     <button class="primary" ${error ? html`aria-describedby="error"` : null}>
-      <span>Continue with <bdi>${name}</bdi></span>
-    </button>
-  </form>`;
+      <span>Continue with <bdi>${name ?? ''}</bdi></span>
+    </button>`;
 }

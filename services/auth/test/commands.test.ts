@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
+import { ANN, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
-/** Runs a command of an operator. @returns its output */
 let world: AuthWorld;
 beforeAll(async () => {
   world = await startAuthWorld([organization('acme')]);
@@ -68,4 +67,36 @@ it('an operator sets a provider, sees it without its secret, and removes it', as
   const none = await crs(['org', 'update', 'acme', '--oidc-issuer', 'none', '--json']);
   expect(JSON.parse(none.stdout).oidc_provider).toBeNull();
   expect((await crs(['org', 'list'])).stdout).toContain('passwords');
+});
+
+it('an operator makes a password for a user, or sends one, and hears whether it is used', async () => {
+  await world.load([user('acme', ANN)]);
+  const set = (...more: string[]) => ['user', 'set-password', '--org', 'acme', '--user', ANN, ...more];
+  const made = await crs(set('--json'));
+  expect(made).toMatchObject({ status: 0, stderr: '' });
+  const { password } = JSON.parse(made.stdout);
+  expect(JSON.parse(made.stdout)).toMatchObject({ email: ANN, has_password: true, ended_connections: 0, oidc_issuer: null });
+  expect(password).toMatch(/^[0-9A-Za-z]{20}$/);
+
+  const sent = await crs(set('--password-stdin', '--end-connections', '--json'), 'plum tart on a late tram\n');
+  expect(JSON.parse(sent.stdout)).not.toHaveProperty('password');
+  const easy = await crs(set('--password-stdin'), 'password12345\n');
+  expect(easy).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('password: is too easy to guess') });
+
+  await crs(['org', 'update', 'acme', ...SET]);
+  const unused = await crs(set());
+  expect(unused.stdout).toContain('This is the only time that the password is shown');
+  expect(unused.stdout).toContain("The password isn't used: users of acme sign in through https://idp.example.");
+  await crs(['org', 'update', 'acme', '--oidc-issuer', 'none']);
+});
+
+it('an operator ends the sessions of a user', async () => {
+  await world.load([user('acme', ANN)]);
+  const { accessToken } = await world.operator.auth.createToken(
+    { email: ANN, scopes: [], expiresInSeconds: 0 },
+    await world.operate('acme'),
+  );
+  const ended = await crs(['user', 'end-sessions', '--org', 'acme', '--user', ANN, '--json']);
+  expect(JSON.parse(ended.stdout)).toMatchObject({ email: ANN, disabled: false, ended_connections: 1 });
+  expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] })))?.kind).toBe('unauthenticated');
 });

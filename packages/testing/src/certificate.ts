@@ -19,7 +19,9 @@ export interface Authority {
 /** A self-signed certificate for these names, valid from 2020 to 2049. It is made by hand, because Node.js can only read certificates. */
 export function selfSigned(...names: string[]): Certificate {
   const { publicKey, privateKey } = newKey();
-  return pair(privateKey, certificate({ subject: names[0]!, issuer: names[0]!, publicKey, signer: privateKey, names }));
+  // OpenSSL finds a trusted certificate by its subject, and takes one of two that have the same.
+  const subject = `${names[0]!} ${randomBytes(4).toString('hex')}`;
+  return pair(privateKey, certificate({ subject, issuer: subject, publicKey, signer: privateKey, names }));
 }
 
 /**

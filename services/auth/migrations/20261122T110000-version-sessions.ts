@@ -6,6 +6,7 @@ export const versionSessions: Migration = {
   name: '20261122T110000-version-sessions',
 
   async up(db: Knex) {
+    await db.raw(`set local lock_timeout = '5s'`);
     await db.raw('alter table auth.users add column session_version integer not null default 0');
   },
 

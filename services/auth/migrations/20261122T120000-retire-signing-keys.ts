@@ -9,6 +9,7 @@ export const retireSigningKeys: Migration = {
   name: '20261122T120000-retire-signing-keys',
 
   async up(db: Knex) {
+    await db.raw(`set local lock_timeout = '5s'`);
     await db.raw(`
       alter table auth.token_keys
         add column sign_from timestamptz(3) not null default now(),

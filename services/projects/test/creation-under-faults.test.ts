@@ -78,8 +78,8 @@ describe('a project requested until it is acknowledged is created once, complete
     const created = await asking.created;
     asked.push(created);
     await expectWhole(created);
-    // The lost answer was stored, so it is replayed.
-    if (step.table === 'projects.projects' && step.at === 'commit') expect(created.replayed).toBe(true);
+    // The lost answer was stored, so it is replayed. Without its caller, a living projects service may still end the commit.
+    if (step.table === 'projects.projects' && step.at === 'commit' && victim === 'projects') expect(created.replayed).toBe(true);
     // The client noticed the fault, and each refusal allowed a retry.
     expect(created.tries.length).toBeGreaterThan(1);
     expect(created.tries.filter((status) => ![0, 409, 503, 504].includes(status))).toEqual([201]);

@@ -15,8 +15,8 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
       requests: REQUESTS,
       seed: 1,
       concurrency: 16,
-      measured: 300,
-      growing: 60,
+      measured: 100,
+      growing: 20,
       progress: () => {},
     });
     expect(report.violations, table(report)).toEqual([]);

@@ -14,10 +14,17 @@ const inBothLocales = [
   'services/api-gateway/test/{list-calls,list-query,projects,call-ids}.test.ts',
 ];
 
+/** These tests start OpenTelemetry, which works once in a process and before anything else: each needs a process of its own. */
+const alone = [
+  'services/api-gateway/test/{failures,register,remembered-refusals,request-ids,telemetry}.test.ts',
+  'services/tool-gateway/test/{register,remembered-refusals,sign-in-through}.test.ts',
+  'packages/kit/test/rate-limiter.test.ts',
+];
+
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
   '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins,user-access}.test.ts',
-  'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,sign-in-through,tool-contract}.test.ts',
+  'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,tool-contract}.test.ts',
 ];
 
 /** These tests render the charts by the Helm that `.ci/charts/run` installs and names in `HELM`. */
@@ -40,19 +47,28 @@ export default defineConfig({
         test: {
           name: 'once',
           include: ['**/{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, onCharts],
+          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, ...alone, onCharts],
         },
       },
       {
         extends: true,
-        test: { name: 'C', include: [...onDatabase, ...underFaults], globalSetup: 'packages/testing/src/setup.ts' },
+        test: {
+          name: 'C',
+          include: [...onDatabase, ...underFaults],
+          exclude: ['**/node_modules/**', ...alone],
+          globalSetup: 'packages/testing/src/setup.ts',
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', isolate: true, include: alone, globalSetup: 'packages/testing/src/setup.ts' },
       },
       {
         extends: true,
         test: {
           name: 'icu',
           include: inBothLocales,
-          exclude: ['**/node_modules/**', ...underFaults, ...withoutText],
+          exclude: ['**/node_modules/**', ...underFaults, ...withoutText, ...alone],
           globalSetup: 'packages/testing/src/setup.ts',
         },
       },

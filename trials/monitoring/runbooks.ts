@@ -3,9 +3,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { RUNBOOKS } from '@crs/monitoring/rules';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { openSession } from '@crs/testing/sql';
 import type { Scene } from './scene.ts';
 
+const CRS = new URL('../../services/crs/src/main.ts', import.meta.url).pathname;
 const FOLDER = new URL(`../../${RUNBOOKS}`, import.meta.url);
 
 /** The parts of a runbook that an operator copies. */
@@ -51,7 +53,7 @@ exec cat "$LOGS"/*.log
 `;
 
 /**
- * Runs a runbook's command against a scene: `kubectl logs` on its log files, `curl`, `psql` and `redis-cli` on its servers.
+ * Runs a runbook's command against a scene: `kubectl logs` on its log files, `crs`, `curl`, `psql` and `redis-cli` on its servers.
  * @returns the output; undefined: the command asks the cluster, which a scene lacks
  * @throws Error when the command fails, or when there is no way to run it here
  */
@@ -66,10 +68,22 @@ export async function runCommand(command: string, { system, logs }: Scene): Prom
   }
   const sql = /^psql -c (["'])(.+)\1$/.exec(command)?.[2];
   if (sql !== undefined) return runStatement(sql, system.databaseUrl);
-  if (!/^kubectl -n \$NS logs |^redis-cli /.test(command)) throw new Error(`There is no way to run this here: ${command}`);
+  const inToolbox = command.replace(/^kubectl -n \$NS exec deploy\/\$F-crs -- crs /, 'crs ');
+  if (!/^kubectl -n \$NS logs |^redis-cli |^crs /.test(inToolbox))
+    throw new Error(`There is no way to run this here: ${command}`);
   await writeFile(join(logs, 'kubectl'), KUBECTL, { mode: 0o755 });
-  const env = { PATH: `${logs}:${process.env['PATH']}`, LOGS: logs, F: 'crs-call-research', REDIS_URL: system.redis?.url };
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env, maxBuffer: 1e9 });
+  await writeFile(join(logs, 'crs'), `#!/bin/sh\nexec '${process.execPath}' '${CRS}' "$@"\n`, { mode: 0o755 });
+  const env = {
+    PATH: `${logs}:${process.env['PATH']}`,
+    LOGS: logs,
+    F: 'crs-call-research',
+    REDIS_URL: system.redis?.url,
+    CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
+    ...Object.fromEntries(
+      Object.entries(system.processes.admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]),
+    ),
+  };
+  const { stdout } = await promisify(execFile)('sh', ['-c', inToolbox], { env, maxBuffer: 1e9 });
   return stdout;
 }
 

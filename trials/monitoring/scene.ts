@@ -32,6 +32,8 @@ export interface Scene {
   traffic(clients: number): { stop(): Promise<void> };
   /** Sends requests of an organization far above its limit. */
   exceedLimit(): Promise<void>;
+  /** Asks with an operator credential that nobody has. */
+  guessOperator(): Promise<void>;
   /** Imports a file of good and bad lines. */
   importLines(): Promise<void>;
   /** Sends more requests at once than there are slots. */
@@ -99,6 +101,11 @@ export async function startScene(): Promise<Scene> {
         await Promise.all(Array.from({ length: 10 }, () => Promise.all([ask(key), tools('list_projects')])));
         await sleep(100);
       }
+    },
+    guessOperator: async () => {
+      const guesser = connect({ addresses: processes.admin, credential: 'cro_nobody' });
+      await guesser.operator().catch(() => {});
+      guesser.close();
     },
     importLines: async () => {
       batch += 1;

@@ -109,7 +109,8 @@ export class Person {
   /** As a load balancer does: after a refused connection it tries another replica. */
   async #ask(path: string, { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const options = { headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS };
+    // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
+    const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
     for (let tries = 1; ; tries++) {
       const address = this.#addresses[Math.floor(Math.random() * this.#addresses.length)]!;
       try {

@@ -106,13 +106,14 @@ export class Person {
     return this.#ask(path, { body: new URLSearchParams(form).toString(), headers });
   }
 
-  /** As a load balancer does: after a refused connection it tries another replica. */
+  /** As a load balancer does: after a refused connection it tries the next replica. */
   async #ask(path: string, { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
-    for (let tries = 1; ; tries++) {
-      const address = this.#addresses[Math.floor(Math.random() * this.#addresses.length)]!;
+    const first = Math.floor(Math.random() * this.#addresses.length);
+    for (let tries = 0; ; tries++) {
+      const address = this.#addresses[(first + tries) % this.#addresses.length]!;
       try {
         const answer = await exchange(`http://${address}${path}`, options, body);
         for (const line of answer.headers['set-cookie'] ?? []) {
@@ -121,7 +122,7 @@ export class Person {
         }
         return answer;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || tries === 10) throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || tries === 9) throw error;
         await sleep(20);
       }
     }

@@ -14,8 +14,11 @@ const NODES = 3;
 /** A cluster of three servers without replicas. */
 async function startCluster(): Promise<RedisServer[]> {
   const servers: RedisServer[] = [];
-  // Nodes talk to each other 10,000 ports higher.
-  for (const port of await freePorts(NODES)) servers.push((await startRedis(port, { 'cluster-enabled': 'yes' }))!);
+  const ports = await freePorts(2 * NODES);
+  // By default nodes talk to each other 10,000 ports higher, where any connection may have its own end.
+  const busPorts = ports.splice(NODES).map(String);
+  for (const [node, port] of ports.entries())
+    servers.push((await startRedis(port, { 'cluster-enabled': 'yes', 'cluster-port': busPorts[node]! }))!);
   const admins = await Promise.all(servers.map(({ url }) => createClient({ url }).connect()));
   for (const [node, admin] of admins.entries()) {
     const first = Math.ceil((SLOTS / NODES) * node);
@@ -23,7 +26,8 @@ async function startCluster(): Promise<RedisServer[]> {
     await admin.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', String(first), String(last)]);
     await admin.sendCommand(['CLUSTER', 'SET-CONFIG-EPOCH', String(node + 1)]);
   }
-  for (const { port } of servers.slice(1)) await admins[0]!.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(port)]);
+  for (const [node, { port }] of [...servers.entries()].slice(1))
+    await admins[0]!.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(port), busPorts[node]!]);
   for (const admin of admins) {
     await vi.waitFor(async () => expect(await admin.clusterInfo()).toContain('cluster_state:ok'), {
       timeout: 20_000,

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const parts = { names, prefix: 'crs', namespace: 'research' };
 const store = () => kubernetesSecrets(cluster.cluster, 'crs', {});
-/** What a CronJob does at a time, in milliseconds from now. */
+/** One run of the CronJob, at a time given in milliseconds from now. */
 const maintain = (at: number) => maintainCertificates(store(), parts, log, new Date(now + at));
 type Files = Record<string, string>;
 const authority = () => cluster.secrets.get('crs-authority')!.stringData;

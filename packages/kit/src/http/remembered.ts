@@ -57,7 +57,7 @@ export class Remembered<A> {
     }
   }
 
-  /** What auth has said within the last second; undefined where {@link get} has to ask or to wait. */
+  /** Auth's answer of the last second; undefined where {@link get} has to ask or to wait. */
   recall(digest: string): Recollection<A> | undefined {
     const known = this.#asked.get(digest);
     return known && performance.now() - known.at <= REMEMBER_MS ? known.settled : undefined;

@@ -2,7 +2,7 @@
 export interface Secret {
   id: string;
   secret: string;
-  /** It was configured without an id: what is sealed under it names no secret. An earlier release, which knows one secret, can read that. */
+  /** It was configured without an id. Values that it seals name no secret, so an earlier release, which knows one secret, can read them. */
   plain?: true;
 }
 

@@ -4,7 +4,7 @@ import type { Access } from './operators.ts';
 import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 
 /**
- * What an API key must be good for: `read`: nothing more than to be usable; `write surface`: its organization is enabled for the write surface; `write`: besides,
+ * The right that an API key needs. `read`: nothing more than to be usable; `write surface`: its organization is enabled for the write surface; `write`: besides,
  * the key isn't read-only.
  */
 export type KeyRight = 'read' | 'write surface' | 'write';
@@ -17,7 +17,7 @@ interface Callers {
   operator?: Access;
 }
 
-/** Who may call an RPC: some kinds of caller, or `anyone` if the request itself holds the credential. */
+/** The callers that an RPC admits: some kinds of caller, or `anyone` if the request itself holds the credential. */
 export type Admission = { anyone: true } | (Callers & { [K in keyof Callers]-?: Required<Pick<Callers, K>> }[keyof Callers]);
 
 /**

@@ -12,7 +12,7 @@ export interface OperatorRights {
   organizations: readonly string[];
 }
 
-/** Who may call an RPC of operators, and for which organizations. */
+/** The operators that an RPC admits, and the organizations that they may call it for. */
 export interface Access {
   /** The name of the call in the audit trail, for example `key.create`. */
   action: string;

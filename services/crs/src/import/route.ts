@@ -37,7 +37,7 @@ export interface Refusal {
   reason: string;
 }
 
-/** What the lines of a file may hold. Absent: everything. */
+/** The organizations and types that the lines of a file may have. Absent: all. */
 export interface Confines {
   organization?: string | undefined;
   types?: readonly string[] | undefined;

@@ -4,8 +4,8 @@ import { csrfField, layout } from './layout.ts';
 
 export interface SignIn {
   /**
-   * What the page asks for: the e-mail; the e-mail and the organization; the e-mail and the password; or, where the organization has its
-   * own provider, to go on there.
+   * The page asks for the e-mail, for the e-mail and the organization, or for the e-mail and the password. With `provider`, it offers the
+   * organization's own provider.
    */
   step: 'email' | 'organization' | 'password' | 'provider';
   /** The path of the form's target. The form sends `organization`, `email`, and `password` or `method=provider`, as far as they are known. */

@@ -1,9 +1,10 @@
 {{/* At most 40 characters, so that every name made of it stays under 63. */}}
 {{- define "call-research.fullname" -}}
-{{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- $chart := .Values.nameOverride | default .Chart.Name -}}
+{{- $name := printf "%s-%s" .Release.Name $chart -}}
 {{- if .Values.fullnameOverride -}}
 {{- $name = .Values.fullnameOverride -}}
-{{- else if contains .Chart.Name .Release.Name -}}
+{{- else if contains $chart .Release.Name -}}
 {{- $name = .Release.Name -}}
 {{- end -}}
 {{- $name | trunc 40 | trimSuffix "-" -}}
@@ -21,6 +22,9 @@ app.kubernetes.io/component: {{ .component }}
 {{ include "call-research.selector" . }}
 app.kubernetes.io/part-of: call-research
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "call-research.labels" -}}
@@ -31,6 +35,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{- define "call-research.image" -}}
 {{- $image := .Values.image -}}
+{{- with .Values.global.imageRegistry | default $image.registry }}{{ . }}/{{ end -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $image.repository $image.digest -}}
 {{- else -}}
@@ -93,7 +98,7 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 {{- end -}}
 {{- end }}
 
-{{/* Files that every process of ours may need. Takes (dict "root" $ "component" NAME). */}}
+{{/* Files that every process of ours may need. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
 {{- define "call-research.volumes" -}}
 {{- if ne (include "call-research.tlsMode" .root) "off" }}
 - name: tls
@@ -101,11 +106,7 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
     secretName: {{ include "call-research.tlsSecret" . }}
     defaultMode: 288 # 0440, which YAML 1.1 and 1.2 read differently
 {{- end }}
-{{- with .root.Values.trustedCertificates.configMap }}
-- name: trusted
-  configMap:
-    name: {{ . }}
-{{- end }}
+{{- include "call-research.trustedVolumes" . }}
 {{- end }}
 
 {{- define "call-research.volumeMounts" -}}
@@ -114,31 +115,70 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
   mountPath: /etc/crs/tls
   readOnly: true
 {{- end }}
+{{- include "call-research.trustedMounts" . }}
+{{- end }}
+
+{{/* The trusted authorities and `extraVolumes`, which the install Job has, too. */}}
+{{- define "call-research.trustedVolumes" }}
+{{- with .root.Values.trustedCertificates.configMap }}
+- name: trusted
+  configMap:
+    name: {{ . }}
+{{- end }}
+{{- with .settings.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "call-research.trustedMounts" }}
 {{- if .root.Values.trustedCertificates.configMap }}
 - name: trusted
   mountPath: /etc/crs/trusted
   readOnly: true
+{{- end }}
+{{- with .settings.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Labels and annotations of a pod. Takes (dict "root" $ "component" NAME "settings" MERGED "annotations" OWN). */}}
+{{- define "call-research.podMetadata" -}}
+labels:
+  {{- include "call-research.podLabels" . | nindent 2 }}
+  {{- with .settings.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (.annotations | default dict) .settings.podAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The settings of the install Job's pods, or of those in which `crs` runs. Takes (dict "root" $ "of" NAME). */}}
+{{- define "call-research.podSettings" -}}
+{{- mergeOverwrite (deepCopy .root.Values.defaults) (get .root.Values .of).pod | toYaml -}}
+{{- end }}
+
+{{/* Containers beside a pod's own. Takes MERGED settings. */}}
+{{- define "call-research.sidecars" -}}
+{{- with .sidecars }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
 {{/* The head of every pod. Takes (dict "root" $ "settings" MERGED). */}}
 {{- define "call-research.pod" -}}
 enableServiceLinks: false
-{{- with .root.Values.imagePullSecrets }}
+{{- with concat (.root.Values.global.imagePullSecrets | default list) .root.Values.imagePullSecrets }}
 imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  # Mounted Secrets belong to this group.
-  fsGroup: 65532
-  fsGroupChangePolicy: OnRootMismatch
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml .settings.podSecurityContext | nindent 2 }}
+{{- with .settings.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .settings.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -156,15 +196,12 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* The head of every container. Takes (dict "root" $ "resources" RESOURCES). */}}
+{{/* The head of every container. Takes (dict "root" $ "settings" MERGED "resources" RESOURCES). */}}
 {{- define "call-research.container" -}}
 image: {{ include "call-research.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- toYaml .settings.containerSecurityContext | nindent 2 }}
 resources:
   {{- range $kind, $amounts := .resources }}
   {{ $kind }}:
@@ -179,7 +216,7 @@ resources:
 
 {{/* The largest number of pods of a service, without those of a rolling update. Takes the merged settings. */}}
 {{- define "call-research.mostReplicas" -}}
-{{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicas }}{{- end -}}
+{{- if .autoscaling.enabled -}}{{ .autoscaling.maxReplicas }}{{- else -}}{{ .replicaCount }}{{- end -}}
 {{- end }}
 
 {{/* A service's settings, as the data of its ConfigMap. Takes (dict "root" $ "name" NAME "fact" FACT "settings" MERGED). */}}

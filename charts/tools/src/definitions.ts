@@ -24,12 +24,21 @@ const labelSelector = object({
 const withListener = ['auth', 'calls', 'projects', 'entities', 'rate-limit'];
 const withCertificate = ['api-gateway', 'tool-gateway', ...withListener, 'crs'];
 const each = (names: string[], schema: Schema) => object(Object.fromEntries(names.map((name) => [name, schema])));
-/** What Kubernetes alone knows all of; kubeconform and the API server check it. */
-const asKubernetesHasIt = { type: 'array', items: { type: 'object', additionalProperties: true } };
+const asKubernetesHasIt = { type: 'array', items: { $ref: '#/definitions/anything' } };
+const peers = { type: 'array', items: { $ref: '#/definitions/peer' } };
 
 /** What values refer to by `{"$ref": "#/definitions/NAME"}`. */
 export const DEFINITIONS: Record<string, Schema> = {
+  /** Only Kubernetes knows all keys of these objects; kubeconform and the API server check them. */
+  anything: { type: 'object', additionalProperties: true },
   amounts: object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }),
+  /** A list is the form of an older chart, which the chart's own checks name. */
+  dns: {
+    anyOf: [
+      object({ to: peers, ports: { type: 'array', items: { $ref: '#/definitions/port' }, minItems: 1 } }),
+      { type: 'array' },
+    ],
+  },
   job: object(
     {
       schedule: { ...text, description: 'As cron has it. Absent: started by hand.' },
@@ -54,6 +63,7 @@ export const DEFINITIONS: Record<string, Schema> = {
   port: { type: 'integer', minimum: 1, maximum: 65535 },
   tlsPeers: each(withListener, { type: 'array', items: { ...text, pattern: '^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$' } }),
   tlsSecrets: each(withCertificate, { ...text, minLength: 1 }),
+  reference: object({ name: { ...text, minLength: 1 } }, ['name']),
   toleration: object({
     key: text,
     operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] },

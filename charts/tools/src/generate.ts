@@ -87,8 +87,9 @@ function writeSchema(schema: Schema): string {
   const used = (name: string) => text.includes(`"#/definitions/${name}"`);
   const wanted = Object.entries(DEFINITIONS).filter(([name]) => used(name));
   const definitions = Object.fromEntries(wanted);
-  // Helm adds it where the chart is part of another.
-  const properties = { ...(schema['properties'] as Schema), global: { type: 'object', additionalProperties: true } };
+  const own = schema['properties'] as { [key: string]: Schema };
+  // Helm adds it where the chart is part of another, with the keys of all charts.
+  const properties = { ...own, global: { type: 'object', ...own['global'], additionalProperties: true } };
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema, properties, definitions }, null, 2)}\n`;
 }
 

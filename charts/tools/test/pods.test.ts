@@ -169,7 +169,7 @@ test('a value of one service wins over the default, even if it is zero, false or
     values: {
       database: { maxConnections: 0 },
       defaults: {
-        replicas: 3,
+        replicaCount: 3,
         autoscaling: { enabled: true },
         priorityClassName: 'high',
         env: { CRS_A: 'a', CRS_B: 'b' },
@@ -179,10 +179,10 @@ test('a value of one service wins over the default, even if it is zero, false or
       },
       services: {
         calls: {
-          replicas: 0,
+          replicaCount: 0,
           autoscaling: { enabled: false },
           podDisruptionBudget: { enabled: false },
-          topologySpread: [],
+          topologySpreadConstraints: [],
           tolerations: [],
           preStopSeconds: 0,
           priorityClassName: '',
@@ -207,4 +207,31 @@ test('a value of one service wins over the default, even if it is zero, false or
   expect(find(manifests, 'PodDisruptionBudget', `${NAME}-entities`).spec.maxUnavailable).toBe(0);
   expect(find(manifests, 'Deployment', `${NAME}-entities`).spec.template.spec.containers[0].resources.limits).toEqual({ cpu: 2 });
   expect(find(manifests, 'Deployment', `${NAME}-auth`).spec.template.spec).toMatchObject({ priorityClassName: 'high' });
+});
+
+test('every pod has the variables, volumes, init containers and sidecars that were added to all', async () => {
+  const all = pods(await render({ files: ['ci/everything.yaml'] }));
+  expect(all.map(({ name }) => name).toSorted()).toEqual(
+    [...SERVICES, 'backfill', 'crs', 'install', 'test'].map((part) => `crs-${part}`).toSorted(),
+  );
+  for (const { name, metadata, spec } of all) {
+    const [own, ...others] = spec.containers as Manifest[];
+    expect([name, others.map((container) => container.name)]).toEqual([name, ['audit']]);
+    expect([name, spec.initContainers.map((container: Manifest) => container.name)]).toEqual([name, ['wait']]);
+    expect([name, own!.image]).toEqual([name, 'registry.example.com/call-research:0.1.0']);
+    expect(own!.env).toContainEqual({
+      name: 'OTEL_EXPORTER_OTLP_HEADERS',
+      valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } },
+    });
+    expect(own!.envFrom).toContainEqual({ secretRef: { name: 'further-settings' } });
+    expect(own!.volumeMounts).toContainEqual({
+      name: 'client-certificate',
+      mountPath: '/etc/crs/postgres',
+      readOnly: true,
+    });
+    expect(spec.volumes).toContainEqual({ name: 'client-certificate', secret: { secretName: 'postgres-client' } });
+    expect(spec.imagePullSecrets).toEqual([{ name: 'shared' }, { name: 'registry' }]);
+    expect(metadata.labels).toMatchObject({ 'example.com/cost-center': '42', 'example.com/team': 'research' });
+    expect(metadata.annotations).toMatchObject({ 'example.com/scrape': 'no' });
+  }
 });

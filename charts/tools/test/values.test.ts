@@ -31,6 +31,14 @@ describe('a missing value is asked for', () => {
 describe('bad values are refused', () => {
   test.each([
     ['an unknown value', { replicas: 3 }, "additional properties 'replicas' not allowed"],
+    ['replicas by their old name', { defaults: { replicas: 3 } }, 'Rename replicas to replicaCount, in defaults.'],
+    [
+      'a spread by its old name',
+      { services: { calls: { topologySpread: [] } } },
+      'Rename topologySpread to topologySpreadConstraints, in services.calls.',
+    ],
+    ['pull Secrets in the old form', { imagePullSecrets: ['a'] }, 'Write imagePullSecrets as Kubernetes does: [{ name: a }].'],
+    ['DNS servers in the old form', { networkPolicy: { dns: [] } }, 'Move the list networkPolicy.dns to networkPolicy.dns.to.'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
@@ -86,7 +94,7 @@ describe('bad values are refused', () => {
   test('more connections than PostgreSQL allows, counted with the surge of an upgrade', async () => {
     const values = (maxConnections: number) => ({
       database: { maxConnections },
-      services: { auth: { replicas: 0 }, entities: { replicas: 0 }, calls: { replicas: 4, databaseConnections: 10 } },
+      services: { auth: { replicaCount: 0 }, entities: { replicaCount: 0 }, calls: { replicaCount: 4, databaseConnections: 10 } },
     });
     // calls opens (4 + 1) x (10 + 3) connections, projects (1 + 1) x (8 + 3).
     await refusal(values(86)).toThrow(
@@ -120,8 +128,8 @@ describe('scaling', () => {
     const replicasOf = async (values: object) =>
       find(await render({ files: TRIAL, values }), 'ConfigMap', `${NAME}-api-gateway`).data.CRS_REPLICAS;
     expect(await replicasOf(scaled)).toBe('7');
-    expect(await replicasOf({ services: { 'api-gateway': { replicas: 4 } } })).toBe('4');
-    expect(await replicasOf({ services: { 'api-gateway': { replicas: 0 } } })).toBe('1');
+    expect(await replicasOf({ services: { 'api-gateway': { replicaCount: 4 } } })).toBe('4');
+    expect(await replicasOf({ services: { 'api-gateway': { replicaCount: 0 } } })).toBe('1');
   });
 
   test('a drain of nodes takes one pod of a service at a time', async () => {

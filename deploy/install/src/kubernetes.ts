@@ -11,6 +11,11 @@ import type { SecretData, SecretStore } from './secrets.ts';
 /** Kubernetes mounts a pod's token and its API's authority here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TIMEOUT_MS = 10_000;
+/** Argo CD takes an object with the release's labels for one of its own, and would delete a Secret that no template names. */
+const ANNOTATIONS = {
+  'argocd.argoproj.io/sync-options': 'Prune=false',
+  'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
+};
 
 export interface Cluster {
   host: string;
@@ -92,7 +97,7 @@ export function kubernetesSecrets(
         apiVersion: 'v1',
         kind: 'Secret',
         type,
-        metadata: { name: `${prefix}-${name}`, labels },
+        metadata: { name: `${prefix}-${name}`, labels, annotations: ANNOTATIONS },
         stringData: data,
       });
       if (status === 409) return false;

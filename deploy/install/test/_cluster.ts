@@ -9,7 +9,7 @@ interface Manifest {
   apiVersion: string;
   kind: string;
   type: string;
-  metadata: { name: string; labels: Record<string, string>; resourceVersion?: string };
+  metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string>; resourceVersion?: string };
   stringData: Record<string, string>;
 }
 

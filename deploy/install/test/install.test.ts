@@ -54,7 +54,10 @@ describe('an installation', () => {
     expect([...cluster.secrets.keys()].toSorted()).toEqual(
       ['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway'].map((name) => `crs-${name}`),
     );
-    for (const { type, metadata } of cluster.secrets.values()) expect([type, metadata.labels]).toEqual(['Opaque', LABELS]);
+    for (const { type, metadata } of cluster.secrets.values()) {
+      expect([type, metadata.labels]).toEqual(['Opaque', LABELS]);
+      expect(metadata.annotations).toMatchObject({ 'argocd.argoproj.io/sync-options': 'Prune=false' });
+    }
     for (const service of ['auth', 'calls', 'projects', 'entities']) {
       const statement = `select current_user as role, count(*)::int > 0 as migrated from ${service}.migrations`;
       expect(await query(secret(service)['DATABASE_URL']!, statement)).toEqual([{ role: `crs_${service}`, migrated: true }]);

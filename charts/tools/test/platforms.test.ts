@@ -1,0 +1,137 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { outside } from '../src/policies.ts';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
+
+const NAME = 'crs-call-research';
+const examples = (name: string) => render({ files: [`examples/${name}.yaml`] });
+const annotations = (manifest: Manifest): Record<string, string> => manifest.metadata.annotations ?? {};
+
+describe('OpenShift', () => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await examples('openshift');
+  });
+
+  test('chooses the ids of pods itself: restricted-v2 refuses a pod that names one', () => {
+    for (const { name, spec } of pods(manifests)) {
+      const contexts = [spec.securityContext, ...spec.containers.map((container: Manifest) => container.securityContext)];
+      for (const context of contexts)
+        for (const key of ['runAsUser', 'runAsGroup', 'fsGroup']) expect([name, context[key]]).toEqual([name, undefined]);
+      expect(spec.securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      for (const container of spec.containers)
+        expect(container.securityContext).toMatchObject({
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+
+  test('asks DNS at the port of its pods', () => {
+    for (const component of ['auth', 'crs', 'install'])
+      expect(outside(manifests, component, 'egress')).toContain('openshift-dns:53/udp,53,5353/udp,5353');
+  });
+});
+
+describe('plain manifests', () => {
+  test('are no hooks, but for the test', async () => {
+    for (const manifest of await examples('plain-manifests'))
+      if (manifest.metadata.name !== `${NAME}-test`)
+        expect([manifest.kind, manifest.metadata.name, annotations(manifest)['helm.sh/hook']]).toEqual([
+          manifest.kind,
+          manifest.metadata.name,
+          undefined,
+        ]);
+  });
+
+  test('have a Job for each image and set of values, which stays', async () => {
+    const job = async (values: Manifest) => {
+      const manifests = await render({ files: ['examples/plain-manifests.yaml'], values });
+      return ofKind(manifests, 'Job')[0]!;
+    };
+    const first = await job({});
+    expect(first.metadata.name).toMatch(/^crs-call-research-install-[0-9a-f]{8}$/);
+    expect(first.spec.ttlSecondsAfterFinished).toBeUndefined();
+    expect((await job({})).metadata.name).toBe(first.metadata.name);
+    expect((await job({ image: { tag: 'next' } })).metadata.name).not.toBe(first.metadata.name);
+    expect((await job({ defaults: { logLevel: 'debug' } })).metadata.name).not.toBe(first.metadata.name);
+  });
+});
+
+test('Argo CD runs the install Job and all that it needs before the rest', async () => {
+  const manifests = await examples('argocd');
+  const hooks = manifests.filter((manifest) => annotations(manifest)['helm.sh/hook'] === 'pre-install,pre-upgrade');
+  expect(hooks.map(({ kind }) => kind).toSorted()).toEqual(['Job', 'NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount']);
+  for (const { metadata } of manifests) expect(metadata.labels['example.com/team']).toBe('research');
+});
+
+describe.each([
+  ['eks', 'eks.amazonaws.com/role-arn'],
+  ['gke', 'iam.gke.io/gcp-service-account'],
+  ['aks', 'azure.workload.identity/client-id'],
+])('%s', (name, annotation) => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await examples(name);
+  });
+
+  test('gives each ServiceAccount the identity of the cloud', () => {
+    const accounts = ofKind(manifests, 'ServiceAccount').filter(({ metadata }) => !metadata.name.endsWith('-tls-renewal'));
+    expect(accounts).toHaveLength(9);
+    for (const account of accounts) expect(annotations(account)).toHaveProperty([annotation]);
+  });
+
+  test('runs the one image from its registry', () => {
+    const ours = pods(manifests).flatMap(({ spec }) => spec.containers.map(({ image }: Manifest) => image as string));
+    for (const image of ours) expect(image).toMatch(/^[a-z0-9.-]+\.(com|dev|io)\/.*call-research:0\.1\.0$/);
+  });
+});
+
+test('EKS asks the health of gateways where their networks admit its balancers', async () => {
+  const manifests = await examples('eks');
+  for (const gateway of ['api-gateway', 'tool-gateway']) {
+    expect(annotations(find(manifests, 'Ingress', `${NAME}-${gateway}`))).toMatchObject({
+      'alb.ingress.kubernetes.io/healthcheck-port': '9090',
+      'alb.ingress.kubernetes.io/healthcheck-path': '/readyz',
+    });
+    expect(outside(manifests, gateway, 'ingress')).toContain('10.0.0.0/16:9090');
+  }
+  expect(outside(manifests, 'calls', 'ingress')).not.toContain('10.0.0.0/16:9090');
+});
+
+test('GKE has the proxy of Cloud SQL beside everything that has a database, Jobs included, and a health check for each gateway', async () => {
+  const manifests = await examples('gke');
+  const beside = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'cloud-sql-proxy');
+  expect(beside.map(({ name }) => name).toSorted()).toEqual(
+    ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal'].map((part) => `${NAME}-${part}`),
+  );
+  for (const { spec } of beside) expect(spec.initContainers[0].restartPolicy).toBe('Always');
+  const checks = ofKind(manifests, 'HealthCheckPolicy').map(({ spec }) => spec.targetRef.name as string);
+  expect(checks).toEqual([`${NAME}-api-gateway`, `${NAME}-tool-gateway`]);
+});
+
+test('AKS labels pods for workload identity', async () => {
+  for (const { name, metadata } of pods(await examples('aks')))
+    expect([name, metadata.labels['azure.workload.identity/use']]).toEqual([name, 'true']);
+});
+
+describe('Istio', () => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await examples('istio');
+  });
+
+  test('has no sidecar in the install Job, which ends', () => {
+    for (const { name, metadata } of pods(manifests))
+      expect([name, metadata.labels['sidecar.istio.io/inject']]).toEqual([name, String(!name.endsWith('-install'))]);
+  });
+
+  test('reads protocols from ports, and reaches its control plane', () => {
+    const ports = find(manifests, 'Service', `${NAME}-auth`).spec.ports as Manifest[];
+    expect(ports.map(({ name, appProtocol }) => [name, appProtocol])).toEqual([
+      ['admin', 'grpc'],
+      ['grpc', 'grpc'],
+      ['http', 'http'],
+    ]);
+    for (const part of ['auth', 'api-gateway', 'crs']) expect(outside(manifests, part, 'egress')).toContain('istio-system:15012');
+  });
+});

@@ -75,6 +75,14 @@ describe('an imported organization', () => {
     }
   });
 
+  it('keeps settings that are null', async () => {
+    await world.load([organization('nulls', FULL)]);
+    const { allowed_fields: _, ...settings } = FULL;
+    const nulls = Object.fromEntries(Object.keys(settings).map((name) => [name, null]));
+    expect(await outcomeOf({ type: 'organization', id: 'nulls', ...nulls })).toBe('unchanged');
+    expect(await stored('nulls')).toMatchObject(SHOWN);
+  });
+
   it('returns to the default fields by null, and stores a list in a fixed order', async () => {
     const fieldsAfter = async (allowed_fields: string[] | null) => {
       await world.load([organization('fields', { allowed_fields })]);

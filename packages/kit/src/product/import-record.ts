@@ -123,6 +123,11 @@ export function orDefault<S extends z.ZodType, D extends string | boolean | obje
   );
 }
 
+/** Absent and null both keep what is stored: both are read as undefined. */
+export function kept<S extends z.ZodType>(schema: S) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
 /** Absent and null both mean null. */
 export function orNull<S extends z.ZodType>(schema: S) {
   return orDefault(schema, null);

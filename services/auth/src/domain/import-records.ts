@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { email, nullableText, organizationId, text } from '@crs/kit/product/import-record';
+import { email, freeText, kept, organizationId, text } from '@crs/kit/product/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
 import { MAX_PERIOD_SECONDS } from './settings.ts';
 
-/** The import records that auth stores. An absent optional field keeps the stored value. */
+/** The import records that auth stores. An absent optional field keeps the stored value, and so does null, but for `allowed_fields`. */
 
 const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in one period.'),
@@ -16,15 +16,13 @@ const organization = z
   .strictObject({
     type: z.literal('organization'),
     id: organizationId,
-    name: text(1, 200).optional().describe('Name for people.'),
-    write_surface: z
-      .boolean()
-      .optional()
-      .describe('Whether keys may create projects and list billing offices. False for a new organization.'),
-    anonymize_interviewees: z
-      .boolean()
-      .optional()
-      .describe('Whether REST replaces names of interviewees. False for a new organization.'),
+    name: kept(text(1, 200)).describe('Name for people.'),
+    write_surface: kept(z.boolean()).describe(
+      'Whether keys may create projects and list billing offices. False for a new organization.',
+    ),
+    anonymize_interviewees: kept(z.boolean()).describe(
+      'Whether REST replaces names of interviewees. False for a new organization.',
+    ),
     allowed_fields: z
       .array(z.enum(ALLOWED_FIELDS))
       // Each field once and in one order, as `crs org update` stores them.
@@ -32,10 +30,8 @@ const organization = z
       .nullable()
       .optional()
       .describe('Fields of a call that REST shows. Null: all but `participants.email` and `cost`, as for a new organization.'),
-    rate_limit: rate.optional().describe('Limit of the organization at REST. 600 requests in 60 seconds for a new organization.'),
-    tool_rate_limit: rate
-      .optional()
-      .describe('Limit of each user at the tools. 120 requests in 60 seconds for a new organization.'),
+    rate_limit: kept(rate).describe('Limit of the organization at REST. 600 requests in 60 seconds for a new organization.'),
+    tool_rate_limit: kept(rate).describe('Limit of each user at the tools. 120 requests in 60 seconds for a new organization.'),
   })
   .transform(({ id, ...settings }) => ({ ...settings, organization: id }));
 
@@ -43,11 +39,10 @@ const user = z.strictObject({
   type: z.literal('user'),
   organization: organizationId,
   email: email.describe('Identifies the user within the organization, without regard to case.'),
-  name: nullableText.optional().describe('Name for people.'),
-  password: text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)
-    .nullable()
-    .optional()
-    .describe('Password for sign-in, hard to guess. A user who has a password keeps it.'),
+  name: kept(freeText).describe('Name for people.'),
+  password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe(
+    'Password for sign-in, hard to guess. A user who has a password keeps it.',
+  ),
 });
 
 /** A line of type `organization` or `user`. */

@@ -1,6 +1,7 @@
 import {
   email,
   instant,
+  kept,
   list,
   nullableText,
   orDefault,
@@ -16,7 +17,7 @@ const billingOffice = z.strictObject({
   type: z.literal('billing_office'),
   organization: organizationId,
   name: text(1, 200).describe('Identifies the office within the organization. Names are compared exactly.'),
-  is_default: z.boolean().optional().describe('Whether projects without an office get this one. True moves the default here.'),
+  is_default: kept(z.boolean()).describe('Whether projects without an office get this one. True moves the default here.'),
 });
 
 const member = z.strictObject({

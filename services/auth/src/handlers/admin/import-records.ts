@@ -125,7 +125,7 @@ async function storeUser(query: Query, record: UserRecord, hashes: Hashes): Prom
   const [before] = await query(findUser(organization, email));
   // An import sets a password only where there is none, so that it can't take over the account of a user who has signed in since.
   const passwordHash = before?.passwordHash ?? (record.password ? (hashes.get(fold(email)) ?? null) : null);
-  const after = { email, name: record.name === undefined ? (before?.name ?? null) : record.name, passwordHash };
+  const after = { email, name: record.name ?? before?.name ?? null, passwordHash };
   if (!before) {
     const [inserted] = await query(insertUser(organization, after));
     if (inserted) return 'accepted';

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { RUNBOOKS } from '@crs/monitoring/rules';
+import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { openSession } from '@crs/testing/sql';
 import type { Scene } from './scene.ts';
@@ -74,6 +75,7 @@ export async function runCommand(command: string, { system, logs }: Scene): Prom
   await writeFile(join(logs, 'kubectl'), KUBECTL, { mode: 0o755 });
   await writeFile(join(logs, 'crs'), `#!/bin/sh\nexec '${process.execPath}' '${CRS}' "$@"\n`, { mode: 0o755 });
   const env = {
+    ...INHERITED,
     PATH: `${logs}:${process.env['PATH']}`,
     LOGS: logs,
     F: 'crs-call-research',

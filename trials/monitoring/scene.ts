@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@crs/crs/connection';
 import { createAuthority } from '@crs/testing/certificate';
 import { createKey, createToken } from '@crs/testing/credentials';
+import { INHERITED } from '@crs/testing/inherited';
 import { load } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
@@ -57,7 +58,7 @@ export async function startScene(): Promise<Scene> {
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
     const process_ = spawn(process.execPath, [join(SERVICES, service, 'src/main.ts')], {
-      env: { PATH: process.env['PATH'], CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
+      env: { ...INHERITED, CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
       stdio: ['ignore', 'ignore', openSync(join(directory, `${service}-alone.log`), 'a')],
     });
     lones.push(process_);
@@ -123,7 +124,7 @@ export async function startScene(): Promise<Scene> {
         `CRS_${name.toUpperCase()}_ADMIN_ADDRESS`,
         address,
       ]);
-      const env = { ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
+      const env = { ...INHERITED, ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
       const crs = execFile(process.execPath, [join(SERVICES, 'crs/src/main.ts'), 'import', file], { env });
       const log = createWriteStream(join(directory, 'import.log'), { flags: 'a' });
       crs.stdout!.pipe(log);

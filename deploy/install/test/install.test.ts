@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/product/api-key';
 import { createLogger } from '@crs/kit/process/log';
+import { INHERITED } from '@crs/testing/inherited';
 import { freePorts } from '@crs/testing/ports';
 import { createDatabase, startTestPostgres, type TestDatabase, type TestPostgres } from '@crs/testing/postgres';
 import { startRelay } from '@crs/testing/relay';
@@ -201,7 +202,7 @@ describe('the database', () => {
 describe('the program', () => {
   async function start(environment: Record<string, string>, name = 'main') {
     const child = spawn(process.execPath, [fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url))], {
-      env: { PATH: process.env['PATH'], ...environment },
+      env: { ...INHERITED, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const said = text(child.stderr);

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +18,7 @@ afterAll(() => world.close());
 async function smoke(overrides: Record<string, string> = {}): Promise<{ code: number; lines: string[] }> {
   const { addresses } = world.stack;
   const env = {
-    PATH: process.env['PATH'],
+    ...INHERITED,
     CRS_AUTH_ADMIN_ADDRESS: addresses.authAdmin,
     CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,
     CRS_ENTITIES_ADMIN_ADDRESS: addresses.entitiesAdmin,

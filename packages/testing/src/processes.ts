@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
+import { INHERITED } from './inherited.ts';
 import { freePorts } from './ports.ts';
 
 const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
@@ -155,8 +156,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     const options = [...NODE_FLAGS, ...(config.replicas ? ['--import', NAMES] : []), ...(config.execArgv?.(service) ?? [])];
     const child = spawn(process.execPath, [...options, join(SERVICES, service, 'src/main.ts')], {
       env: {
-        PATH: process.env['PATH'],
-        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        ...INHERITED,
         CRS_OPS_LISTEN: ops(service, replica),
         CRS_TEST_NAMES: names.file,
         ...settings[service](replica),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { ANN, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
@@ -17,7 +18,7 @@ async function crs(args: string[], input = '') {
   const { addresses } = world.stack;
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: {
-      PATH: process.env['PATH'],
+      ...INHERITED,
       CRS_AUTH_ADMIN_ADDRESS: addresses.authAdmin,
       CRS_PROJECTS_ADMIN_ADDRESS: addresses.projectsAdmin,
       CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { selfSigned } from '@crs/testing/certificate';
+import { INHERITED } from '@crs/testing/inherited';
 import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
 import { INSIDE_V4, INSIDE_V6, flat, spellings, spellingsOfV6 } from './_addresses.ts';
 
@@ -317,7 +318,7 @@ it('no proxy of the environment is used', async () => {
     await guardedFetch('https://client.example/', { resolve: async () => ['${PUBLIC}'] }).catch((error) => console.log(error.reason));
   `;
   const proxy = 'http://127.0.0.1:9';
-  const env = { PATH: process.env['PATH'], NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy };
+  const env = { ...INHERITED, NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy };
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
   expect(stdout).toBe(`${NAME} 443\nthe exchange failed\n`);
 });

@@ -8,6 +8,7 @@ import { Database } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { createLogger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
+import { INHERITED } from '@crs/testing/inherited';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
@@ -53,7 +54,7 @@ it('the process starts without a warning', async () => {
   const anyPort = '127.0.0.1:0';
   const child = spawn(process.execPath, [main], {
     env: {
-      PATH: process.env['PATH'],
+      ...INHERITED,
       CRS_LISTEN: anyPort,
       CRS_ADMIN_LISTEN: anyPort,
       CRS_HTTP_LISTEN: anyPort,

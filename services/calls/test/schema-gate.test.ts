@@ -7,6 +7,7 @@ import type { ServiceError } from '@crs/kit/errors';
 import { client } from '@crs/kit/rpc/client';
 import { migrate } from '@crs/kit/data/migrate';
 import { derivePassword, type Migration } from '@crs/kit/data/migration';
+import { INHERITED } from '@crs/testing/inherited';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { freePorts } from '@crs/testing/ports';
 import { startRelay } from '@crs/testing/relay';
@@ -49,7 +50,7 @@ async function start(databaseUrl = database.url) {
   url.password = password;
   const child = spawn(process.execPath, [MAIN], {
     env: {
-      PATH: process.env['PATH'],
+      ...INHERITED,
       CRS_LISTEN: grpc,
       CRS_ADMIN_LISTEN: admin,
       CRS_OPS_LISTEN: ops,

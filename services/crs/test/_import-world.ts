@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { INHERITED } from '@crs/testing/inherited';
 import type { Processes } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 
@@ -78,7 +79,7 @@ export function startImport(file: string, { admin }: Processes, environment: Rec
   const addresses = Object.fromEntries(
     Object.entries(admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]),
   );
-  const env = { PATH: process.env['PATH'], CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL, ...addresses, ...environment };
+  const env = { ...INHERITED, CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL, ...addresses, ...environment };
   const child = spawn(process.execPath, [MAIN, 'import', file, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const read = async (stream: AsyncIterable<Buffer>) => {
     let text = '';

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { INHERITED } from '@crs/testing/inherited';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 
 // Each test starts the program once or twice, on a machine that may be busy.
@@ -21,7 +22,7 @@ const AWAY = {
 };
 
 function crs(args: string[], environment: Record<string, string> = {}, input = '') {
-  const env = { PATH: process.env['PATH'], CRS_DATA_DIR: dir, ...environment };
+  const env = { ...INHERITED, CRS_DATA_DIR: dir, ...environment };
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { env, input, encoding: 'utf8' });
   return { status, stdout, stderr };
 }

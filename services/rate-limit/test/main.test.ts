@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { INHERITED } from '@crs/testing/inherited';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
 
@@ -9,7 +10,7 @@ const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 function run(environment: Record<string, string>) {
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env['PATH'], ...environment },
+    env: { ...INHERITED, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   return { child, exited: once(child, 'exit'), lines: createInterface(child.stderr) };

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createAuthority, type Certificate } from '@crs/testing/certificate';
+import { INHERITED } from '@crs/testing/inherited';
 import { toolClient } from '@crs/testing/mcp';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { startProcesses, type Processes } from '@crs/testing/processes';
@@ -66,6 +67,7 @@ async function crs(args: string[], { input = '', tls = true }: { input?: string;
     address.replace('127.0.0.1', 'localhost'),
   ]);
   const env = {
+    ...INHERITED,
     ...Object.fromEntries(addresses),
     CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
     ...(tls && { CRS_TLS_DIR: directory }),

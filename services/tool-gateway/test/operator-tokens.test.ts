@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { INHERITED } from '@crs/testing/inherited';
 import { toolClient } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
@@ -26,7 +27,7 @@ afterAll(() => world?.close());
 async function crs(...args: string[]): Promise<Record<string, unknown>> {
   const { authAdmin, projectsAdmin, callsAdmin, entitiesAdmin } = world.stack.addresses;
   const env = {
-    PATH: process.env['PATH'],
+    ...INHERITED,
     CRS_AUTH_ADMIN_ADDRESS: authAdmin,
     CRS_PROJECTS_ADMIN_ADDRESS: projectsAdmin,
     CRS_CALLS_ADMIN_ADDRESS: callsAdmin,

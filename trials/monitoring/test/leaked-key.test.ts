@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createToken } from '@crs/testing/credentials';
+import { INHERITED } from '@crs/testing/inherited';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
@@ -42,7 +43,14 @@ const callsOf = (organization: string) =>
 async function run(text: string, environment: Record<string, string>): Promise<string[]> {
   const found = blocks.filter((block) => block.includes(text));
   expect(found, text).toHaveLength(1);
-  const env = { PATH: `${folder}:${process.env['PATH']}`, DATABASE_URL: world.databaseUrl, ...day, ORG: 'acme', ...environment };
+  const env = {
+    ...INHERITED,
+    PATH: `${folder}:${process.env['PATH']}`,
+    DATABASE_URL: world.databaseUrl,
+    ...day,
+    ORG: 'acme',
+    ...environment,
+  };
   const { stdout } = await promisify(execFile)('sh', ['-ec', found[0]!], { env, cwd: folder });
   return stdout.split('\n').filter((line) => line !== '');
 }

@@ -31,6 +31,13 @@ const withoutText = [
 const onCharts = 'charts/tools/test/**/*.test.ts';
 const charts = { extends: true as const, test: { name: 'charts', include: [onCharts] } };
 
+/** These tests drive the packed clients, which `.ci/clients/run` installs and names in the file `CRS_CLIENT_PROGRAMS`. */
+const onClients = 'clients/scenarios/test/**/*.test.ts';
+const clients = {
+  extends: true as const,
+  test: { name: 'clients', include: [onClients], globalSetup: 'packages/testing/src/setup.ts' },
+};
+
 /** Tests that need no database run once. The others run in the `C` locale, and those about text in an ICU locale, too. */
 export default defineConfig({
   test: {
@@ -42,12 +49,13 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       ...(process.env['HELM'] ? [charts] : []),
+      ...(process.env['CRS_CLIENT_PROGRAMS'] ? [clients] : []),
       {
         extends: true,
         test: {
           name: 'once',
           include: ['**/{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, ...alone, onCharts],
+          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, ...alone, onCharts, onClients],
         },
       },
       {

@@ -1,0 +1,105 @@
+import { createServer, request as send, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** What happens to one request; absent: it is passed on, and so is the answer. */
+export type Fault =
+  /** The proxy answers; the service never sees the request. */
+  | { status: number; headers?: Record<string, string>; body?: string }
+  /** The service sees the request; the connection is cut before its answer, or in the middle of its body. */
+  | { cut: 'before' | 'inside' }
+  /** The proxy keeps the request for so many milliseconds, then cuts the connection. */
+  | { hang: number }
+  /** The body of the answer is changed. */
+  | { rewrite: (body: string) => string };
+
+export interface Exchange {
+  /** Milliseconds since the proxy's start. */
+  at: number;
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** The status that the client got; undefined where it got none. */
+  status?: number;
+}
+
+export interface Proxy {
+  /** Base address of the API through the proxy, with `/v1`. */
+  baseUrl: string;
+  /** The requests since the last `reset`. */
+  exchanges: Exchange[];
+  /**
+   * Forgets the requests so far. From now on, `decide` says what happens to each request. It may first change something in the service: the client
+   * waits meanwhile. @param index of the request, from 0
+   */
+  reset(decide?: (exchange: Exchange, index: number) => Fault | undefined | Promise<Fault | undefined>): void;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy that injects faults. @param target origin of the service */
+export async function startProxy(target: string): Promise<Proxy> {
+  const { hostname, port } = new URL(target);
+  let exchanges: Exchange[] = [];
+  let decide: Parameters<Proxy['reset']>[0];
+  const started = performance.now();
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '', headers } = request;
+    const at = performance.now() - started;
+    const body = await buffer(request);
+    const exchange: Exchange = { at, method, path, headers, body: body.toString() };
+    const index = exchanges.push(exchange) - 1;
+    const fault = await decide?.(exchange, index);
+    if (fault && 'hang' in fault) return void setTimeout(() => response.destroy(), fault.hang);
+    if (fault && 'status' in fault) {
+      exchange.status = fault.status;
+      return void response.writeHead(fault.status, fault.headers).end(fault.body ?? '');
+    }
+    const answer = await ask(method, path, headers, body);
+    if (!answer || (fault && 'cut' in fault && fault.cut === 'before')) return void response.destroy();
+    const { 'transfer-encoding': _, 'content-length': __, connection: ___, ...passed } = answer.headers;
+    const text = fault && 'rewrite' in fault ? Buffer.from(fault.rewrite(answer.body.toString())) : answer.body;
+    const hasBody = method !== 'HEAD' && answer.status !== 304;
+    exchange.status = answer.status;
+    response.writeHead(answer.status, { ...passed, ...(hasBody && { 'content-length': text.length }) });
+    if (!fault || !('cut' in fault)) return void response.end(hasBody ? text : undefined);
+    response.write(text.subarray(0, text.length / 2), () => response.destroy());
+  }
+
+  /** @returns undefined where the service can't be reached */
+  function ask(method: string, path: string, headers: IncomingHttpHeaders, body: Buffer) {
+    return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer } | undefined>((resolve) => {
+      // The answer's text is compared and cut, so it must not be compressed.
+      const plain = { ...headers, 'accept-encoding': 'identity', connection: 'close' };
+      const request = send({ hostname, port, method, path, headers: plain }, (response) => {
+        buffer(response).then(
+          (bytes) => resolve({ status: response.statusCode!, headers: response.headers, body: bytes }),
+          () => resolve(undefined),
+        );
+      });
+      request.on('error', () => resolve(undefined)).end(body);
+    });
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    get exchanges() {
+      return exchanges;
+    },
+    reset: (next) => {
+      exchanges = [];
+      decide = next;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,95 @@
+/** The codes of the API. */
+export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
+
+export interface ErrorDetails {
+  code?: ErrorCode;
+  status?: number;
+  requestIds?: string[];
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/** Every error of this package. Log `requestIds`: by them the operator of the service finds what happened. */
+export class CallResearchError extends Error {
+  override readonly name: string = 'CallResearchError';
+  /** Null where no answer came, or the answer isn't the API's. */
+  readonly code: ErrorCode | null;
+  /** HTTP status of the last try; null where it got no answer. */
+  readonly status: number | null;
+  /** The request id of each try that got an answer, oldest first. */
+  readonly requestIds: readonly string[];
+  /** Seconds after which the service asks to try again; null where it doesn't say. */
+  readonly retryAfter: number | null;
+
+  constructor(message: string, { code, status, requestIds = [], retryAfter, cause }: ErrorDetails = {}) {
+    super(message, { cause });
+    this.code = code ?? null;
+    this.status = status ?? null;
+    this.requestIds = requestIds;
+    this.retryAfter = retryAfter ?? null;
+  }
+}
+
+/** The request is wrong; the message names what. Status 400, 405, 406, 408, 409, 413, 415 or 422. */
+export class BadRequestError extends CallResearchError {
+  override readonly name = 'BadRequestError';
+}
+
+/** The key is missing, unknown, expired or revoked. */
+export class UnauthorizedError extends CallResearchError {
+  override readonly name = 'UnauthorizedError';
+}
+
+/** It doesn't exist, or the organization or key may not use it. */
+export class NotFoundError extends CallResearchError {
+  override readonly name = 'NotFoundError';
+}
+
+/** The rate limit is used up, and waiting longer isn't allowed by `maxRetries`, by `budget` or by the cap of 120 s. */
+export class RateLimitedError extends CallResearchError {
+  override readonly name = 'RateLimitedError';
+}
+
+/** The service failed, also after the last try. */
+export class ServerError extends CallResearchError {
+  override readonly name = 'ServerError';
+}
+
+/** The last try got no whole answer: the connection was refused or cut, or `timeout` was over. */
+export class ConnectionError extends CallResearchError {
+  override readonly name = 'ConnectionError';
+}
+
+/** An answer isn't what the API promises, or another program changes the same copy. The copy is as it was before. */
+export class ProtocolError extends CallResearchError {
+  override readonly name = 'ProtocolError';
+}
+
+const CLASSES = {
+  bad_request: BadRequestError,
+  unauthorized: UnauthorizedError,
+  not_found: NotFoundError,
+  rate_limited: RateLimitedError,
+  internal_error: ServerError,
+};
+
+/** The error for an answer whose status isn't a success. What stands between client and service may answer without the API's error body. */
+export function errorOf(status: number, body: string, requestIds: string[], retryAfter: number | undefined): CallResearchError {
+  const { code = codeOf(status), message = `the answer has status ${status} and no error body` } = readEnvelope(body);
+  const Class = CLASSES[code];
+  return new Class(message, { code, status, requestIds, retryAfter });
+}
+
+function readEnvelope(body: string): { code?: ErrorCode; message?: string } {
+  try {
+    const { code, message } = (JSON.parse(body) as { error: { code: string; message: string } }).error;
+    return Object.hasOwn(CLASSES, code) ? { code: code as ErrorCode, message } : { message };
+  } catch {
+    return {};
+  }
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status >= 500) return 'internal_error';
+  return ({ 401: 'unauthorized', 404: 'not_found', 429: 'rate_limited' } as const)[status] ?? 'bad_request';
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConnectionError, ProtocolError, RateLimitedError, errorOf, type CallResearchError } from './errors.ts';
+
+/** How one call of the client behaves. Times are in milliseconds. */
+export interface RequestOptions {
+  /** For one try, until the body has been read; 30,000 by default. */
+  timeout?: number | undefined;
+  /** Further tries after the first; 5 by default. */
+  maxRetries?: number | undefined;
+  /** For all tries and waits of one request; 300,000 by default. */
+  budget?: number | undefined;
+  /** Ends the request or the wait, and the call throws the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Request {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: object | undefined;
+  headers?: Record<string, string> | undefined;
+  body?: string | undefined;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** A longer wait is never begun, whatever the service asks for. */
+const LONGEST_WAIT = 120_000;
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 8_000;
+/** Clients that wait for the same moment don't all come at once. */
+const SPREAD = 250;
+const DEFAULTS: { timeout: number; maxRetries: number; budget: number; signal?: AbortSignal } = {
+  timeout: 30_000,
+  maxRetries: 5,
+  budget: 300_000,
+};
+
+const now = () => performance.now();
+
+/** Sends requests, and tries them again where that can help. One 429 holds all requests of the transport. */
+export class Transport {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #defaults: RequestOptions;
+  #heldUntil = 0;
+
+  constructor(base: string, headers: Record<string, string>, defaults: RequestOptions) {
+    this.#base = new URL(base).href.replace(/\/$/, '');
+    // A key with a line break would else look like a broken connection, and be tried again.
+    void new Headers(headers);
+    this.#headers = headers;
+    this.#defaults = defaults;
+  }
+
+  /** @returns an answer of status 2xx or 304 @throws CallResearchError, or the reason of the signal */
+  async send(request: Request, options: RequestOptions = {}): Promise<Answer> {
+    const { maxRetries, signal, ...settings } = { ...DEFAULTS, ...given(this.#defaults), ...given(options) };
+    const deadline = now() + settings.budget;
+    const requestIds: string[] = [];
+    for (let attempt = 0; ; attempt++) {
+      await this.#untilReleased(deadline, signal, requestIds);
+      const timeout = Math.min(settings.timeout, deadline - now());
+      const outcome = await this.#try(request, timeout, signal, requestIds);
+      const isAnswer = !(outcome instanceof ConnectionError);
+      if (isAnswer && (outcome.status < 300 || outcome.status === 304)) return outcome;
+      const asked = isAnswer ? askedWait(outcome) : undefined;
+      const error = isAnswer ? failure(outcome, requestIds, asked) : outcome;
+      const wait = asked === undefined ? pause(attempt) : asked + Math.random() * SPREAD;
+      const isAllowed = (asked ?? 0) <= LONGEST_WAIT;
+      if (error.status === 429 && isAllowed) this.#heldUntil = Math.max(this.#heldUntil, now() + (asked ?? wait));
+      if (!canHelp(error) || attempt >= maxRetries || !isAllowed || now() + wait > deadline) throw error;
+      await sleep(wait, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  }
+
+  async #untilReleased(deadline: number, signal: AbortSignal | undefined, requestIds: string[]): Promise<void> {
+    signal?.throwIfAborted();
+    for (let left = this.#heldUntil - now(); left > 0; left = this.#heldUntil - now()) {
+      if (this.#heldUntil > deadline) {
+        throw new RateLimitedError(`the rate limit is used up, and the budget ends before the next window`, {
+          code: 'rate_limited',
+          status: 429,
+          requestIds,
+          retryAfter: Math.ceil(left / 1_000),
+        });
+      }
+      await sleep(left + Math.random() * SPREAD, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  }
+
+  async #try(
+    { method, path, query = {}, headers, body }: Request,
+    timeout: number,
+    signal: AbortSignal | undefined,
+    requestIds: string[],
+  ): Promise<Answer | ConnectionError> {
+    const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString();
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    const timer = setTimeout(() => controller.abort(new Error(`no whole answer within ${Math.round(timeout)} ms`)), timeout);
+    try {
+      const response = await fetch(`${this.#base}${path}${search && `?${search}`}`, {
+        method,
+        headers: { ...this.#headers, ...headers },
+        ...(body !== undefined && { body }),
+        redirect: 'manual',
+        signal: controller.signal,
+      });
+      const requestId = response.headers.get('X-Request-Id');
+      if (requestId !== null) requestIds.push(requestId);
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      return new ConnectionError(`no whole answer to ${method} ${path}: ${reasonOf(cause)}`, { requestIds, cause });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** The options without those that are undefined, for which the default counts. */
+function given({ timeout, maxRetries, budget, signal }: RequestOptions) {
+  return {
+    ...(timeout !== undefined && { timeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(budget !== undefined && { budget }),
+    ...(signal !== undefined && { signal }),
+  };
+}
+
+function failure({ status, text }: Answer, requestIds: string[], asked: number | undefined): CallResearchError {
+  if (status < 400) return new ProtocolError(`the answer has status ${status}`, { status, requestIds });
+  return errorOf(status, text, requestIds, asked === undefined ? undefined : Math.ceil(asked / 1_000));
+}
+
+/** 409 isn't tried again: the service's answer wouldn't change. */
+function canHelp({ status }: CallResearchError): boolean {
+  return status === null || status === 408 || status === 429 || status >= 500;
+}
+
+/** How long the answer asks to wait, in milliseconds. Absolute times are compared with the service's clock, not with this machine's. */
+function askedWait({ status, headers }: Answer): number | undefined {
+  const from = Date.parse(headers.get('Date') ?? '') || Date.now();
+  const after = headers.get('Retry-After');
+  if (after !== null && after.trim() !== '') {
+    const wait = Number.isNaN(Number(after)) ? Date.parse(after) - from : Number(after) * 1_000;
+    if (!Number.isNaN(wait)) return Math.max(0, wait);
+  }
+  const reset = Number(headers.get('X-RateLimit-Reset') ?? NaN);
+  return status === 429 && !Number.isNaN(reset) ? Math.max(0, reset * 1_000 - from) : undefined;
+}
+
+const pause = (attempt: number) => Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt) * (0.5 + Math.random() / 2);
+
+/** What `fetch` says about a broken connection stands in the cause of its error. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

@@ -247,6 +247,9 @@ resources:
 {{- $_ := set $config "CRS_TLS_FURTHER_PEERS" (join "," .) }}
 {{- end }}
 {{- end }}
+{{- if .fact.redis }}
+{{- $_ := set $config "CRS_REDIS_PREFIX" ($values.redis.keyPrefix | default (printf "%s/%s/" .root.Release.Namespace (include "call-research.fullname" .root))) }}
+{{- end }}
 {{- if .fact.database }}
 {{- $_ := set $config "CRS_DATABASE_CONNECTIONS" .settings.databaseConnections }}
 {{- end }}

@@ -77,7 +77,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
     const rateLimit = await start(
       'rate-limit',
       createRateLimitService(
-        { listen: LOOPBACK, redisUrl: config.redisUrl, redisTimeoutMs: 50, ...LIMITS },
+        { listen: LOOPBACK, redisUrl: config.redisUrl, redisPrefix: '', redisTimeoutMs: 50, ...LIMITS },
         logFor('rate-limit'),
       ),
     );

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { logProblems } from '@crs/testing/log-schema';
@@ -34,6 +34,7 @@ let telemetry: Telemetry;
 let receiver: Server;
 let key: string;
 const received: string[] = [];
+const pushed: string[] = [];
 const spans: Span[] = [];
 let traceId: string;
 let metrics: string;
@@ -41,6 +42,11 @@ let metrics: string;
 /** A real OTLP receiver. */
 async function startReceiver(): Promise<string> {
   receiver = createServer((request, response) => {
+    if (request.url === '/v1/metrics')
+      return void text(request).then((body) => {
+        pushed.push(body);
+        response.end();
+      });
     void json(request).then((body) => {
       received.push(JSON.stringify(body));
       const { resourceSpans = [] } = body as { resourceSpans?: { scopeSpans: { spans: Span[] }[] }[] };
@@ -54,7 +60,11 @@ async function startReceiver(): Promise<string> {
 
 /** A run through all features, with a canary in each value that must stay out of telemetry. */
 beforeAll(async () => {
-  Object.assign(process.env, { OTEL_EXPORTER_OTLP_ENDPOINT: await startReceiver(), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
+  Object.assign(process.env, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: await startReceiver(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRICS_EXPORTER: 'otlp',
+  });
   telemetry = startTelemetry('call-research', process.env);
   world = await startWorld();
   await world.load([
@@ -155,13 +165,18 @@ describe('metrics', () => {
   ])('%s', (pattern) => {
     expect(metrics).toMatch(pattern);
   });
+
+  it('are pushed, too, where that is asked for', () => {
+    for (const name of ['http.server.request.duration', 'rpc.server.call.duration', 'crs.ratelimit.decisions'])
+      expect(pushed.some((body) => body.includes(name))).toBe(true);
+  });
 });
 
 describe('content and secrets', () => {
   it('are in no log line, span or metric of the whole run', () => {
     expect(world.log.length).toBeGreaterThanOrEqual(5);
     expect(spans.length).toBeGreaterThan(50);
-    const everything = [...world.log, ...received, metrics];
+    const everything = [...world.log, ...received, ...pushed, metrics];
     const planted = [...Object.values(CANARY), key, SECRET, OPERATOR_CREDENTIAL];
     const found = planted.filter((canary) => everything.some((text) => text.toLowerCase().includes(canary.toLowerCase())));
     expect(found).toEqual([]);

@@ -7,12 +7,19 @@ const redisUrls = z.string().refine((text) => text.split(',').every((part) => re
   error: 'must be a redis:// or rediss:// URL, or several of a Redis Cluster, separated by commas',
 });
 
+/** A brace would change the part of the key by which a Redis Cluster chooses the node. */
+const redisPrefix = z.string().regex(/^[A-Za-z0-9_.:/-]{0,128}$/, {
+  error: 'must have at most 128 characters of A-Z, a-z, 0-9 and _ . : / -',
+});
+
 export type RateLimitConfig = ReturnType<typeof readConfig>;
 
 export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort],
   /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: the counters are in this process, which must then be the only one. */
   redisUrl: ['REDIS_URL', redisUrls.optional()],
+  /** In front of each key, so that installations can share a Redis. */
+  redisPrefix: ['CRS_REDIS_PREFIX', redisPrefix.default('')],
   /** How long a hit waits for Redis. */
   redisTimeoutMs: ['CRS_REDIS_TIMEOUT_MS', milliseconds.default(20)],
   // Limits of descriptors that have this `kind` and bring no limit of their own.

@@ -29,9 +29,13 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
   };
 }
 
-async function openStore({ redisUrl, redisTimeoutMs }: RateLimitConfig, log: Logger, closer: Closer): Promise<CounterStore> {
+async function openStore(
+  { redisUrl, redisPrefix, redisTimeoutMs }: RateLimitConfig,
+  log: Logger,
+  closer: Closer,
+): Promise<CounterStore> {
   if (redisUrl === undefined) return new MemoryStore();
-  const store = new RedisStore({ url: redisUrl, timeoutMs: redisTimeoutMs, log });
+  const store = new RedisStore({ url: redisUrl, prefix: redisPrefix, timeoutMs: redisTimeoutMs, log });
   closer.defer('redis', () => store.close());
   await store.open();
   return store;

@@ -29,7 +29,10 @@ export interface Running {
 export async function startService(redisUrl: string | undefined): Promise<Running> {
   // Long enough for a loaded machine. The tests of the store cover a short timeout.
   const redisTimeoutMs = 3_000;
-  const service = createRateLimitService({ listen: '127.0.0.1:0', redisUrl, redisTimeoutMs, ...defaults }, { log });
+  const service = createRateLimitService(
+    { listen: '127.0.0.1:0', redisUrl, redisPrefix: '', redisTimeoutMs, ...defaults },
+    { log },
+  );
   const { grpc: address } = await service.start();
   const api: ServiceClient<RateLimitServiceService> = client(RateLimitServiceService, {
     name: 'rate-limit',

@@ -46,7 +46,12 @@ describe.skipIf(!probe)('counters in a Redis Cluster', { timeout: 60_000 }, () =
   beforeAll(async () => {
     servers = await startCluster();
     const url = servers.slice(0, 2).map((server) => server.url);
-    store = new RedisStore({ url: url.join(','), timeoutMs: 500, log: createLogger('test', { level: 'silent' }) });
+    store = new RedisStore({
+      url: url.join(','),
+      prefix: 'cluster/',
+      timeoutMs: 500,
+      log: createLogger('test', { level: 'silent' }),
+    });
     await store.open();
   });
   afterAll(async () => {

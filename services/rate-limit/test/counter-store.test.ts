@@ -24,7 +24,7 @@ async function inMemory(): Promise<Subject> {
 }
 
 async function inRedis(): Promise<Subject> {
-  const store = new RedisStore({ url: redis!.url, timeoutMs: 5_000, log: createLogger('test', { level: 'silent' }) });
+  const store = new RedisStore({ url: redis!.url, prefix: '', timeoutMs: 5_000, log: createLogger('test', { level: 'silent' }) });
   await store.open();
   return { store, pass: (ms) => sleep(ms), close: () => store.close() };
 }

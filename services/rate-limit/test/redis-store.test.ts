@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -5,6 +6,8 @@ import { ServiceError } from '@crs/kit/errors';
 import { createLogger } from '@crs/kit/process/log';
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { RedisStore } from '../src/store/redis-store.ts';
+
+const KUBERNETES = new URL('../../../docs/kubernetes.md', import.meta.url);
 
 const probe = await startRedis();
 await probe?.stop();
@@ -20,8 +23,8 @@ async function openRedis(port?: number): Promise<RedisServer> {
   return redis!;
 }
 
-async function openStore(url: string): Promise<RedisStore> {
-  const store = new RedisStore({ url, timeoutMs: 100, log: createLogger('test', { level: 'silent' }) });
+async function openStore(url: string, prefix = ''): Promise<RedisStore> {
+  const store = new RedisStore({ url, prefix, timeoutMs: 100, log: createLogger('test', { level: 'silent' }) });
   cleanups.push(() => store.close());
   await store.open();
   return store;
@@ -55,6 +58,22 @@ describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
     await admin.set(hit.key, '41');
     expect(await store.add(hit)).toEqual({ count: 42, resetInMs: hit.windowMs });
     expect(await admin.pTTL(hit.key)).toBeGreaterThan(0);
+  });
+
+  it('are apart for two prefixes, and need no rights but the documented ones', async () => {
+    const redis = await openRedis();
+    const admin = await openAdmin(redis.url);
+    const documented = /ACL SETUSER (call-research .*)`/.exec(await readFile(KUBERNETES, 'utf8'))![1]!;
+    await admin.sendCommand(['ACL', 'SETUSER', ...documented.replace('PASSWORD', 'pw').replace('PREFIX', 'one/').split(' ')]);
+    const limited = redis.url.replace('redis://', 'redis://call-research:pw@');
+    const [one, two, other] = [
+      await openStore(limited, 'one/'),
+      await openStore(redis.url, 'two/'),
+      await openStore(limited, 'two/'),
+    ];
+    expect([await one.add(hit), await one.add(hit), await two.add(hit)].map(({ count }) => count)).toEqual([1, 2, 1]);
+    await expect(other.add(hit)).rejects.toThrow(ServiceError);
+    expect((await admin.keys('*')).toSorted()).toEqual([`one/${hit.key}`, `two/${hit.key}`]);
   });
 
   it('works on when Redis has forgotten the script', async () => {

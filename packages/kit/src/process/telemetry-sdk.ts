@@ -1,7 +1,8 @@
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { RuntimeNodeInstrumentation } from '@opentelemetry/instrumentation-runtime-node';
 import { envDetector, hostDetector, serviceInstanceIdDetector } from '@opentelemetry/resources';
-import { AggregationType } from '@opentelemetry/sdk-metrics';
+import { AggregationType, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { AlwaysOffSampler, NoopSpanProcessor } from '@opentelemetry/sdk-trace';
 import type { Environment } from './config.ts';
@@ -17,13 +18,14 @@ export interface Telemetry {
 
 /**
  * Starts OpenTelemetry for this process. `OTEL_*` settings apply as OpenTelemetry documents them, but spans are sent only where an OTLP
- * endpoint or an exporter is named. Trace ids exist in any case: they are the request ids.
+ * endpoint or an exporter is named. Trace ids exist in any case: they are the request ids. Metrics are always there for Prometheus;
+ * `OTEL_METRICS_EXPORTER=otlp` sends them, too, as `http/protobuf`, each `OTEL_METRIC_EXPORT_INTERVAL` milliseconds (60,000).
  */
 export function startTelemetry(serviceName: string, environment: Environment): Telemetry {
   const prometheus = new PrometheusExporter({ preventServerStart: true });
   const sdk = new NodeSDK({
     serviceName: environment['OTEL_SERVICE_NAME'] ?? serviceName,
-    metricReaders: [prometheus],
+    metricReaders: sendsMetrics(environment) ? [prometheus, pushReader(environment)] : [prometheus],
     // The process detector would export the command line.
     resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
     logRecordProcessors: [],
@@ -39,6 +41,15 @@ export function startTelemetry(serviceName: string, environment: Environment): T
   });
   sdk.start();
   return { prometheus, stop: () => sdk.shutdown() };
+}
+
+function sendsMetrics(environment: Environment): boolean {
+  return (environment['OTEL_METRICS_EXPORTER'] ?? '').split(',').includes('otlp');
+}
+
+function pushReader(environment: Environment): PeriodicExportingMetricReader {
+  const exportIntervalMillis = Number(environment['OTEL_METRIC_EXPORT_INTERVAL'] ?? 60_000);
+  return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter(), exportIntervalMillis });
 }
 
 function sendsTraces(environment: Environment): boolean {

@@ -21,6 +21,7 @@ const SLACK_MS = 200;
  */
 export class RedisStore implements CounterStore {
   readonly #url: string;
+  readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #patience: Patience;
   readonly #liveness = new Patience(LIVENESS_MS);
@@ -38,10 +39,12 @@ export class RedisStore implements CounterStore {
 
   /**
    * @param options.url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas
+   * @param options.prefix in front of each key
    * @param options.timeoutMs how long a hit waits for its answer
    */
-  constructor({ url, timeoutMs, log }: { url: string; timeoutMs: number; log: Logger }) {
+  constructor({ url, prefix, timeoutMs, log }: { url: string; prefix: string; timeoutMs: number; log: Logger }) {
     this.#url = url;
+    this.#prefix = prefix;
     this.#timeoutMs = timeoutMs;
     this.#patience = new Patience(timeoutMs);
     this.#log = log;
@@ -66,11 +69,13 @@ export class RedisStore implements CounterStore {
       // A hit isn't queued for later: its caller counts it elsewhere by then.
       if (!connection) throw new Error('no connection to Redis');
       const notAfter = Math.ceil(this.#epoch + started + this.#timeoutMs + SLACK_MS);
-      const count = await this.#patience.within(connection.count(hit, notAfter)).catch((error: unknown) => {
-        // After a failover the old primary still answers. A new connection finds the new primary.
-        if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
-        throw error;
-      });
+      const count = await this.#patience
+        .within(connection.count({ ...hit, key: this.#prefix + hit.key }, notAfter))
+        .catch((error: unknown) => {
+          // After a failover the old primary still answers. A new connection finds the new primary.
+          if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
+          throw error;
+        });
       if (!count) throw new Late(this.#timeoutMs);
       return count;
     } catch (error) {

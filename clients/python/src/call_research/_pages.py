@@ -1,0 +1,74 @@
+"""Reads a page of changes and keeps the JSON text of each call exactly as it was sent."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+_decode = json.JSONDecoder().raw_decode
+
+
+class _Reader:
+    """Walks over a JSON text. Whoever is given a member or an item reads its value before the next one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def next(self) -> str:
+        """The character at which the next token begins; `at` is moved there."""
+        while self.text[self.at : self.at + 1] in (" ", "\n", "\r", "\t"):
+            self.at += 1
+        return self.text[self.at : self.at + 1]
+
+    def take(self, character: str) -> None:
+        if self.next() != character:
+            raise ValueError(f"{character!r} is missing at character {self.at}")
+        self.at += 1
+
+    def value(self) -> Any:
+        self.next()
+        value, self.at = _decode(self.text, self.at)
+        return value
+
+    def items(self, opening: str, closing: str) -> Iterator[None]:
+        self.take(opening)
+        while self.next() != closing:
+            yield
+            if self.next() != closing:
+                self.take(",")
+        self.at += 1
+
+    def members(self) -> Iterator[str]:
+        for _ in self.items("{", "}"):
+            name: str = self.value()
+            self.take(":")
+            yield name
+
+
+def read_page(text: str) -> tuple[dict[str, Any], list[str | None]]:
+    """The page, and beside each of its changes the text of `call`, or None where it has none.
+
+    Raises ValueError where the text is no JSON, and KeyError or TypeError where it is no page of changes.
+    """
+    page: dict[str, Any] = {}
+    documents: list[str | None] = []
+    reader = _Reader(text)
+    for name in reader.members():
+        if name != "data":
+            page[name] = reader.value()
+            continue
+        page["data"] = []
+        for _ in reader.items("[", "]"):
+            change: dict[str, Any] = {}
+            document = None
+            for key in reader.members():
+                reader.next()
+                start = reader.at
+                change[key] = reader.value()
+                if key == "call":
+                    document = text[start : reader.at]
+            page["data"].append(change)
+            documents.append(document)
+    if reader.next():
+        raise ValueError(f"there is more text at character {reader.at}")
+    return page, documents

@@ -1,0 +1,258 @@
+"""The client of the REST API."""
+
+import copy
+import re
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack, cast, overload
+from urllib.parse import quote
+
+from . import _sync
+from ._pages import read_page
+from ._sync import SyncResult
+from ._transport import Answer, Options, Transport
+from .stores import Store
+from .types import BillingOffice, Call, CallListItem, NewProject, Project
+
+
+# The document doesn't describe `GET /changes` yet.
+class Change(TypedDict):
+    type: Literal["call.changed", "call.deleted", "access.changed"]
+    call_id: str | None
+    changed_at: str
+    call: NotRequired[Call]
+
+
+class ChangeList(TypedDict):
+    data: list[Change]
+    next_cursor: str
+    has_more: bool
+
+
+MEMORY_BYTES = 32 * 1024 * 1024
+"""Bodies that a client remembers for their ETag, all together."""
+
+
+class Include(TypedDict):
+    """Which transcripts a call has. True by default, and never more than the organization is enabled for."""
+
+    include_verbatim: NotRequired[bool]
+    include_redacted: NotRequired[bool]
+    include_clean: NotRequired[bool]
+
+
+class ListQuery(TypedDict):
+    """Which calls: created at `start_date` or later, and before `end_date`. Datetimes have a time zone."""
+
+    start_date: datetime | str
+    end_date: datetime | str
+    updated_since: NotRequired[datetime | str]
+    per_page: NotRequired[int]
+
+
+class DetailQuery(ListQuery, Include):
+    """Which calls, each in full."""
+
+    expand: Literal["detail"]
+
+
+class ChangesQuery(Include):
+    """How many changes are on a page, and whether they come with their calls in full."""
+
+    limit: NotRequired[int]
+    expand: NotRequired[Literal["detail"]]
+
+
+class _Memory:
+    """The ETag and the body of answers by address; the least recently used go first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, address: str) -> tuple[str, Answer] | None:
+        with self._lock:
+            if known := self._answers.get(address):
+                self._answers.move_to_end(address)
+            return known
+
+    def put(self, address: str, etag: str, answer: Answer) -> None:
+        with self._lock:
+            if old := self._answers.pop(address, None):
+                self._bytes -= len(old[1].body)
+            self._answers[address] = (etag, answer)
+            self._bytes += len(answer.body)
+            while self._bytes > MEMORY_BYTES:
+                _, (_, oldest) = self._answers.popitem(last=False)
+                self._bytes -= len(oldest.body)
+
+
+class Client:
+    """A client of the Call Research Service for one organization. Threads may share it.
+
+    It retries what may be retried, waits as long as the API asks (120 s at most), and holds all its calls while one of them
+    is told to wait. All methods raise CallResearchError; see `call_research.errors`.
+    """
+
+    def __init__(self, base_url: str, api_key: str, *, timeout: float = 30, max_retries: int = 5, budget: float = 300):
+        """`base_url` ends in `/v1`. `timeout` is for one try, `budget` for all tries and waits of one call, in seconds."""
+        if not re.match(r"https?://[^/]", base_url):
+            raise ValueError("base_url: must begin with https:// or http://, such as https://api.example.com/v1")
+        if not re.fullmatch(r"[!-~]+", api_key):
+            raise ValueError("api_key: must be printable ASCII without spaces")
+        headers = {
+            "Authorization": f"Bearer {api_key}",
+            "Accept": "application/json",
+            "User-Agent": f"call-research-client-python/{version('call-research-client')}",
+        }
+        self._transport = Transport(base_url, headers)
+        self._options = Options(timeout, max_retries, budget)
+        self._memory = _Memory()
+
+    def with_options(
+        self, *, timeout: float | None = None, max_retries: int | None = None, budget: float | None = None
+    ) -> Self:
+        """This client with other options, for one call or several: `client.with_options(timeout=5).get_call(...)`.
+
+        Both share connections, the hold of a 429, and what is remembered. To close one closes both.
+        """
+        other = copy.copy(self)
+        was = self._options
+        other._options = Options(
+            was.timeout if timeout is None else timeout,
+            was.max_retries if max_retries is None else max_retries,
+            was.budget if budget is None else budget,
+        )
+        return other
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @overload
+    def calls(self, **query: Unpack[ListQuery]) -> Iterator[CallListItem]: ...
+
+    @overload
+    def calls(self, **query: Unpack[DetailQuery]) -> Iterator[Call]: ...
+
+    def calls(self, **query: Any) -> Iterator[Any]:
+        """The calls created from `start_date` until before `end_date`, newest first, page after page.
+
+        A call that is created or deleted meanwhile moves the others: one may come twice, or not at all. `sync` has no such gap.
+        """
+        page = 1
+        if "expand" not in query:
+            query = {"per_page": 200, **query}
+        while True:
+            answer = self._get("/calls", {**query, "page": page})
+            listed = answer.json()
+            yield from listed["data"]
+            if page >= listed["pagination"]["total_pages"]:
+                return
+            page += 1
+
+    def get_call(self, call_id: str, **include: Unpack[Include]) -> Call:
+        """One call in full. The client remembers it with its ETag, so an unchanged call isn't sent again."""
+        call: Call = self._get(f"/calls/{_segment(call_id)}", include, remember=True).json()
+        return call
+
+    def changes(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> Iterator[Change]:
+        """Without a cursor all calls there are, with one what has changed since then, until there is no more.
+
+        A cursor belongs to a page: to go on later from where you stopped, take `sync`, or `change_page`.
+        """
+        while True:
+            page = self.change_page(cursor, **query)
+            yield from page["data"]
+            if not page["has_more"]:
+                return
+            cursor = page["next_cursor"]
+
+    def change_page(self, cursor: str | None = None, **query: Unpack[ChangesQuery]) -> ChangeList:
+        """One page of changes, for a loop of your own. Store `next_cursor` together with what the page has changed."""
+        page, _ = self._change_page(cursor, query)
+        return cast(ChangeList, page)
+
+    def sync(self, store: Store, *, limit: int = 50, **include: Unpack[Include]) -> SyncResult:
+        """Brings a copy up to date and returns: all calls at first, later what has changed. Call it again when you like.
+
+        A sync that is stopped at any moment goes on from there. One sync may work on a copy at a time. Raises ProtocolError
+        where going on could spoil the copy, such as a type of change that this version doesn't know.
+        """
+
+        def fetch(cursor: str | None) -> _sync.ReadPage:
+            return self._change_page(cursor, {"limit": limit, "expand": "detail", **include})
+
+        return _sync.sync(store, fetch)
+
+    def _change_page(self, cursor: str | None, query: Mapping[str, object]) -> _sync.ReadPage:
+        answer = self._get("/changes", {"cursor": cursor, **query})
+        try:
+            page, documents = read_page(answer.body.decode())
+            _sync.check(page, cursor)
+        except (ValueError, TypeError, KeyError) as cause:
+            raise answer.broken("is no page of changes") from cause
+        return page, documents
+
+    def billing_offices(self) -> list[BillingOffice]:
+        """The billing offices, the default first. Needs the write surface."""
+        offices: list[BillingOffice] = self._get("/billing-offices").json()["data"]
+        return offices
+
+    def create_project(self, *, idempotency_key: str | None = None, **project: Unpack[NewProject]) -> Project:
+        """Creates a project once, however often the request has to be sent. Needs the write surface.
+
+        Name a key of your own (1 to 255 printable ASCII characters) where a later run of your program may repeat the creation:
+        for 24 hours the same key and project give the same answer.
+        """
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+        if not re.fullmatch(r"[ -~]{1,255}", key):
+            raise ValueError("idempotency_key: must be 1 to 255 printable ASCII characters")
+        answer = self._transport.send(self._options, "POST", "/projects", headers={"Idempotency-Key": key}, body=project)
+        created: Project = answer.json()
+        return created
+
+    def get_project(self, project_id: str) -> Project:
+        """A project of the organization. Needs the write surface."""
+        project: Project = self._get(f"/projects/{_segment(project_id)}").json()
+        return project
+
+    def _get(self, path: str, query: Mapping[str, object] = {}, *, remember: bool = False) -> Answer:
+        params = {name: _text(value) for name, value in query.items() if value is not None}
+        address = f"{path}?{sorted(params.items())}"
+        known = self._memory.get(address) if remember else None
+        headers = {"If-None-Match": known[0]} if known else {}
+        answer = self._transport.send(self._options, "GET", path, params=params, headers=headers)
+        if known and answer.status == 304:
+            return known[1]
+        if remember and "ETag" in answer.headers:
+            self._memory.put(address, answer.headers["ETag"], answer)
+        return answer
+
+
+def _text(value: object) -> str:
+    """A value as a parameter of a query."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError("A datetime must have a time zone, such as datetime.timezone.utc.")
+        return value.isoformat()
+    return str(value)
+
+
+def _segment(identifier: str) -> str:
+    """An id as a part of a path. Dots are written as %2E, because `.` and `..` would name another path."""
+    if not identifier:
+        raise ValueError("An id must not be empty.")
+    return quote(identifier, safe="").replace(".", "%2E")

@@ -1,0 +1,172 @@
+"""Where a copy of the calls is kept: the contract of a store, and stores for SQLite and PostgreSQL."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, LiteralString, Protocol, Self
+
+from .errors import ProtocolError
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a copy stands. `cursor` is None before the first page of a walk. `walk` is None unless a walk is under way."""
+
+    cursor: str | None
+    walk: str | None
+
+
+@dataclass(frozen=True)
+class ChangedCall:
+    """A call that was created or changed. `document` is its JSON text exactly as the API sent it."""
+
+    call_id: str
+    changed_at: str
+    document: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one page of changes does to a copy. No call is in both lists, and none is twice in one of them."""
+
+    changed: Sequence[ChangedCall]
+    deleted: Sequence[str]
+
+
+class Store(Protocol):
+    """A copy of the calls, and the position up to which it is whole.
+
+    A walk is a pass over all calls: the first one, the one after a change of the organization's settings, and the one after
+    a cursor that the API no longer takes. It has a random name, by which calls are marked that were met in it.
+
+    `begin`, `apply` and `end` are one transaction each. They change nothing and raise ProtocolError where the stored position
+    is not `at`, because then another sync is at work.
+    """
+
+    def load(self) -> Position:
+        """The stored position; `Position(None, None)` before the first sync."""
+
+    def begin(self, at: Position, walk: str) -> None:
+        """Stores the walk, and None as cursor. Calls and their marks stay."""
+
+    def apply(self, at: Position, page: Page, next_cursor: str) -> None:
+        """Replaces the documents of changed calls, marks them with `at.walk`, deletes deleted ones, stores the cursor."""
+
+    def end(self, at: Position) -> None:
+        """Deletes each call that isn't marked with `at.walk`, and stores None as walk."""
+
+
+class _SqlStore:
+    """What both databases have in common. `?` stands for a parameter."""
+
+    def __init__(self, json: LiteralString) -> None:
+        columns = f"call_id text primary key, document {json} not null, changed_at text not null, walk text"
+        self._run(f"create table if not exists call_research_calls ({columns})")
+        row = "one integer primary key check (one = 1), cursor text, walk text"
+        self._run(f"create table if not exists call_research_sync ({row})")
+        self._run("insert into call_research_sync (one) values (1) on conflict do nothing")
+
+    def _transaction(self) -> AbstractContextManager[object]:
+        raise NotImplementedError
+
+    def _run(self, statement: LiteralString, *rows: Sequence[str | None]) -> Any:
+        """Runs a statement once for each row, or once where none is given, and returns the driver's cursor."""
+        raise NotImplementedError
+
+    def load(self) -> Position:
+        return Position(*self._run("select cursor, walk from call_research_sync").fetchone())
+
+    def begin(self, at: Position, walk: str) -> None:
+        with self._transaction():
+            self._move(at, Position(None, walk))
+
+    def apply(self, at: Position, page: Page, next_cursor: str) -> None:
+        with self._transaction():
+            self._move(at, Position(next_cursor, at.walk))
+            if page.deleted:
+                self._run("delete from call_research_calls where call_id = ?", *((it,) for it in page.deleted))
+            if page.changed:
+                self._run(
+                    "insert into call_research_calls (call_id, document, changed_at, walk) values (?, ?, ?, ?)"
+                    " on conflict (call_id) do update set"
+                    " document = excluded.document, changed_at = excluded.changed_at, walk = excluded.walk",
+                    *((it.call_id, it.document, it.changed_at, at.walk) for it in page.changed),
+                )
+
+    def end(self, at: Position) -> None:
+        with self._transaction():
+            self._move(at, Position(at.cursor, None))
+            self._run("delete from call_research_calls where coalesce(walk, '') <> ?", (at.walk,))
+
+    def _move(self, at: Position, to: Position) -> None:
+        """Comes first in each transaction, because it locks the row: of two syncs the later one finds another position."""
+        moved = self._run(
+            "update call_research_sync set cursor = ?, walk = ? where coalesce(cursor, '') = ? and coalesce(walk, '') = ?",
+            (to.cursor, to.walk, at.cursor or "", at.walk or ""),
+        )
+        if moved.rowcount != 1:
+            raise ProtocolError("Another sync works on this copy. Run one sync of a copy at a time.")
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class SqliteStore(_SqlStore):
+    """A copy in a SQLite file, in tables `call_research_calls` and `call_research_sync`, which are made where absent."""
+
+    def __init__(self, path: str) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        super().__init__("text")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+        self._db.execute("commit")
+
+    def _run(self, statement: LiteralString, *rows: Sequence[str | None]) -> sqlite3.Cursor:
+        return self._db.executemany(statement, rows) if rows else self._db.execute(statement)
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class PostgresStore(_SqlStore):
+    """A copy in PostgreSQL, in tables `call_research_calls` and `call_research_sync`, which are made where absent.
+
+    `address` is what libpq takes, such as `postgresql://user@host/database`. Needs psycopg: `call-research-client[postgres]`.
+    """
+
+    def __init__(self, address: str) -> None:
+        import psycopg
+
+        self._db: psycopg.Connection[Any] = psycopg.connect(address, autocommit=True)
+        # `jsonb` would write numbers and the order of keys anew.
+        super().__init__("json")
+
+    def _transaction(self) -> AbstractContextManager[object]:
+        return self._db.transaction()
+
+    def _run(self, statement: LiteralString, *rows: Sequence[str | None]) -> "psycopg.Cursor[Any]":
+        cursor = self._db.cursor()
+        if rows:
+            cursor.executemany(statement.replace("?", "%s"), rows)
+            return cursor
+        return cursor.execute(statement)
+
+    def close(self) -> None:
+        self._db.close()

@@ -26,6 +26,8 @@ export const REASONS = {
   insufficientScope: 'INSUFFICIENT_SCOPE',
   /** The certificate of the connection is of a program that may not make this call. */
   peerNotAdmitted: 'PEER_NOT_ADMITTED',
+  /** No replica that was asked has this call, or none admits the caller to it. During an upgrade, some replicas are of another version. */
+  notOffered: 'NOT_OFFERED',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
   overloaded: 'OVERLOADED',

@@ -47,10 +47,15 @@ const TRY_AGAIN_MS = 500;
 
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
+/** Reasons of such errors of a healthy target. */
+const WELL = new Set<string>([REASONS.slowWork, REASONS.notOffered]);
+
+/** Replicas that are asked for a call until one offers it. */
+const REPLICAS_ASKED = 3;
 
 function isIll(error: unknown): boolean {
   if (error instanceof Late) return true;
-  return error instanceof ServiceError && ILL.has(error.kind) && error.reason !== REASONS.slowWork;
+  return error instanceof ServiceError && ILL.has(error.kind) && !WELL.has(error.reason);
 }
 
 /** Whether the caller stopped waiting before the deadline. Unless the target was too slow for it, that says nothing about the target. */
@@ -131,7 +136,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
         call.signal?.throwIfAborted();
         // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
         const by = channel.client();
-        return await breaker.fire(() => send(by, request, call), call);
+        return await breaker.fire(() => sendToOneThatOffers(() => send(by, request, call)), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
           throw unavailable(`The ${options.name} service is not available.`, error);
@@ -141,6 +146,18 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     };
   }
   return callable as ServiceClient<D>;
+}
+
+/** Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. */
+async function sendToOneThatOffers(send: () => Promise<unknown>): Promise<unknown> {
+  for (let asked = 1; ; asked++) {
+    try {
+      return await send();
+    } catch (error) {
+      const isNotOffered = error instanceof ServiceError && error.reason === REASONS.notOffered;
+      if (!isNotOffered || asked === REPLICAS_ASKED) throw error;
+    }
+  }
 }
 
 /** A repeated call may fail because it met our own earlier try. The caller can't know of that try, so the error becomes `unavailable`. */

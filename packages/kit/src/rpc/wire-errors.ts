@@ -1,7 +1,7 @@
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js';
 import { ErrorInfo } from '@crs/proto/google/rpc/error_details';
 import { Status } from '@crs/proto/google/rpc/status';
-import { ServiceError, type ErrorKind } from '../errors.ts';
+import { REASONS, ServiceError, type ErrorKind } from '../errors.ts';
 
 const DOMAIN = 'call-research';
 const DETAILS = 'grpc-status-details-bin';
@@ -37,11 +37,17 @@ export function encodeError(error: ServiceError): Pick<StatusObject, 'code' | 'd
 
 /**
  * The error behind a failed call. Only errors of our own services keep their text. Text of the transport goes into `cause`, and a status
- * that our services don't send becomes `internal`.
+ * that our services don't send becomes `internal`. A call that the target lacks, or isn't for this program, becomes `unavailable`.
  */
 export function decodeError(failure: StatusObject & { message?: string }, target: string): ServiceError {
   const kind = KINDS.get(failure.code) ?? 'internal';
   const info = readInfo(failure.metadata);
+  if (failure.code === status.UNIMPLEMENTED || info?.reason === REASONS.peerNotAdmitted)
+    return new ServiceError('unavailable', `The ${target} service doesn't offer this call.`, {
+      reason: REASONS.notOffered,
+      retryAfterSeconds: 1,
+      cause: failure,
+    });
   if (info) {
     const retry = info.metadata['retry_after_seconds'];
     return new ServiceError(kind, failure.details, {

@@ -167,6 +167,14 @@ describe.each(Object.entries(PROGRAMS))('%s', (_language, { runner }) => {
     expect(exchanges).toHaveLength(1);
   });
 
+  it('waits for its own earlier try to end', async () => {
+    const conflict: Fault = { status: 409, headers: { 'Retry-After': '1' }, body: envelope('bad_request', 'In flight.') };
+    const { result, exchanges } = await attempt({ action: 'create_project', project: PROJECT }, [{ cut: 'before' }, conflict]);
+    expect(result.name).toBe('Boxes');
+    expect(exchanges.map(({ status }) => status)).toEqual([undefined, 409, 201]);
+    expect(exchanges[2]!.at - exchanges[1]!.at).toBeGreaterThanOrEqual(1_000);
+  });
+
   it('names errors by the code of the API', async () => {
     const { error: missing, exchanges } = await attempt(getCall('nothing'));
     expect(missing).toMatchObject({ type: 'NotFoundError', code: 'not_found', status: 404 });

@@ -72,7 +72,7 @@ export class Transport {
       const wait = asked === undefined ? pause(attempt) : asked + Math.random() * SPREAD;
       const isAllowed = (asked ?? 0) <= LONGEST_WAIT;
       if (error.status === 429 && isAllowed) this.#heldUntil = Math.max(this.#heldUntil, now() + (asked ?? wait));
-      if (!canHelp(error) || attempt >= maxRetries || !isAllowed || now() + wait > deadline) throw error;
+      if (!canHelp(error, attempt) || attempt >= maxRetries || !isAllowed || now() + wait > deadline) throw error;
       await sleep(wait, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
@@ -140,9 +140,9 @@ function failure({ status, text }: Answer, requestIds: string[], asked: number |
   return errorOf(status, text, requestIds, asked === undefined ? undefined : Math.ceil(asked / 1_000));
 }
 
-/** 409 isn't tried again: the service's answer wouldn't change. */
-function canHelp({ status }: CallResearchError): boolean {
-  return status === null || status === 408 || status === 429 || status >= 500;
+/** 409: the service still works on this idempotency key. Only after an earlier try can that be this very request. */
+function canHelp({ status }: CallResearchError, attempt: number): boolean {
+  return status === null || status === 408 || status === 429 || status >= 500 || (status === 409 && attempt > 0);
 }
 
 /** How long the answer asks to wait, in milliseconds. Absolute times are compared with the service's clock, not with this machine's. */

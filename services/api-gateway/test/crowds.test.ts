@@ -45,6 +45,7 @@ afterAll(async () => {
 
 const ask = (id: string, path: string, from = gateway) => from.rest(path, { key: keys[id] });
 const statusOf = ({ status }: RestResponse) => status;
+const leftOf = ({ headers }: RestResponse) => Number(headers.get('x-ratelimit-remaining'));
 
 /** Fills both slots of acme with blocked reads. */
 async function crowd(at = gateway): Promise<Promise<RestResponse>[]> {
@@ -132,6 +133,7 @@ it('all requests that the limit admits may come at once', async () => {
 it('a body that does not arrive holds no slot, and is given up after 5 s', async () => {
   const head = ['POST /v1/projects HTTP/1.1', 'Host: rest', `Authorization: Bearer ${keys['acme']}`];
   const half = [...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n');
+  const before = leftOf(await ask('acme', OFFICES));
   const attackers = Array.from({ length: 4 }, () => sendRaw(gateway.address, half));
   await sleep(200);
   expect((await ask('acme', OFFICES)).status).toBe(200);
@@ -139,4 +141,6 @@ it('a body that does not arrive holds no slot, and is given up after 5 s', async
     expect(answered).toMatch(/^HTTP\/1\.1 408 [^]*X-RateLimit-Limit: 100000/i);
     expect(answered).toContain('"code":"bad_request","message":"The body did not arrive within 5 s."');
   }
+  // Four requests that stalled, and two others.
+  expect(leftOf(await ask('acme', OFFICES))).toBe(before - 6);
 });

@@ -102,7 +102,7 @@ describe('the limit of an organization', () => {
       [400, '/v1/calls', {}],
       [404, '/v1/calls/unknown', {}],
       [404, '/v1/nothing', {}],
-      [404, '/', {}],
+      [200, '/', {}],
       [405, '/v1/calls', { method: 'POST', body: 'x'.repeat(100_000) }],
       [405, CALL, { method: 'OPTIONS' }],
       [406, CALL, { headers: { accept: 'text/html' } }],
@@ -112,6 +112,31 @@ describe('the limit of an organization', () => {
       expect(answer.status).toBe(status);
       expect(remaining(answer), `${status} ${path}`).toBe(--expected);
     }
+  });
+
+  it('is charged once by a request whose body breaks after good headers', async () => {
+    const [key] = await createOrganization('broken', 100, 60);
+    await world.load([{ type: 'organization', id: 'broken', write_surface: true }]);
+    const addressLimit = { requests: 50, periodSeconds: 60 };
+    const gateway = await start({ addressLimit });
+    let expected = remaining(await gateway.rest(CALL, { key }));
+    const stranger = remaining(await gateway.rest(CALL));
+    for (const [path, status] of [
+      ['/v1/projects', 400],
+      ['/v1/calls', 405],
+      ['/v1/nothing', 404],
+    ] as const) {
+      const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+      const [answer, ...more] = await sendBytes(
+        gateway.address,
+        `${head}Transfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\nnonsense\r\n`,
+      );
+      expect(more).toEqual([]);
+      expect([answer!.status, number(answer!, 'x-ratelimit-limit'), remaining(answer!)]).toEqual([status, 100, --expected]);
+      expect(answer!.headers.get('connection')).toBe('close');
+    }
+    expect(remaining(await gateway.rest(CALL, { key }))).toBe(expected - 1);
+    expect(remaining(await gateway.rest(CALL))).toBe(stranger - 1);
   });
 
   it('is checked before anything wrong in the request is reported', async () => {

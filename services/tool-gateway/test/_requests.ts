@@ -44,6 +44,8 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
   expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
   const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
   const json = isJson && answer.text !== '' ? JSON.parse(answer.text) : undefined;
+  expect(answer.headers['x-content-type-options']).toBe('nosniff');
+  if (isJson) expect(answer.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
   if (json?.error?.request_id !== undefined) expect(json.error.request_id).toBe(answer.headers['x-request-id']);
   return { ...answer, json };
 }

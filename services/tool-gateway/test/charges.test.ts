@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
+import { sendRaw } from '@crs/testing/send-raw';
 import { startWorld, type World } from '@crs/testing/world';
 import { ask, bearer, errorOf, LEGACY, message, MODERN, spoken, startGateway, toolCall, type Ask } from './_requests.ts';
 
@@ -7,6 +8,7 @@ const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 const CARL = 'carl@example.com';
 const DORA = 'dora@example.com';
+const EVA = 'eva@example.com';
 /** Requests of an address without a token, and tool calls of a user of acme. */
 const LIMIT = 3;
 
@@ -22,7 +24,7 @@ beforeAll(async () => {
     const toolRateLimit = { requests: organization === 'acme' ? LIMIT : 100, period_seconds: 60 };
     await world.load([
       { type: 'organization', id: organization, name: organization, tool_rate_limit: toolRateLimit },
-      ...[ANN, BOB, CARL, DORA].map((email) => ({ type: 'user', organization, email, name: email })),
+      ...[ANN, BOB, CARL, DORA, EVA].map((email) => ({ type: 'user', organization, email, name: email })),
     ]);
   }
 });
@@ -124,6 +126,30 @@ describe('with a usable token', () => {
     // Nothing was charged to the address.
     expect(await statuses(LIMIT, listed())).toEqual(Array.from({ length: LIMIT }, () => 401));
   });
+});
+
+it('a body that breaks is charged once, as a message of the user', async () => {
+  const { headers } = listed(await bearer(world, 'acme', EVA));
+  const lines = Object.entries({ ...headers, 'x-forwarded-for': address }).map(([name, value]) => `${name}: ${value}`);
+  const broken = [
+    'POST /mcp HTTP/1.1',
+    'Host: localhost',
+    ...lines,
+    'Transfer-Encoding: chunked',
+    '',
+    '3',
+    '{"a',
+    'nonsense',
+    '',
+  ];
+  const answers: string[] = [];
+  for (let n = 0; n < 10 * LIMIT + 1; n++) answers.push(await sendRaw(gateway.address, broken.join('\r\n')));
+  const seen = answers.map((answer) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]));
+  expect(seen).toEqual([...Array.from({ length: 10 * LIMIT }, () => 400), 429]);
+  expect(answers[0]).toContain('"code":"bad_request","message":"The body did not arrive whole."');
+  expect(answers[0]).toMatch(/^Connection: close\r$/m);
+  // Nothing was charged to the address.
+  expect(await statuses(LIMIT, listed())).toEqual(Array.from({ length: LIMIT }, () => 401));
 });
 
 describe.each([LEGACY, MODERN])('messages of %s that call no tool', (version) => {

@@ -23,6 +23,8 @@ it.each([
   try {
     const { headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     expect(headers.get('strict-transport-security')).toBe(expected);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
   } finally {
     server.close();
   }

@@ -21,8 +21,9 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(traceRequests(options));
+  const always = headersFor(publicUrl);
   app.use((_request: Request, response: Response, next: NextFunction) => {
-    response.set(headersFor(publicUrl));
+    response.set(always);
     next();
   });
   return {
@@ -36,9 +37,15 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
 
 const YEAR_SECONDS = 365 * 86_400;
 
-/** Headers of every answer. @param publicUrl see {@link createHttpApp} */
+/** Headers of every answer that is no page: a browser that opens it takes it for what it is, runs nothing in it and shows it in no frame. */
+export const INERT = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** Headers of every answer; pages replace the policy. @param publicUrl see {@link createHttpApp} */
 export function headersFor(publicUrl: string | undefined): Record<string, string> {
-  return publicUrl?.startsWith('https:') ? { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` } : {};
+  return { ...INERT, ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` }) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Counter } from '@opentelemetry/api';
 import express, { type Request, type Response } from 'express';
 import { overloaded } from '../errors.ts';
@@ -7,6 +8,7 @@ import { Refusal } from './refusal.ts';
 /** How long a body may take to arrive. */
 const ARRIVAL_MS = 5_000;
 const tooSlow = new Refusal(408, 'bad_request', `The body did not arrive within ${ARRIVAL_MS / 1000} s.`);
+const notWhole = new Refusal(400, 'bad_request', 'The body did not arrive whole.');
 
 export interface BodyLimits {
   /** Of one body. */
@@ -32,11 +34,12 @@ export function bodyReader(limits: BodyLimits): (request: Request, response: Res
   const refusals = new Map<unknown, Refusal>([
     [413, new Refusal(413, 'bad_request', `The body is larger than ${maxBytes} bytes.`)],
     [415, new Refusal(415, 'bad_request', 'The body must not be compressed: leave Content-Encoding out.')],
-    [400, new Refusal(400, 'bad_request', 'The body did not arrive whole.')],
+    [400, notWhole],
   ]);
   const arrivals = new Arrivals(limits);
   return async (request, response, address) => {
     await new Promise<void>((resolve, reject) => {
+      if (broken.has(request)) throw notWhole;
       const leave = request.complete
         ? undefined
         : arrivals.enter(address, (refusal) => {
@@ -44,6 +47,10 @@ export function bodyReader(limits: BodyLimits): (request: Request, response: Res
             response.shouldKeepAlive = false;
             reject(refusal);
           });
+      request.once(BROKEN, () => {
+        leave?.();
+        reject(notWhole);
+      });
       readBytes(request, response, (error?: { status?: unknown }) => {
         leave?.();
         if (error === undefined) resolve();
@@ -53,6 +60,15 @@ export function bodyReader(limits: BodyLimits): (request: Request, response: Res
     const bytes: unknown = request.body;
     return Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0);
   };
+}
+
+const broken = new WeakSet<IncomingMessage>();
+const BROKEN = Symbol('the body is broken');
+
+/** Has the reader of a request's body refuse the body, because Node can't read the rest of it. */
+export function breakBody(request: IncomingMessage): void {
+  broken.add(request);
+  request.emit(BROKEN);
 }
 
 type GiveUp = (refusal: Error) => void;

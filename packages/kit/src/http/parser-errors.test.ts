@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createConnection, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../process/log.ts';
 import type { Check, RateLimiter } from '../limits/limiter.ts';
 import { answerParserErrors } from './parser-errors.ts';
@@ -42,30 +42,42 @@ async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & 
 
 const statuses = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-it.each(['GET / HT', 'GET / HTTP/1.1\r\nHost: te', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!'])(
-  'a request that stops after %j is 408',
-  async (begun) => {
-    const { connect, charged } = await start({
-      headersTimeout: 50,
-      requestTimeout: 50,
-      connectionsCheckingInterval: 20,
-      delayMs: 1_000,
-    });
-    const socket = connect();
-    socket.write(begun);
-    const received = await text(socket);
-    expect(statuses(received)).toEqual([408]);
-    expect(received).toMatch(/^X-RateLimit-Limit: 60\r$/m);
-    expect(received).toContain('"code":"bad_request"');
-    expect(charged).toEqual([{ kind: 'address', id: '127.0.0.1', rule: addressLimit }]);
-  },
-);
-
-it('a request answered before the end of its body gets no second answer', async () => {
-  const { connect } = await start({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 });
+it.each(['GET / HT', 'GET / HTTP/1.1\r\nHost: te'])('a request that stops after %j is 408', async (begun) => {
+  const { connect, charged } = await start({
+    headersTimeout: 50,
+    requestTimeout: 50,
+    connectionsCheckingInterval: 20,
+    delayMs: 1_000,
+  });
   const socket = connect();
-  socket.write('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nfive!');
-  expect(statuses(await text(socket))).toEqual([200]);
+  socket.write(begun);
+  const received = await text(socket);
+  expect(statuses(received)).toEqual([408]);
+  expect(received).toMatch(/^X-RateLimit-Limit: 60\r$/m);
+  expect(received).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
+  expect(received).toMatch(/^Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r$/m);
+  expect(received).toContain('"code":"bad_request"');
+  expect(charged).toEqual([{ kind: 'address', id: '127.0.0.1', rule: addressLimit }]);
+});
+
+describe('a request whose body', () => {
+  it.each([
+    ['stops', 'Content-Length: 10\r\n\r\nfive!'],
+    ['breaks', 'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'],
+  ])('%s is charged and answered by the app alone, before or after', async (_, rest) => {
+    for (const delayMs of [0, 200]) {
+      const { connect, charged } = await start({
+        headersTimeout: 50,
+        requestTimeout: 50,
+        connectionsCheckingInterval: 20,
+        delayMs,
+      });
+      const socket = connect();
+      socket.write(`POST / HTTP/1.1\r\nHost: test\r\n${rest}`);
+      expect(statuses(await text(socket))).toEqual([200]);
+      expect(charged).toEqual([]);
+    }
+  });
 });
 
 it('a connection that keeps sending nonsense is charged and answered once', async () => {

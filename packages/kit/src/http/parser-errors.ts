@@ -3,6 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../process/log.ts';
 import { tracer } from '../process/telemetry.ts';
+import { INERT } from './app.ts';
+import { breakBody } from './body.ts';
 import { chargeAddress, fullAddressOf, limitHeaders, type AddressCharging } from './charge.ts';
 import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';
@@ -17,7 +19,10 @@ type Options = AddressCharging & {
   showLimits: boolean;
 };
 
-/** Answers bytes that Node's parser can't read as a request like every other refusal: with a charge, our headers and an envelope. */
+/**
+ * Answers bytes that Node's parser can't read as a request like every other refusal: with a charge, our headers and an envelope. Where only
+ * the body of a request can't be read, the app answers that request, because the app has charged it, or is about to.
+ */
 export function answerParserErrors(server: Server, options: Options): void {
   const latest = new WeakMap<Socket, ServerResponse>();
   const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response);
@@ -33,7 +38,9 @@ export function answerParserErrors(server: Server, options: Options): void {
     // Node reports each further piece of the unreadable request again.
     if (refused.has(socket)) return;
     refused.add(socket);
-    void refuse(refusalOf(error), socket, latest.get(socket), options);
+    const response = latest.get(socket);
+    if (response && !response.req.complete) void letAppAnswer(socket, response);
+    else void refuse(refusalOf(error), socket, response, options);
   });
 }
 
@@ -44,15 +51,24 @@ function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
   return new Refusal(400, 'bad_request', 'The request is not valid HTTP.');
 }
 
-/** @param latest the answer to the connection's latest readable request, if there was one */
+/** @param latest the answer to the connection's latest request, if there was one */
 async function refuse(refusal: Refusal, socket: Socket, latest: ServerResponse | undefined, options: Options): Promise<void> {
   const text = await answerTo(refusal, socket, options);
-  // A client matches answers to requests by their order, so earlier answers go first. If the body of the latest request is what can't be
-  // read, this refusal is the answer to that request.
-  const isOwed = latest !== undefined && !latest.writableFinished && !latest.destroyed;
-  if (isOwed && (latest.req.complete || latest.socket === null)) await once(latest, 'close');
-  const isAnswered = latest !== undefined && latest.headersSent && !latest.req.complete;
-  if (socket.writable) hangUp(socket, isAnswered ? '' : text);
+  // A client matches answers to requests by their order, so earlier answers go first.
+  if (latest) await sent(latest);
+  if (socket.writable) hangUp(socket, text);
+}
+
+/** @param response to the request whose body can't be read */
+async function letAppAnswer(socket: Socket, response: ServerResponse): Promise<void> {
+  if (!response.headersSent) response.shouldKeepAlive = false;
+  breakBody(response.req);
+  await sent(response);
+  if (socket.writable) hangUp(socket);
+}
+
+async function sent(response: ServerResponse): Promise<void> {
+  if (!response.writableFinished && !response.destroyed) await once(response, 'close');
 }
 
 async function answerTo(refusal: Refusal, socket: Socket, { log, name, showLimits, ...limits }: Options): Promise<string> {
@@ -69,6 +85,7 @@ async function answerTo(refusal: Refusal, socket: Socket, { log, name, showLimit
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'private, no-cache',
     'X-Request-Id': requestId,
+    ...INERT,
     ...(showLimits && limitHeaders(decision)),
     Connection: 'close',
   };

@@ -53,7 +53,12 @@ export function mcp(context: Context, options: McpOptions) {
     const { facts } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
-    const body = parse(await readBody(request, response, addressOf(options, request)));
+    const bytes = await readBody(request, response, addressOf(options, request)).catch(async (error: unknown) => {
+      // A body that doesn't arrive whole has used the gateway like a message.
+      await chargeMessage(options, user);
+      throw error;
+    });
+    const body = parse(bytes);
     facts.operation = methodOf(body);
     const tools: ToolRequest = {
       context,

@@ -158,6 +158,13 @@ describe('POST /v1/projects', () => {
     expect(json.error.message.startsWith(`${field}:`), json.error.message).toBe(true);
   });
 
+  it('names the known properties when it refuses another one', async () => {
+    const { json } = await post({ ...MINIMAL, lead: 'ann@acme.example' });
+    expect(json.error.message).toBe(
+      'lead: is not a known property. Known: name, lead_email, member_emails, billing_office_name, summary.',
+    );
+  });
+
   it('gives one answer for an unknown user, a disabled one and one of another organization', async () => {
     const messages = await Promise.all(
       ['nobody@acme.example', 'gone@acme.example', 'only@globex.example'].map(

@@ -166,17 +166,33 @@ describe.each(Object.entries(PARAMETERS))('%s', (name, parameters) => {
   });
 
   it('refuses an unknown property', async () => {
-    for (const [more, message] of [
+    const known = Object.keys({ ...NEEDED[name], ...parameters }).toSorted();
+    for (const [more, problem] of [
       [{ nope: 1 }, 'nope: is not a known property'],
       [{ Limit: 1 }, 'Limit: is not a known property'],
       [{ 'a secret, perhaps': 1 }, 'arguments: has a property that is not known'],
       [{ ['__proto__']: {} }, '__proto__: is not a known property'],
     ] as const) {
-      expect((await call(more)).error).toMatchObject({ code: 'bad_request', message });
       const modern = spoken(MODERN, toolCall(name, { ...NEEDED[name], ...more }), token);
-      expect(errorOf(await ask(world.stack.addresses.tools, modern))).toMatchObject({ code: 'bad_request', message });
+      for (const { code, message } of [(await call(more)).error, errorOf(await ask(world.stack.addresses.tools, modern))]) {
+        const [begin, list] = message.split('. Known: ');
+        expect([code, begin]).toEqual(['bad_request', problem]);
+        const listed = list.slice(0, -1).split(', ') as string[];
+        expect(listed.filter((each) => each !== 'cursor').toSorted()).toEqual(known);
+      }
     }
   });
+
+  it.each(['query', 'q', 'search', 'search_text', 'searchTerm', 'keywords', 'text', 'Query'])(
+    'says of %s that there is no text search, and what to do instead',
+    async (argument) => {
+      const { error } = await call({ [argument]: 'prices' });
+      expect([error.code, error.message]).toEqual([
+        'bad_request',
+        `${argument}: is not a known property: there is no text search. Find calls by the filters of list_calls (project, segment, country, job title, employer, source, dates), then read those that may matter with get_call.`,
+      ]);
+    },
+  );
 });
 
 describe('a required argument', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '@crs/testing/send-raw';
 import { startWorld, type World } from '@crs/testing/world';
+import { INSTRUCTIONS } from '../src/protocol/serve-tools.ts';
 import { ask as send, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
 
 let world: World;
@@ -72,7 +73,7 @@ describe('an invalid request', () => {
     expect([status, headers.allow]).toEqual([405, 'POST']);
   });
 
-  it.each(['/', '/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('an unknown path: %s: 404', async (path) => {
+  it.each(['/mcp/', '/MCP', '/mcp/x', '/v1/calls', '/%FF'])('an unknown path: %s: 404', async (path) => {
     const { status, json } = await ask({ ...listed(), path });
     expect([status, json.error.code]).toEqual([404, 'not_found']);
   });
@@ -146,6 +147,7 @@ describe('protocol versions up to 2025-11-25', () => {
       protocolVersion: answered,
       capabilities: { tools: {} },
       serverInfo: { name: 'call-research', version: '0.5.0' },
+      instructions: INSTRUCTIONS,
     });
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
@@ -185,6 +187,14 @@ describe('protocol versions up to 2025-11-25', () => {
   );
 });
 
+it('the instructions tell what the tools hold, their order, and that there is no text search', () => {
+  expect(INSTRUCTIONS).toMatch(
+    /expert interviews and recorded meetings.*summaries, key takeaways.*transcripts.*projects and entities/,
+  );
+  expect(INSTRUCTIONS).toMatch(/list_projects.*then list_calls.*then get_call.*list_entities/);
+  expect(INSTRUCTIONS).toContain('There is no text search');
+});
+
 describe('protocol version 2026-07-28', () => {
   it('is served', async () => {
     const { status, headers, json } = await ask(listed({}, MODERN));
@@ -196,6 +206,7 @@ describe('protocol version 2026-07-28', () => {
     const { json } = await ask(spoken(MODERN, message('server/discover'), token));
     expect(json.result.supportedVersions).toEqual([MODERN]);
     expect(JSON.stringify(json.result)).toContain('"version":"0.5.0"');
+    expect(json.result.instructions).toBe(INSTRUCTIONS);
     expect(json.result.capabilities.tools.listChanged).toBeUndefined();
   });
 

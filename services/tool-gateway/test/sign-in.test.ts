@@ -69,6 +69,7 @@ const FOR_PROGRAMS: [string, string][] = [
   ['POST', '/revoke'],
 ];
 const PAGES: [string, string][] = [
+  ['GET', '/'],
   ['GET', '/authorize'],
   ['POST', '/authorize'],
   ['GET', '/authorize/V1StGXR8_Z5jdHi6B-myT'],
@@ -93,7 +94,6 @@ describe('requests passed on to auth', () => {
   });
 
   it.each([
-    '/',
     '/token/',
     '/Token',
     '/token/introspection',

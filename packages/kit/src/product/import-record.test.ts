@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   callId,
+  closedObject,
   email,
   freeText,
   instant,
@@ -94,6 +95,17 @@ describe('where the problem is', () => {
       });
     },
   );
+
+  test('a closed object names its properties when it refuses another one', () => {
+    const closed = closedObject({ name: freeText, size: z.number() }, (name) =>
+      name === 'length' ? 'is called size here' : undefined,
+    );
+    const refused = (line: object) => parseLine(closed, bytes({ name: '', size: 1, ...line }));
+    expect(refused({ other: 1 })).toEqual({ field: 'other', reason: 'is not a known property. Known: name, size.' });
+    expect(refused({ 'Eva Muster': 1 })).toEqual({ field: '', reason: 'has a property that is not known. Known: name, size.' });
+    expect(refused({ length: 1 })).toEqual({ field: 'length', reason: 'is called size here' });
+    expect(refused({ size: '1' })).toEqual({ field: 'size', reason: 'must be a number' });
+  });
 
   test('a list of many bad items is refused as one bad item is', () => {
     const line = bytes(`{"name":"","blocks":[${'0,'.repeat(4_000_000)}0]}`);

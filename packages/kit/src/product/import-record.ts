@@ -65,6 +65,8 @@ function reasonOf(issue: z.core.$ZodRawIssue): string {
       return `must be at least ${issue.minimum}`;
     case 'too_big':
       return `must be at most ${issue.maximum}`;
+    case 'unrecognized_keys':
+      return unknownProperty(issue.keys);
     default:
       return 'is not valid';
   }
@@ -78,11 +80,28 @@ function mustBe(values: readonly unknown[]): string {
 // Any other name may be content in the wrong place, so a reason doesn't repeat it.
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
+function unknownProperty([name]: string[]): string {
+  return PLAIN_NAME.test(name!) ? 'is not a known property' : 'has a property that is not known';
+}
+
+/**
+ * An object without other properties. The reason against another property lists the known ones.
+ * @param advise replaces the reason against properties of some names
+ */
+export function closedObject<S extends z.ZodRawShape>(shape: S, advise?: (name: string) => string | undefined) {
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return undefined;
+      const list = Object.keys(shape).join(', ');
+      return advise?.(issue.keys[0]!) ?? `${unknownProperty(issue.keys)}. Known: ${list}.`;
+    },
+  });
+}
+
 function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: string } {
   if (issue.code === 'unrecognized_keys') {
     const name = issue.keys[0]!;
-    if (!PLAIN_NAME.test(name)) return { path: issue.path, reason: 'has a property that is not known' };
-    return { path: [...issue.path, name], reason: 'is not a known property' };
+    return { path: PLAIN_NAME.test(name) ? [...issue.path, name] : issue.path, reason: issue.message };
   }
   if (issue.code === 'invalid_union') {
     // The writer meant the alternative whose error lies inside the value.

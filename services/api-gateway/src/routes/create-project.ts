@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Request, Response } from 'express';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
-import { email, freeText, list, text } from '@crs/kit/product/import-record';
+import { closedObject, email, freeText, list, text } from '@crs/kit/product/import-record';
 import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';
@@ -27,34 +27,32 @@ const personEmail = freeText
   .meta({ minLength: 3, maxLength: 254, pattern: String.raw`^\s*[^\s@]+@[^\s@]+\s*$` });
 
 /** Null means absent in optional fields. `meta` tells the OpenAPI document the rules that are code here. */
-const body = z
-  .strictObject({
-    name: freeText
-      .transform((name) => name.trim())
-      .refine(
-        (name) => name !== '' && lengthOf(name) <= MAX_NAME,
-        `must have 1 to ${MAX_NAME} characters besides white space at its ends`,
-      )
-      .meta({
-        description: 'Name of the project. White space at its ends is cut off, and does not count.',
-        minLength: 1,
-        maxLength: MAX_NAME,
-        pattern: String.raw`\S`,
-      }),
-    lead_email: personEmail.describe('Who leads it: the e-mail address, in any case, of a user of the organization.'),
-    member_emails: list(personEmail)
-      .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
-      .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
-      .nullish()
-      .describe('Who else is on it: users of the organization. The lead and repeated addresses are passed over.'),
-    billing_office_name: freeText
-      .nullish()
-      .describe(
-        'Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
-      ),
-    summary: text(0, MAX_SUMMARY).meta({ maxLength: MAX_SUMMARY }).nullish().describe('The scope of the research.'),
-  })
-  .describe('A project to be created.');
+const body = closedObject({
+  name: freeText
+    .transform((name) => name.trim())
+    .refine(
+      (name) => name !== '' && lengthOf(name) <= MAX_NAME,
+      `must have 1 to ${MAX_NAME} characters besides white space at its ends`,
+    )
+    .meta({
+      description: 'Name of the project. White space at its ends is cut off, and does not count.',
+      minLength: 1,
+      maxLength: MAX_NAME,
+      pattern: String.raw`\S`,
+    }),
+  lead_email: personEmail.describe('Who leads it: the e-mail address, in any case, of a user of the organization.'),
+  member_emails: list(personEmail)
+    .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
+    .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
+    .nullish()
+    .describe('Who else is on it: users of the organization. The lead and repeated addresses are passed over.'),
+  billing_office_name: freeText
+    .nullish()
+    .describe(
+      'Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
+    ),
+  summary: text(0, MAX_SUMMARY).meta({ maxLength: MAX_SUMMARY }).nullish().describe('The scope of the research.'),
+}).describe('A project to be created.');
 
 const headers = z.object({
   'Idempotency-Key': z

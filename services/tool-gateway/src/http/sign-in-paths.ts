@@ -24,6 +24,7 @@ const FOR_PROGRAMS = new Map([
 
 /** An id is an identifier or a file name. It is nothing that another parser could read as `..` or an escape. */
 const PAGES = [
+  { route: '/', pattern: /^\/$/ },
   { route: '/authorize', pattern: /^\/authorize$/ },
   { route: '/authorize/:id', pattern: /^\/authorize\/[\w-][\w.-]*$/ },
   { route: '/sign-in/:id', pattern: /^\/sign-in\/[\w-][\w.-]*$/ },

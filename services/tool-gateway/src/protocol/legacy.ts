@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { z } from 'zod';
-import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** The SDK checks parameters twice. It would report a fault in this first check as an internal error, so this check allows everything. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
@@ -23,7 +23,7 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
   // The SDK itself refuses an unknown version, before any other check.
   const isSpoken = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
   const refused = isSpoken ? await tools.admit() : undefined;
-  const server = new Server(SERVER, { capabilities: { tools: {} }, jsonSchemaValidator });
+  const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
     if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });

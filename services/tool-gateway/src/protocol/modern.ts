@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
 import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { callTool, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** Whether a request speaks an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
@@ -17,7 +17,7 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
         failure = { error };
         throw error;
       });
-      const server = new Server(SERVER, { capabilities: { tools: {} } });
+      const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
       server.setRequestHandler('tools/list', () => ({ tools: LISTED as never, ttlMs: 3_600_000, cacheScope: 'public' as const }));
       server.setRequestHandler('tools/call', ({ params }) => {
         if (!isTool(params.name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);

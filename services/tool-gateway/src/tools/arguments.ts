@@ -1,9 +1,21 @@
 import { z } from 'zod';
-import { text as storableText } from '@crs/kit/product/import-record';
+import { closedObject, text as storableText } from '@crs/kit/product/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 
 /** Arguments of tools, with their descriptions for models. Absent and null mean the same. */
+
+/** Names under which a model tries to pass words to search for. */
+const SEARCH = /^(?:q|query|search|search_?\w{1,20}|text|keywords?|terms?|phrase|question|prompt|contains)$/i;
+
+/** The arguments of a tool. Another argument is refused with the names of these, or, where it wants to search, with what to do instead. */
+export function known<S extends z.ZodRawShape>(shape: S) {
+  return closedObject(shape, (name) => (SEARCH.test(name) ? NO_SEARCH : undefined));
+}
+
+const NO_SEARCH =
+  'is not a known property: there is no text search. Find calls by the filters of list_calls (project, segment, country, job title, ' +
+  'employer, source, dates), then read those that may matter with get_call.';
 
 export function text(min: number, max: number, description: string) {
   return storableText(min, max).meta({ description, minLength: min, maxLength: max });

@@ -1,20 +1,33 @@
 import { z } from 'zod';
 import { fold } from '@crs/kit/text';
-import { cursor, instant, limit, projectId, text, whole } from './arguments.ts';
+import { cursor, instant, known, limit, projectId, text, whole } from './arguments.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableNumber, nullableString, tool } from './tool.ts';
 
-const input = z.strictObject({
+const CALL_STATUSES = [
+  'scheduled',
+  'reached_out',
+  'not_scheduled',
+  'done',
+  'rescheduled',
+  'not_interested',
+  'canceled',
+  'candidate',
+];
+/** The values of `call_status`, for models. */
+export const CALL_STATUS_WORDS = `${CALL_STATUSES.join(', ')}.`.replace('done', 'done (took place)');
+
+const input = known({
   scope: z
     .enum(['mine', 'all', 'project'])
     .default('mine')
-    .describe("mine: calls the user conducted. all: every call the user can see, teammates' too. project: old name of all."),
-  project_id: projectId.optional().describe('id from list_projects; narrows any scope to one project.'),
-  call_status: text(
-    1,
-    64,
-    'Exact: scheduled, reached_out, not_scheduled, done (took place), rescheduled, not_interested, canceled, candidate.',
-  ).optional(),
+    .describe(
+      "mine: calls the user conducted. all: every call the user can see: of projects, teammates, and the user's own without a project. project: deprecated alias of all.",
+    ),
+  project_id: projectId
+    .optional()
+    .describe('id from list_projects; narrows any scope to one project. Absent: every accessible project.'),
+  call_status: text(1, 64, `Exact, case-sensitive: ${CALL_STATUS_WORDS}`).optional(),
   call_type: z.enum(['interview', 'meeting']).optional().describe('interview: with an expert. meeting: internal or recorded.'),
   country: text(1, 64, "Interviewee's country, whole, any case.").optional(),
   job_title_contains: text(1, 128, "Part of the interviewee's job title, any case.").optional(),
@@ -35,14 +48,14 @@ const input = z.strictObject({
 const item = z.object({
   id: z.string().describe('Pass as call_id to get_call.'),
   call_status: nullableString,
-  cost: nullableNumber,
+  cost: nullableNumber.describe("In the project's currency."),
   country: nullableString,
-  created_at: nullableString,
+  created_at: nullableString.describe('Of the record, not the call.'),
   date: nullableString.describe('When it took place.'),
   duration_minutes: nullableNumber,
   job_title: nullableString,
-  name: nullableString,
-  organization: nullableString,
+  name: nullableString.describe("Interviewee's; original, not anonymized."),
+  organization: nullableString.describe("Interviewee's employer."),
   rating: nullableNumber,
   segment: nullableString,
   source: nullableString,
@@ -61,6 +74,10 @@ export const listCalls = tool({
   input,
   output: z.object({ calls: z.array(item), next_cursor: nextCursor }),
   ids: ({ calls }) => calls.map(({ id }) => id),
+  hint: ({ call_status: status }) =>
+    status === undefined || CALL_STATUSES.includes(status)
+      ? undefined
+      : `No call has this call_status. It is exact and case-sensitive: ${CALL_STATUS_WORDS}`,
   async run({ calls, cursors }, args, call) {
     const { cursor: given, limit: size, scope, date_after: dateAfter, date_before: dateBefore, ...rest } = args;
     const mine = scope === 'mine';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { freeText } from '@crs/kit/product/import-record';
-import { cursor, limit, projectId } from './arguments.ts';
+import { cursor, known, limit, projectId } from './arguments.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
-const input = z.strictObject({
+const input = known({
   project_id: projectId.describe('id from list_projects.'),
   type: freeText.optional().describe('Exact, such as company or product; absent: all.'),
   cursor,
@@ -12,16 +12,16 @@ const input = z.strictObject({
 });
 
 const entity = z.object({
-  id: z.string(),
+  id: z.string().describe('UUID.'),
   name: nullableString,
-  type: nullableString,
+  type: nullableString.describe('Such as company or product; usable as the filter type.'),
   category: nullableString,
   competitor_tier: nullableString,
   is_competitor: z.boolean().nullable(),
   description: nullableString,
   overview: nullableString,
-  domain: nullableString,
-  created_at: nullableString,
+  domain: nullableString.describe('Web domain, where resolved.'),
+  created_at: nullableString.describe('When first recognized in the project.'),
 });
 
 const NAME = 'list_entities';

@@ -1,28 +1,28 @@
 import { z } from 'zod';
-import { cursor, limit } from './arguments.ts';
+import { cursor, known, limit } from './arguments.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
-const input = z.strictObject({
+const input = known({
   scope: z
     .enum(['mine', 'all'])
     .default('mine')
     .describe('mine: created or led by the user. all: also where the user is a member.'),
-  include_archived: z.boolean().default(false),
+  include_archived: z.boolean().default(false).describe('Also archived projects.'),
   cursor,
   limit: limit(100, 25),
 });
 
 const project = z.object({
-  id: z.string().describe('Pass as project_id.'),
+  id: z.string().describe('UUID; pass as project_id.'),
   name: nullableString,
   created_at: nullableString,
-  is_archived: z.boolean().nullable(),
+  is_archived: z.boolean().nullable().describe('Archived projects are hidden unless include_archived is true.'),
   role: nullableString.describe('lead, member, or null: created it, never added.'),
   sector: nullableString.describe('Reserved; always null.'),
   segments: z.array(z.string()).describe('Labels of its calls, for segment_contains.'),
   status: nullableString,
-  summary: nullableString,
+  summary: nullableString.describe('Scope of the research, in short.'),
 });
 
 const NAME = 'list_projects';

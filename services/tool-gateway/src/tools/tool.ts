@@ -15,6 +15,8 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
   /** The ids of the rows of an answer. Absent: the tool lists nothing. */
   ids?: (answer: z.output<Output>) => string[];
+  /** What a model should know about the answer to these arguments, if anything: a second text beside the answer. */
+  hint?: (input: z.output<Input>) => string | undefined;
 }
 
 /** Defines a tool. It makes TypeScript check `run` against `input` and `output`. */
@@ -64,4 +66,4 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
 
 export const nullableString = z.string().nullable();
 export const nullableNumber = z.number().nullable();
-export const nextCursor = z.string().nullable().describe('Pass as cursor for the next page; null on the last.');
+export const nextCursor = z.string().nullable().describe('Opaque. Pass as cursor for the next page; null on the last.');

@@ -1,4 +1,5 @@
 /** Samples of all pages, for the tests and for `trials/pages`, which opens them in a browser. */
+import { assistantsPage } from '../src/sign-in/pages/assistants.ts';
 import type { Connections } from '../src/sign-in/pages/connections.ts';
 import { connectionsPage } from '../src/sign-in/pages/connections.ts';
 import type { Consent } from '../src/sign-in/pages/consent.ts';
@@ -88,6 +89,7 @@ export const pages: Record<string, () => string> = {
       localhostOnly: true,
       user: { name: HOSTILE, email: HOSTILE, organization: HOSTILE },
     }),
+  assistants: () => assistantsPage({ address: connections.address }),
   connections: () => connectionsPage({ ...connections, notice: 'Cursor is disconnected.' }),
   'connections-empty': () => connectionsPage({ ...connections, connections: [] }),
   'connections-hostile': () =>

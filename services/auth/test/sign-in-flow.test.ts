@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '@crs/kit/process/log';
 import { parseSecrets } from '@crs/kit/process/secrets';
 import { SECRET } from '@crs/testing/setup';
@@ -235,7 +235,25 @@ describe('a consent', () => {
     expect(await isGood(tokens.access_token)).toBe(false);
     const out = await b.send('/connections/sign-out', { form: { csrf } });
     expect(out.text).toContain('You are signed out');
+    expect(out.headers.get('clear-site-data')).toBe('"cache", "storage"');
     expect((await b.open('/connections')).page.text).toContain('name="email"');
+  });
+
+  it('tells tokens that an operator has made from assistants, whatever those call themselves', async () => {
+    const operator = await world.operator.operator('acme');
+    const { token } = await world.operator.auth.createToken({ email: BOB, scopes: [], expiresInSeconds: 0 }, operator);
+    const b = browser();
+    const client = await register(b, { client_name: ' crs token  create' });
+    const clientId: string = client.body.client_id;
+    await allow(b, authorizePath(clientId, pkce().challenge), { ...PERSON, email: BOB });
+    const { page } = await b.open('/connections');
+    const names = [...page.text.matchAll(/<h2><bdi>([^<]*)/g)].map(([, name]) => name);
+    expect(names).toContain('A token made by your administrator');
+    expect(names).toContain(clientId);
+    expect(page.text).not.toContain('crs token create');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)![1]!;
+    const after = await b.send('/connections/revoke', { form: { csrf, id: token!.tokenId } });
+    expect(after.text).toContain('A token made by your administrator is disconnected.');
   });
 
   it("can't be revoked by another user; the page signs people in by itself", async () => {
@@ -304,6 +322,25 @@ describe('secrets', () => {
       expect(stored).not.toContain(secret);
       expect(stored).not.toContain(Buffer.from(secret).toString('hex'));
       expect(logged).not.toContain(secret);
+    }
+  });
+});
+
+// The last test: what the services remember by the clock is from the future afterwards.
+describe('a browser', () => {
+  it('stays signed in for 12 hours, however much the session is used', async () => {
+    const b = browser();
+    await connectAssistant(b, PERSON);
+    const client = await register(b);
+    const path = authorizePath(client.body.client_id as string, pkce().challenge);
+    const hour = 3_600_000;
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 11 * hour });
+    try {
+      expect((await b.open(path)).page.text).toContain('value="allow"');
+      vi.setSystemTime(Date.now() + 2 * hour);
+      expect((await b.open(path)).page.text).toContain('name="email"');
+    } finally {
+      vi.useRealTimers();
     }
   });
 });

@@ -8,6 +8,8 @@ import type { SignInContext } from './context.ts';
 import { CALLBACK_PATH, Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
 import { pinOrigin } from './origin.ts';
+import { assistantsPage } from './pages/assistants.ts';
+import { PAGE_HEADERS } from './pages/headers.ts';
 import { answerProblems, pageNotFound } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { defaultScopes, limitRegistrations } from './registration.ts';
@@ -52,6 +54,12 @@ export function createSignInApp(context: SignInContext): RequestListener {
   page('get', CALLBACK_PATH, async (visit) => {
     const finished = await federation.finish(visit);
     await (finished.uid === undefined ? connections : interactions).resume(visit, finished);
+  });
+  page('get', '/', async ({ response }) => {
+    response
+      .set(PAGE_HEADERS)
+      .type('html')
+      .send(assistantsPage({ address: context.accessTokens.audience }));
   });
   page('get', '/sign-in/:uid', (visit) => interactions.show(visit));
   page('post', '/sign-in/:uid', (visit) => interactions.submit(visit));

@@ -1,6 +1,6 @@
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { auditEntry } from '../store/audit.ts';
-import { listConsentsOfUser, revokeConsent } from '../store/consents.ts';
+import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
@@ -20,6 +20,12 @@ interface Visitor {
   accountId: string;
   user: LiveUserRow;
 }
+
+/**
+ * What a browser forgets at the sign-out. Its cookies stay: browsers would also delete those of neighbouring hosts of the domain, and the
+ * cookie by which this service knows the browser again.
+ */
+const FORGET = '"cache", "storage"';
 
 /** The page `/connections`: a user's connected assistants. The user can disconnect each. */
 export class Connections {
@@ -75,7 +81,7 @@ export class Connections {
         await query(auditEntry(organization, visitor.user.email, 'connection.revoke', grantId));
       });
     }
-    await this.#showList(visitor, visit, own && `${own.client} is disconnected.`);
+    await this.#showList(visitor, visit, own && `${nameOf(own)} is disconnected.`);
   }
 
   async signOut(visit: Visit): Promise<void> {
@@ -84,7 +90,10 @@ export class Connections {
     const session = await provider.Session.get(provider.createContext(request, response));
     if (session.accountId !== undefined) await session.destroy();
     const page = signedOutPage({ signIn: '/connections' });
-    response.set(PAGE_HEADERS).type('html').send(page);
+    response
+      .set({ ...PAGE_HEADERS, 'Clear-Site-Data': FORGET })
+      .type('html')
+      .send(page);
   }
 
   async #visitor({ provider, request, response }: Visit): Promise<Visitor | undefined> {
@@ -101,7 +110,7 @@ export class Connections {
     const page = connectionsPage({
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
-      connections: consents,
+      connections: consents.map((consent) => ({ ...consent, client: nameOf(consent) })),
       revokeAction: '/connections/revoke',
       signOutAction: '/connections/sign-out',
       notice,
@@ -132,4 +141,9 @@ export class Connections {
     const bound = cookiesOf(visit).get(cookieSettings(this.#context.issuer).form);
     if (bound === undefined || !this.#forms.isGood(field(visit.request, 'csrf'), `connections:${bound}`)) throw forged();
   }
+}
+
+/** The name of a connection for its user. */
+function nameOf({ client }: { client: string }): string {
+  return client === OPERATORS_CLIENT ? 'A token made by your administrator' : client;
 }

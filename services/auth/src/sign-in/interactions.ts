@@ -2,7 +2,7 @@ import type Provider from 'oidc-provider';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { auditEntry } from '../store/audit.ts';
-import { insertConsent } from '../store/consents.ts';
+import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
 import { keepPayload } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
@@ -171,10 +171,13 @@ async function leaveSession({ provider, interaction }: Step): Promise<void> {
 
 const MAX_NAME_LENGTH = 100;
 
-/** The client's own name, without invisible characters and not too long for a page, a list or the audit trail. */
+/**
+ * The client's own name, without invisible characters and not too long for a page, a list or the audit trail. The name of operators' tokens
+ * is not the client's own.
+ */
 function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
   const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return Array.from(name || clientId)
+  return Array.from(name === OPERATORS_CLIENT ? clientId : name || clientId)
     .slice(0, MAX_NAME_LENGTH)
     .join('');
 }

@@ -24,6 +24,7 @@ const REFRESH_TOKEN_SECONDS = 60 * 86_400;
 /** After this time the user is asked for consent again. */
 export const CONSENT_SECONDS = 365 * 86_400;
 const INTERACTION_SECONDS = 3_600;
+/** Counted from the sign-in, however much the session is used. */
 export const SESSION_SECONDS = 12 * 3_600;
 /** How far in the future a client's own proof may expire. It is remembered until then, and anybody can register a client. */
 const ASSERTION_SECONDS = 600;
@@ -97,7 +98,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       RefreshToken: REFRESH_TOKEN_SECONDS,
       Grant: CONSENT_SECONDS,
       Interaction: INTERACTION_SECONDS,
-      Session: SESSION_SECONDS,
+      Session: (_ctx, { loginTs }) => secondsLeft(loginTs),
       // Never issued, but oidc-provider wants a value.
       IdToken: ACCESS_TOKEN_SECONDS,
     },
@@ -164,4 +165,11 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     ctx.set('Retry-After', '1');
   });
   return provider;
+}
+
+/** How long a session may still last. @param loginTs the time of the sign-in, in epoch seconds; undefined: nobody has signed in yet */
+function secondsLeft(loginTs: number | undefined): number {
+  const now = Math.floor(Date.now() / 1_000);
+  // oidc-provider wants at least one second.
+  return Math.max(1, (loginTs ?? now) + SESSION_SECONDS - now);
 }

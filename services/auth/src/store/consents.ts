@@ -20,9 +20,13 @@ export type ConsentRow = column.RowOf<typeof CONSENT>;
 
 const COLUMNS = `${column.selectList(OF_GRANT, 'g')}, u.email`;
 
+/** The client of a token that an operator has made. No assistant has this name. */
+export const OPERATORS_CLIENT = 'crs token create';
+
 export interface NewConsent {
   grantId: string;
   userId: string;
+  /** The assistant's name, or {@link OPERATORS_CLIENT}. */
   client: string;
   scopes: string[];
   expiresInSeconds: number;

@@ -4,7 +4,7 @@ import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { toToken } from '../../answers.ts';
 import { noSuchUser } from '../../domain/not-found.ts';
 import { requireText } from '../../domain/settings.ts';
-import { insertConsent } from '../../store/consents.ts';
+import { insertConsent, OPERATORS_CLIENT } from '../../store/consents.ts';
 import { findUser, lockEnabledUser } from '../../store/users.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
@@ -29,7 +29,7 @@ export const createToken = operatorRpc<'createToken'>(
       const statement = insertConsent(organization, {
         grantId,
         userId: user.userId,
-        client: 'crs token create',
+        client: OPERATORS_CLIENT,
         scopes,
         expiresInSeconds: request.expiresInSeconds || DEFAULT_SECONDS,
       });

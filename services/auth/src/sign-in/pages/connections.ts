@@ -52,7 +52,7 @@ export function connectionsPage(page: Connections): string {
             </ul>
             <p class="small muted">
               Each assistant reads on your behalf and sees only data that you may see. When you disconnect an assistant, it loses
-              its access at once. It can ask you again.
+              its access at once. It can ask you again. <a href="/">What an assistant sees</a>
             </p>`
     }
   </div>`;
@@ -103,6 +103,7 @@ function noConnections(address: string): Html {
       </p>
     </div>
     <code class="address">${address}</code>
+    <p class="small"><a href="/">How to connect, and what an assistant sees</a></p>
   </div>`;
 }
 

@@ -76,7 +76,10 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
         )}
       </ul>
     </section>
-    <p class="small muted">It sees only data that you may see, and can’t change anything. You can disconnect it at any time.</p>
+    <p class="small muted">
+      It sees only data that you may see, and can’t change anything. It stays connected for up to a year, and not longer than 60
+      days without use. You can disconnect it at any time.
+    </p>
     <div class="pair">
       <button name="decision" value="deny">Deny</button>
       <button class="primary" name="decision" value="allow">Allow</button>

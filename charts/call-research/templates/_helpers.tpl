@@ -238,7 +238,7 @@ resources:
 {{- if eq .name "api-gateway" }}
 {{- $_ := set $config "CRS_API_URL" $values.publicUrls.api }}
 {{- end }}
-{{- if or (eq .name "tool-gateway") (eq .name "auth") }}
+{{- if has .name (list "api-gateway" "tool-gateway" "auth") }}
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
 {{- end }}
 {{- if and (include "call-research.namedPeers" .root) .fact.listeners.grpc }}

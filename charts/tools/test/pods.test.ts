@@ -134,7 +134,10 @@ describe('a service', () => {
       OTEL_RESOURCE_ATTRIBUTES: 'service.namespace=crs,service.version=0.1.0,k8s.namespace.name=research',
     });
     expect(find(manifests, 'ConfigMap', `${NAME}-calls`).data).toMatchObject({ CRS_DATABASE_CONNECTIONS: '8' });
-    expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).toMatchObject({ CRS_API_URL: 'http://127.0.0.1:8080' });
+    expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).toMatchObject({
+      CRS_API_URL: 'http://127.0.0.1:8080',
+      CRS_TOOLS_URL: 'http://127.0.0.1:8081',
+    });
     expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({ CRS_TOOLS_URL: 'http://127.0.0.1:8081' });
   });
 

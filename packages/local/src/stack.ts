@@ -119,6 +119,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           ...gateway,
           listen: config.apiListen,
           publicUrl: config.apiUrl,
+          toolsUrl: config.toolsUrl,
           readTimeoutMs: 5_000,
           writeTimeoutMs: 10_000,
         },

@@ -5,6 +5,8 @@ export const readConfig = settings({
   ...GATEWAY_SETTINGS,
   listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:8080')],
   publicUrl: ['CRS_API_URL', origin],
+  /** The origin of the tools for assistants, for links. */
+  toolsUrl: ['CRS_TOOLS_URL', origin.optional()],
   readTimeoutMs: ['CRS_READ_TIMEOUT_MS', milliseconds.default(5_000)],
   /** The deadline of `POST /projects`. */
   writeTimeoutMs: ['CRS_WRITE_TIMEOUT_MS', milliseconds.default(10_000)],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World } from '@crs/testing/world';
+import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 
 let world: World;
 let origin: string;
@@ -110,6 +110,8 @@ describe('the files of the page', () => {
       `${path}/../../../package.json`,
       '/docs/assets/%2e%2e/%2e%2e/package.json',
       '/docs/index.html',
+      '/docs/guide',
+      '/index.html',
     ];
     for (const other of others) expect((await world.rest(other)).status, other).toBe(404);
   });
@@ -129,8 +131,57 @@ describe('the files of the page', () => {
       'Create a project once',
       'Errors',
       'Rate limits',
+      'Every error',
+      'Plan a first copy',
+      'Versions and deprecations',
     ]);
     expect(info.description).toContain(`${origin}/v1/calls`);
     expect(info.description).not.toContain('{base_url}');
+  });
+});
+
+describe('the page at /', () => {
+  it('says what this is, and leads to the documents and to the tools for assistants', async () => {
+    const { status, headers, text } = await world.rest('/', { headers: { accept: 'text/html' } });
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(headers.get('content-security-policy')).toBe((await page()).headers.get('content-security-policy'));
+    expect(text).toContain('Keeps the records of an organization’s research calls');
+    expect(text).toContain(`${origin}/v1`);
+    expect(text).toContain(`${TOOLS_URL}/mcp`);
+    expect(text).not.toContain('<script');
+    const links = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, to]) => to!);
+    expect(links).toEqual(expect.arrayContaining(['/docs', '/docs/guide.md', '/v1/openapi.json', '/llms.txt', `${TOOLS_URL}/`]));
+    for (const link of links.filter((each) => /^\/(?!docs\/assets)/.test(each)))
+      expect((await world.rest(link)).status, link).toBe(200);
+  });
+
+  it('answers only GET and HEAD, and takes no query', async () => {
+    expect((await world.rest('/', { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD');
+    expect((await world.rest('/?a=1')).status).toBe(400);
+  });
+});
+
+describe('/llms.txt', () => {
+  it('has a heading, a summary, and links that lead somewhere', async () => {
+    const { status, headers, text } = await world.rest('/llms.txt', { headers: { accept: '*/*' } });
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(text).toMatch(/^# Call Research Service\n\n> \S/);
+    const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\): \S/gm)].map(([, to]) => to!);
+    expect(links).toEqual([
+      `${origin}/docs/guide.md`,
+      `${origin}/v1/openapi.json`,
+      `${origin}/docs`,
+      `${TOOLS_URL}/mcp`,
+      `${TOOLS_URL}/`,
+    ]);
+    for (const link of links.slice(0, 3)) expect((await fetch(link)).status, link).toBe(200);
+  });
+
+  it('leads to the guide as text', async () => {
+    const { headers, text } = await world.rest('/docs/guide.md');
+    expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    expect(text).toMatch(/^# Call Research Service\n\n## Introduction/);
+    expect(text).toContain(`${origin}/v1`);
+    expect(text).toContain('## Every error');
   });
 });

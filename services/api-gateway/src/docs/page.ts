@@ -1,4 +1,4 @@
-/** The docs page. Scalar shows the OpenAPI document and the guide. The page loads nothing from other origins. */
+/** The docs page. Scalar shows the OpenAPI document and the guide. No page here loads anything from other origins. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,9 +7,16 @@ import { entity, type Entity } from '../http/send.ts';
 import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
 import type { Tables } from '../openapi/operation.ts';
 import { asset, type Asset } from './assets.ts';
+import { renderForModels, renderHome, type Addresses } from './home.ts';
 
 export interface Docs {
   page: Entity;
+  /** The page at `/`. */
+  home: Entity;
+  /** The text of the guide, in Markdown. */
+  guide: Entity;
+  /** `/llms.txt` */
+  forModels: Entity;
   /** All files under `/docs/assets`. */
   assets: Asset[];
 }
@@ -33,9 +40,9 @@ export const PAGE_HEADERS = {
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
-/** @param publicUrl the origin in the samples of the guide */
-export function buildDocs(tables: Tables, publicUrl: string): Docs {
-  const guide = read('./guide.md').replaceAll('{base_url}', `${publicUrl}/v1`);
+export function buildDocs(tables: Tables, addresses: Addresses): Docs {
+  const { publicUrl } = addresses;
+  const guide = [read('./guide.md'), read('./reference.md')].join('\n').replaceAll('{base_url}', `${publicUrl}/v1`);
   const reference = asset(
     'reference.json',
     'application/json; charset=utf-8',
@@ -47,6 +54,9 @@ export function buildDocs(tables: Tables, publicUrl: string): Docs {
   const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));
   return {
     page: entity('text/html; charset=utf-8', Buffer.from(render({ reference, script, icon }))),
+    home: entity('text/html; charset=utf-8', Buffer.from(renderHome(addresses, { icon: icon.path, style: read('./home.css') }))),
+    guide: entity('text/markdown; charset=utf-8', Buffer.from(`# ${TITLE}\n\n${guide}`)),
+    forModels: entity('text/plain; charset=utf-8', Buffer.from(renderForModels(addresses))),
     assets: [reference, script, icon],
   };
 }

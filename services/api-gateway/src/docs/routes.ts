@@ -12,14 +12,17 @@ const query = z.object({});
 /** A year, the longest time that browsers honor. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
-/** `/docs` and its files. They need no credential. */
-export function docsRoutes({ page, assets }: Docs): Router {
+/** `/`, `/docs` with its files, and `/llms.txt`. They need no credential. */
+export function docsRoutes({ page, home, guide, forModels, assets }: Docs): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.all('/docs', (request, response) => {
-    check(request, response, '/docs', page);
-    response.set(PAGE_HEADERS);
-    send(request, response, page);
-  });
+  const fixed: Record<string, Entity> = { '/': home, '/docs': page, '/docs/guide.md': guide, '/llms.txt': forModels };
+  for (const [path, shown] of Object.entries(fixed)) {
+    router.all(path, (request, response) => {
+      check(request, response, path, shown);
+      response.set(PAGE_HEADERS);
+      send(request, response, shown);
+    });
+  }
   for (const file of assets) {
     router.all(file.path, async (request, response) => {
       check(request, response, '/docs/assets/{asset}', file.plain);

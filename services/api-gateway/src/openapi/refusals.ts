@@ -13,7 +13,7 @@ const EVERYWHERE: Record<number, RefusalExample> = {
     message: 'Answers are application/json; the Accept header excludes that.',
   },
   429: {
-    when: 'The rate limit is used up. Sleep until `X-RateLimit-Reset`.',
+    when: 'The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`.',
     message: 'The rate limit of the organization is used up. Try again in 17 s.',
   },
   500: {

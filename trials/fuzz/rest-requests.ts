@@ -134,7 +134,7 @@ function conditional(system: FuzzSystem, pages: Page[]): fc.Arbitrary<Fuzzed> {
 /** Paths without a route. */
 function nowhere(system: FuzzSystem): fc.Arbitrary<Fuzzed> {
   const below = fc.constantFrom('', '/', '/calls/', '/calls/a/b', '/Calls', '/projects/', '/openapi.json/', '/openapi', '/docs', '//calls', '/./calls', '/../v1/calls', '/calls%2Fa', '/admin', '/%63alls/');
-  const beside = fc.constantFrom('/', '/v2/calls', '/V1/calls', '/v1calls', '/metrics', '/livez', '/readyz', '/mcp', '/favicon.ico', '/docs/', '/.git/config', '//', '/%2e%2e/v1/calls', '/\\', '/%FF');
+  const beside = fc.constantFrom('/index.html', '/v2/calls', '/V1/calls', '/v1calls', '/metrics', '/livez', '/readyz', '/mcp', '/favicon.ico', '/docs/', '/.git/config', '//', '/%2e%2e/v1/calls', '/\\', '/%FF');
   return fc
     .tuple(credentials(system.keys, system.addressLimit), fc.constantFrom(...METHODS), fc.oneof(below.map((path) => `/v1${path}`), beside), harmless)
     .map(([credential, method, target, more]): Fuzzed => {

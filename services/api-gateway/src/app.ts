@@ -36,7 +36,7 @@ export function createApp(
   });
   app.use(answerErrors(options.log, { refusalOf: toRestRefusal }));
   return answerRecalled(
-    { name, publicUrl: options.publicUrl, refusals: options.refusals, recall: recallRefusal(options) },
+    { name, publicUrl: options.publicUrl, showLimits: true, refusals: options.refusals, recall: recallRefusal(options) },
     listener,
   );
 }

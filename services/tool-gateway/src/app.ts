@@ -32,7 +32,8 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   });
   app.use(answerErrors(options.log, { render }));
   const { origins, refusals } = options;
-  return answerRecalled({ name, publicUrl: origins.publicUrl, refusals, recall: recallRefusal(options), render }, listener);
+  const front = { name, publicUrl: origins.publicUrl, showLimits: false, refusals, recall: recallRefusal(options), render };
+  return answerRecalled(front, listener);
 }
 
 /** An error of JSON-RPC, plain text for people, or an error envelope for programs. */

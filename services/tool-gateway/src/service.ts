@@ -34,7 +34,7 @@ export function createToolGateway(config: ToolGatewayConfig, surroundings: Surro
         signInLimit,
         signIn: authHttpAddress === undefined ? undefined : { address: authHttpAddress, agent, tls },
         tokens: new Tokens(auth, publicUrl, strangers),
-        origins: { publicUrl, allowed: config.allowedOrigins, loopback: config.loopback ?? false },
+        origins: { publicUrl, host: new URL(publicUrl).host, allowed: config.allowedOrigins, loopback: config.loopback ?? false },
         timeoutMs,
       },
     );

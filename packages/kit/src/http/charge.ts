@@ -20,11 +20,21 @@ export function addressOf({ trustedProxies }: Trusting, { socket, headers }: Add
   return clientAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
 }
 
-/** {@link addressOf}, remembered for a second. */
-export function recentAddressOf(options: Trusting): (request: IncomingMessage) => string {
-  const recent = new Recent<string>();
-  return (request) =>
-    recent.get(`${request.socket.remoteAddress} ${forwardedFor(request.headers) ?? ''}`, () => addressOf(options, request));
+/**
+ * What is known of the senders of requests, remembered for a second: who sends a request again is found by one look.
+ * @param read makes it of a request that isn't remembered, and of its client's address for limits
+ */
+export function recentSenders<S>(
+  options: Trusting,
+  read: (authorization: string | undefined, address: string) => S,
+): (request: IncomingMessage) => S {
+  const recent = new Recent<S>();
+  return (request) => {
+    const { authorization, 'x-forwarded-for': forwarded = '' } = request.headers;
+    // No header contains a line break.
+    const sent = `${request.socket.remoteAddress}\n${forwarded}${authorization === undefined ? '' : '\n'}${authorization ?? ''}`;
+    return recent.get(sent) ?? recent.keep(sent, read(authorization, addressOf(options, request)));
+  };
 }
 
 /** The client's whole address, for the log. */
@@ -51,17 +61,27 @@ export function refusalOf(decision: Decision, whose: string): Refusal | undefine
 }
 
 /** The refusal of a request over the limit of `whose`. An error would cost more than all the rest of a remembered answer. */
-export function overLimit({ resetInMs }: Decision, whose: string): RefusalParts {
-  const seconds = String(Math.max(1, Math.ceil(resetInMs / 1000)));
+export function overLimit(decision: Decision, whose: string): RefusalParts {
+  const seconds = String(waitingSeconds(decision));
   const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
   return { status: 429, code: 'rate_limited', message, headers: { 'Retry-After': seconds } };
 }
 
-/** Headers that state a limit. The reset is in UTC epoch seconds, rounded up: a client that sleeps until then is admitted. */
-export function limitHeaders({ limit, remaining, resetInMs }: Decision): Record<string, string> {
+/** How long a client over its limit has to wait. */
+export function waitingSeconds({ resetInMs }: Decision): number {
+  return Math.max(1, Math.ceil(resetInMs / 1000));
+}
+
+/** Headers that state a limit. */
+export function limitHeaders(decision: Decision): Record<string, string> {
   return {
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(Math.ceil((Date.now() + resetInMs) / 1000)),
+    'X-RateLimit-Limit': String(decision.limit),
+    'X-RateLimit-Remaining': String(decision.remaining),
+    'X-RateLimit-Reset': resetOf(decision),
   };
+}
+
+/** When a limit is reset, in UTC epoch seconds, rounded up: a client that sleeps until then is admitted. */
+export function resetOf({ resetInMs }: Decision): string {
+  return String(Math.ceil((Date.now() + resetInMs) / 1000));
 }

@@ -1,23 +1,18 @@
 import { randomFillSync } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { headersFor } from './app.ts';
-import type { RefusalCounts, RepeatedRefusal } from './refusal-counts.ts';
-import { renderEnvelope, type RefusalParts, type Render } from './refusal.ts';
+import { resetOf } from './charge.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
+import { renderEnvelope, type Render } from './refusal.ts';
+import type { PreparedAnswer, Recalled, RepeatedRefusal } from './repeated.ts';
 import { attributesOf, requestDuration } from './request.ts';
-
-/** A refusal that needs no work of the app. */
-export interface Recalled {
-  refusal: RefusalParts;
-  /** Path template, or `none`, as metrics name it. */
-  route: string;
-  /** The sender, for the log. */
-  sender: Omit<RepeatedRefusal, 'status'>;
-}
 
 export interface RecallOptions {
   /** The gateway's name in metrics. */
   name: string;
   publicUrl: string | undefined;
+  /** Whether answers say how much of the limit is left. */
+  showLimits: boolean;
   refusals: RefusalCounts;
   recall: Recall;
   render?: Render<IncomingMessage>;
@@ -29,29 +24,47 @@ export interface RecallOptions {
  */
 export type Recall = (request: IncomingMessage) => Recalled | Promise<Recalled> | undefined;
 
+/** Stands for the request id while an answer is prepared. */
+const ID = '0'.repeat(32);
+/** Where the values are in a prepared head. */
+const AT = { id: 1, limit: 3, remaining: 5, reset: 7 };
+
 /**
  * Puts a listener in front of an app. It answers a request that `recall` refuses like the app, with the same headers and the same
  * envelope, but without the app's work: such refusals come in crowds, and whoever is served shares the process with the crowd. They are
  * in the metrics, and the log counts them. They have no spans.
  */
 export function answerRecalled(options: RecallOptions, app: RequestListener): RequestListener {
-  const { name, publicUrl, refusals, recall, render = renderEnvelope } = options;
+  const { name, publicUrl, showLimits, refusals, recall, render = renderEnvelope } = options;
   const always = headersFor(publicUrl);
   const duration = requestDuration(name);
-  const answer = (request: IncomingMessage, response: ServerResponse, { refusal, route, sender }: Recalled) => {
-    const id = randomId();
-    const [type, body] = render(refusal, id, request);
-    response.writeHead(refusal.status, {
-      'X-Request-Id': id,
+  const prepare = ({ parts }: RepeatedRefusal, request: IncomingMessage): PreparedAnswer => {
+    const [type, body] = render(parts, ID, request);
+    const headers = {
+      'X-Request-Id': '',
+      ...(showLimits && { 'X-RateLimit-Limit': '', 'X-RateLimit-Remaining': '', 'X-RateLimit-Reset': '' }),
       'Cache-Control': 'private, no-cache',
       ...always,
-      ...refusal.headers,
+      ...parts.headers,
       'Content-Type': `${type}; charset=utf-8`,
-      'Content-Length': Buffer.byteLength(body),
-    });
-    response.end(request.method === 'HEAD' ? undefined : body);
-    duration.record(0, attributesOf(request.method!, route, refusal.status));
-    refusals.count({ status: refusal.status, ...sender });
+      'Content-Length': String(Buffer.byteLength(body)),
+    };
+    const [before = '', after] = body.split(ID);
+    return { head: Object.entries(headers).flat(), before, after };
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse, { refusal, decision }: Recalled) => {
+    const { head, before, after } = (refusal.answer ??= prepare(refusal, request));
+    const id = randomId();
+    head[AT.id] = id;
+    if (showLimits) {
+      head[AT.limit] = String(decision.limit);
+      head[AT.remaining] = String(decision.remaining);
+      head[AT.reset] = resetOf(decision);
+    }
+    response.writeHead(refusal.parts.status, head);
+    response.end(request.method === 'HEAD' ? undefined : after === undefined ? before : before + id + after);
+    duration.record(0, attributesOf(request.method!, refusal.route, refusal.parts.status));
+    refusals.count(refusal.tally);
   };
   return (request, response) => {
     const recalled = recall(request);

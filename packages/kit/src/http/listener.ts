@@ -34,20 +34,23 @@ export async function listen(
 ): Promise<{ address: string; stop: () => Promise<void> }> {
   server.timeout = STALLED_MS + drainMs;
   const bound = await bindHttp(server, address);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  const open = new Set<ServerResponse>();
+  // Its latest answer stands for a connection. A set of all open answers would be rehashed every few requests, and V8 keeps what was in the
+  // former tables of an old set until the next major collection: a third of a crowd's CPU time went into copying answers that were sent.
+  const latest = new Map<Socket, ServerResponse | undefined>();
+  const keep = (socket: Socket) => {
+    latest.set(socket, undefined);
+    socket.once('close', () => latest.delete(socket));
+  };
+  server.on('connection', keep);
+  // The requests of such a connection name the socket inside of TLS.
+  server.on('secureConnection', keep);
   let stopping = false;
   const announce = (response: ServerResponse) => {
     if (!response.headersSent) response.shouldKeepAlive = false;
   };
-  const watch = (_request: IncomingMessage, response: ServerResponse) => {
+  const watch = ({ socket }: IncomingMessage, response: ServerResponse) => {
     if (stopping) announce(response);
-    open.add(response);
-    response.once('close', () => open.delete(response));
+    if (latest.has(socket)) latest.set(socket, response);
   };
   server.prependListener('request', watch);
   server.prependListener('checkExpectation', watch);
@@ -56,13 +59,13 @@ export async function listen(
     address: bound,
     stop: async () => {
       stopping = true;
-      for (const response of open) announce(response);
+      for (const response of latest.values()) if (response) announce(response);
       await sleep(lameDuckMs);
       // This turn still reads requests that have arrived: a connection that is closed with an unread request in it is reset.
       await turn();
       const timers = [
         // Browsers open connections in advance, and Node would wait for the first request of each.
-        setTimeout(() => sockets.forEach((socket) => void (socket.bytesRead === 0 && socket.destroy())), SILENT_MS),
+        setTimeout(() => latest.forEach((_, socket) => void (socket.bytesRead === 0 && socket.destroy())), SILENT_MS),
         setTimeout(() => server.closeAllConnections(), drainMs),
       ];
       await new Promise<void>((resolve) => server.close(() => resolve()));

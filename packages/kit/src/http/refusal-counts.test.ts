@@ -16,12 +16,16 @@ function start() {
 
 const guess = { status: 401, client_address: '192.0.2.1', credential: '0123456789ab' };
 const over = { status: 429, client_address: '192.0.2.1' };
+const tallyOf = (line: typeof over) => ({ ...line, count: 0 });
 
 it('a repeated refusal has one line a second, with its count', () => {
   const { lines, counts } = start();
-  for (let n = 0; n < 500; n++) counts.count(guess);
-  for (let n = 0; n < 3; n++) counts.count(over);
-  counts.count({ ...guess, client_address: '192.0.2.2' });
+  const guesses = tallyOf(guess);
+  for (let n = 0; n < 499; n++) counts.count(guesses);
+  for (let n = 0; n < 3; n++) counts.count(tallyOf(over));
+  counts.count(tallyOf({ ...guess, client_address: '192.0.2.2' }));
+  // The gateway forgets a sender after a second, which may be in the midst of the log's second.
+  counts.count(tallyOf(guess));
   expect(lines).toEqual([]);
   vi.advanceTimersByTime(1_000);
   expect(lines).toEqual([
@@ -31,15 +35,15 @@ it('a repeated refusal has one line a second, with its count', () => {
   ]);
   vi.advanceTimersByTime(10_000);
   expect(lines).toHaveLength(3);
-  counts.count(over);
+  counts.count(guesses);
   vi.advanceTimersByTime(1_000);
-  expect(lines[3]).toEqual({ ...over, count: 1, msg: 'refused again' });
+  expect(lines[3]).toEqual({ ...guess, count: 1, msg: 'refused again' });
 });
 
 it('strangers with ever new addresses and credentials get at most a thousand lines a second, and none goes uncounted', () => {
   const { lines, counts } = start();
-  for (let n = 0; n < 50_000; n++) counts.count({ ...guess, client_address: `2001:db8:0:${n.toString(16)}::/64` });
-  for (let n = 0; n < 7; n++) counts.count({ ...over, client_address: '198.51.100.1' });
+  for (let n = 0; n < 50_000; n++) counts.count(tallyOf({ ...guess, client_address: `2001:db8:0:${n.toString(16)}::/64` }));
+  for (let n = 0; n < 7; n++) counts.count(tallyOf({ ...over, client_address: '198.51.100.1' }));
   vi.advanceTimersByTime(1_000);
   expect(lines).toHaveLength(1_002);
   expect(lines.slice(-2)).toEqual([
@@ -50,7 +54,7 @@ it('strangers with ever new addresses and credentials get at most a thousand lin
 
 it('a stop logs the counts at once', () => {
   const { lines, counts } = start();
-  counts.count(guess);
+  counts.count(tallyOf(guess));
   counts.flush();
   expect(lines).toEqual([{ ...guess, count: 1, msg: 'refused again' }]);
 });

@@ -109,14 +109,15 @@ export class Remembered<A> {
  * and hashing a credential costs more than the rest of a remembered answer.
  */
 export class Recent<V> {
-  readonly #meanings = new Map<string, V>();
+  #meanings = new Map<string, V>();
 
-  /** @param read finds the meaning of a text that isn't remembered */
-  get(text: string, read: (text: string) => V): V {
-    const known = this.#meanings.get(text);
-    if (known !== undefined || this.#meanings.size >= MAX_RECENT || text.length > LONGEST_RECENT) return known ?? read(text);
-    const meaning = read(text);
-    if (this.#meanings.size === 0) setTimeout(() => this.#meanings.clear(), REMEMBER_MS).unref();
+  get(text: string): V | undefined {
+    return this.#meanings.get(text);
+  }
+
+  keep(text: string, meaning: V): V {
+    if (this.#meanings.size >= MAX_RECENT || text.length > LONGEST_RECENT) return meaning;
+    if (this.#meanings.size === 0) setTimeout(() => (this.#meanings = new Map()), REMEMBER_MS).unref();
     this.#meanings.set(text, meaning);
     return meaning;
   }

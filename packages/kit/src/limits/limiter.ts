@@ -23,6 +23,8 @@ export interface Check {
   /** Unique within the kind. */
   id: string;
   rule: Rule;
+  /** The limiter's name of the counter; the limiter makes it when it first sees the check. */
+  key?: string;
 }
 
 export interface RateLimiterOptions {
@@ -38,10 +40,12 @@ export interface RateLimiterOptions {
   now?: () => number;
 }
 
+/** Requests that are charged to one counter by one descriptor. */
 interface Waiting {
   check: Check;
   key: string;
-  resolve: (decision: Decision) => void;
+  /** Each takes the decision of one request. */
+  resolve: ((decision: Decision) => void)[];
 }
 
 const DOMAIN = 'call-research';
@@ -49,6 +53,8 @@ const MAX_DESCRIPTORS = 100;
 const MAX_WINDOWS = 100_000;
 const WARN_EVERY_MS = 10_000;
 const LEISURE_MS = 10;
+/** How many times the requests of a descriptor must fit into what remains: other gateways and other calls charge the same counter. */
+const ROOM = 4;
 const COUNT_EVERY_MS = 1_000;
 
 /**
@@ -72,7 +78,7 @@ export class RateLimiter {
     description: 'Charges that the rate-limit service gave no answer to.',
   });
   #waiting: Waiting[] = [];
-  #leisurely: Waiting[] = [];
+  #leisurely = new Map<string, Waiting>();
   /** Refusals from memory that aren't in the metric yet, by kind. */
   readonly #recalled = new Map<LimitedKind, number>();
   #warnAt = -Infinity;
@@ -108,17 +114,15 @@ export class RateLimiter {
 
   /**
    * Charges one request that is refused in any case. Nobody waits for such an answer, so that the charge first waits for others: a crowd of
-   * them shares few calls. Never throws.
+   * them shares few calls, and the crowd of one counter a descriptor. Never throws.
    */
   checkAtLeisure(check: Check): Promise<Decision> {
+    const key = keyOf(check);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    this.#leisurely.push({ check, key: keyOf(check), resolve });
-    if (this.#leisurely.length === 1)
-      setTimeout(() => {
-        this.#waiting.push(...this.#leisurely);
-        this.#leisurely = [];
-        this.#flush();
-      }, LEISURE_MS);
+    if (this.#leisurely.size === 0) setTimeout(() => this.#flushLeisurely(), LEISURE_MS);
+    const waiting = this.#leisurely.get(key);
+    if (waiting) waiting.resolve.push(resolve);
+    else this.#leisurely.set(key, { check, key, resolve: [resolve] });
     return promise;
   }
 
@@ -128,7 +132,7 @@ export class RateLimiter {
     const { decision } = this.#apply(key, { type: 'request', rule: check.rule, replicas: this.#replicas });
     if (decision) return Promise.resolve(this.#count(check, decision));
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    this.#waiting.push({ check, key, resolve });
+    this.#waiting.push({ check, key, resolve: [resolve] });
     if (this.#waiting.length === 1) setImmediate(() => this.#flush());
     return promise;
   }
@@ -144,6 +148,19 @@ export class RateLimiter {
     return step;
   }
 
+  /** Near the limit each request is charged by itself, so that exactly the limit's requests are admitted. */
+  #flushLeisurely(): void {
+    const leisurely = this.#leisurely;
+    this.#leisurely = new Map();
+    for (const { check, key, resolve } of leisurely.values()) {
+      const window = this.#windows.get(key);
+      const hasRoom = window && !window.share && window.endsAt > this.#now() && window.remaining >= ROOM * resolve.length;
+      if (hasRoom) this.#waiting.push({ check, key, resolve });
+      else this.#waiting.push(...resolve.map((each) => ({ check, key, resolve: [each] })));
+    }
+    this.#flush();
+  }
+
   #flush(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -155,13 +172,21 @@ export class RateLimiter {
   async #charge(batch: Waiting[]): Promise<void> {
     const chargedAt = this.#now();
     const reports = batch.map(({ key }) => this.#apply(key, { type: 'charge' }).report);
-    const verdicts = await this.#ask(batch.map(({ check }, index) => describe(check, reports[index])));
+    const verdicts = await this.#ask(batch.map(({ check, resolve }, index) => describe(check, resolve.length, reports[index])));
     for (const [index, { check, key, resolve }] of batch.entries()) {
       const [verdict, report] = [verdicts?.[index], reports[index]];
-      const event: WindowEvent = verdict
-        ? { type: 'answer', verdict, chargedAt, report }
-        : { type: 'failure', rule: check.rule, replicas: this.#replicas, report };
-      resolve(this.#count(check, this.#apply(key, event).decision!));
+      if (!verdict) {
+        const failure = { type: 'failure', rule: check.rule, replicas: this.#replicas } as const;
+        // The first request takes the report back.
+        for (const [n, each] of resolve.entries())
+          each(this.#count(check, this.#apply(key, { ...failure, report: n === 0 ? report : undefined }).decision!));
+        continue;
+      }
+      const decision = this.#apply(key, { type: 'answer', verdict, chargedAt, report }).decision!;
+      this.#count(check, decision, resolve.length);
+      // The verdict is that of the last request.
+      for (const [n, each] of resolve.entries())
+        each(decision.allowed ? { ...decision, remaining: decision.remaining + resolve.length - 1 - n } : decision);
     }
   }
 
@@ -177,9 +202,9 @@ export class RateLimiter {
     setTimeout(report, COUNT_EVERY_MS).unref();
   }
 
-  #count({ kind }: Check, decision: Decision): Decision {
+  #count({ kind }: Check, decision: Decision, requests = 1): Decision {
     const { allowed, source } = decision;
-    this.#decisions.add(1, { kind, outcome: allowed ? 'allowed' : 'refused', source });
+    this.#decisions.add(requests, { kind, outcome: allowed ? 'allowed' : 'refused', source });
     return decision;
   }
 
@@ -212,19 +237,19 @@ export class RateLimiter {
   }
 }
 
-function keyOf({ kind, id, rule }: Check): string {
-  return `${kind}:${id}:${formatRule(rule)}`;
+function keyOf(check: Check): string {
+  return (check.key ??= `${check.kind}:${check.id}:${formatRule(check.rule)}`);
 }
 
-function describe({ kind, id, rule }: Check, report: Report | undefined): RateLimitDescriptor {
+function describe({ kind, id, rule }: Check, requests: number, report: Report | undefined): RateLimitDescriptor {
   const entries = [
     { key: 'kind', value: kind },
     { key: 'id', value: id },
     { key: 'rule', value: formatRule(rule) },
   ];
-  if (!report) return { entries, limit: undefined, hitsAddend: undefined };
+  if (!report) return { entries, limit: undefined, hitsAddend: requests === 1 ? undefined : requests };
   entries.push({ key: 'window', value: `${report.counted}/${report.windowMs}` });
-  return { entries, limit: undefined, hitsAddend: 1 + report.admitted };
+  return { entries, limit: undefined, hitsAddend: requests + report.admitted };
 }
 
 /** Ignores a status that names no limit: it comes from a service that doesn't know our descriptors and would admit everything. */

@@ -3,7 +3,7 @@ import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { credentialPrefix } from '@crs/kit/http/register';
-import { Recent, Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { unauthorized } from './refusal.ts';
 
@@ -13,7 +13,6 @@ const SERVICES = ['calls', 'projects'];
 /** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
-  readonly #recent = new Recent<ReturnType<typeof readCredential>>();
 
   constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
     this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), strangers);
@@ -26,13 +25,16 @@ export class Credentials {
     return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
   }
 
-  /** Auth's answer about a key, or the prefix of a refused credential, without asking; undefined where auth has to be asked. */
-  recall(authorization: string | undefined): Recalled | undefined {
-    if (authorization === undefined) return { prefix: undefined };
-    const { digest, prefix } = this.#recent.get(authorization, readCredential);
-    if (digest === undefined) return { prefix };
+  /**
+   * Auth's answer about a key, without asking. It is empty for a credential that auth refuses, or that can't be a key; undefined where auth
+   * has to be asked.
+   * @param digest see {@link readCredential}
+   */
+  recall(digest: string | undefined): { answer?: AuthenticateKeyResponse } | undefined {
+    if (digest === undefined) return {};
     const known = this.#remembered.recall(digest);
-    return known?.refusal?.reason === REASONS.invalidApiKey ? { prefix } : known?.answer && { answer: known.answer };
+    if (!known?.refusal) return known;
+    return known.refusal.reason === REASONS.invalidApiKey ? {} : undefined;
   }
 }
 
@@ -42,10 +44,8 @@ function keyOf(authorization = ''): string | undefined {
   return key !== undefined && isApiKey(key) ? key : undefined;
 }
 
-type Recalled = { answer: AuthenticateKeyResponse } | { answer?: undefined; prefix: string | undefined };
-
 /** The digest of a request's API key, if there is one, and the prefix by which the log names the credential. */
-function readCredential(authorization: string): { digest: string | undefined; prefix: string | undefined } {
+export function readCredential(authorization: string | undefined): { digest: string | undefined; prefix: string | undefined } {
   const key = keyOf(authorization);
   return { digest: key && digestOf(key).toString('base64'), prefix: credentialPrefix(authorization) };
 }

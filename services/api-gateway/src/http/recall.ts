@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { limitHeaders, overLimit, recentAddressOf } from '@crs/kit/http/charge';
-import { hasOneHost, plainPath, type Recall, type Recalled } from '@crs/kit/http/front';
+import { recentSenders } from '@crs/kit/http/charge';
+import { hasOneHost, plainPath, type Recall } from '@crs/kit/http/front';
 import type { RefusalParts } from '@crs/kit/http/refusal';
+import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
-import type { Decision } from '@crs/kit/limits/rule';
+import type { Decision, Rule } from '@crs/kit/limits/rule';
+import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import { TABLES } from '../routes/index.ts';
 import type { AdmissionOptions } from './admission.ts';
+import { readCredential } from './credentials.ts';
 import { unauthorized } from './refusal.ts';
 
 const UNAUTHORIZED = unauthorized();
@@ -17,30 +20,55 @@ const OPEN_PATHS = new Set(Object.keys(TABLES.open).map((path) => `/v1${path}`))
  */
 export function recallRefusal(options: AdmissionOptions): Recall {
   const { credentials, limiter, addressLimit } = options;
-  const addressOf = recentAddressOf(options);
+  const senderOf = recentSenders(options, (authorization, address) => readSender(authorization, address, addressLimit));
   return (request) => {
-    const credential = credentials.recall(request.headers.authorization);
+    const sender = senderOf(request);
+    const credential = credentials.recall(sender.digest);
     if (credential === undefined) return undefined;
-    const address = addressOf(request);
     if (credential.answer) {
-      const { organizationId, rateLimit, keyId } = credential.answer;
-      const decision = limiter.recall({ kind: 'organization', id: organizationId, rule: rateLimit! });
-      const sender = { client_address: address, organization: organizationId, key_id: keyId };
-      return decision && refused(overLimit(decision, 'the organization'), decision, sender);
+      const { check, over } = organizationOf(sender, credential.answer);
+      const decision = limiter.recall(check);
+      return decision && over(decision);
     }
-    const check: Check = { kind: 'address', id: address, rule: addressLimit };
-    const sender = { client_address: address, credential: credential.prefix };
-    const known = limiter.recall(check);
-    if (known) return refused(overLimit(known, 'this address'), known, sender);
+    const decision = limiter.recall(sender.check);
+    if (decision) return sender.over(decision);
     if (!needsKey(request)) return undefined;
-    const decide = (decision: Decision) =>
-      refused(decision.allowed ? UNAUTHORIZED : overLimit(decision, 'this address'), decision, sender);
-    return limiter.checkAtLeisure(check).then(decide);
+    return limiter.checkAtLeisure(sender.check).then(sender.decide);
   };
 }
 
-function refused({ status, code, message, headers }: RefusalParts, decision: Decision, sender: Recalled['sender']): Recalled {
-  return { refusal: { status, code, message, headers: { ...limitHeaders(decision), ...headers } }, route: 'none', sender };
+type OverAgain = ReturnType<typeof overAgain>;
+
+/** Who sends requests with one credential from one address. */
+interface Sender {
+  address: string;
+  /** See `readCredential`. */
+  digest: string | undefined;
+  /** The charge of the address. */
+  check: Check;
+  over: OverAgain;
+  /** The refusal of a request without a usable key, once it is charged. */
+  decide: (decision: Decision) => Recalled;
+  organization?: { answer: AuthenticateKeyResponse; check: Check; over: OverAgain };
+}
+
+function readSender(authorization: string | undefined, address: string, rule: Rule): Sender {
+  const { digest, prefix } = readCredential(authorization);
+  const refuse = (parts: RefusalParts) => repeated(parts, 'none', { client_address: address, credential: prefix });
+  const over = overAgain('this address', refuse);
+  const refusal = refuse(UNAUTHORIZED);
+  const decide = (decision: Decision) => (decision.allowed ? { refusal, decision } : over(decision));
+  return { address, digest, check: { kind: 'address', id: address, rule }, over, decide };
+}
+
+/** The charge of the organization of a sender's key. */
+function organizationOf(sender: Sender, answer: AuthenticateKeyResponse) {
+  if (sender.organization?.answer === answer) return sender.organization;
+  const { organizationId: organization, rateLimit, keyId: key_id } = answer;
+  const line = { client_address: sender.address, organization, key_id };
+  const over = overAgain('the organization', (parts) => repeated(parts, 'none', line));
+  const check: Check = { kind: 'organization', id: organization, rule: rateLimit! };
+  return (sender.organization = { answer, check, over });
 }
 
 /** Whether a well-formed request asks for anything that needs a key. */

@@ -6,6 +6,8 @@ import { Refusal } from '@crs/kit/http/refusal';
 export interface Origins {
   /** The tools' public origin. */
   publicUrl: string;
+  /** Host and port of `publicUrl`. */
+  host: string;
   /** Further origins whose pages may call. */
   allowed: string[];
   /** Whether loopback names and origins of any port are allowed, as under `npm start`. */
@@ -23,9 +25,9 @@ export function checkHost(request: IncomingMessage, origins: Origins): void {
 }
 
 /** Whether the `Host` of a request names this server. */
-export function namesUs(request: IncomingMessage, { publicUrl, loopback }: Origins): boolean {
+export function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
   const { host = '' } = request.headers;
-  const isOurs = host.toLowerCase() === new URL(publicUrl).host || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
+  const isOurs = host.toLowerCase() === ours || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
   return isOurs && hasOneHost(request);
 }
 

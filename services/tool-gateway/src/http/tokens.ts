@@ -4,7 +4,7 @@ import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
 import { credentialPrefix } from '@crs/kit/http/register';
-import { Recent, Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
@@ -14,7 +14,6 @@ const SERVICES = ['calls', 'projects', 'entities'];
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
   readonly #remembered: Remembered<AuthenticateTokenResponse>;
-  readonly #recent = new Recent<ReturnType<typeof readCredential>>();
   readonly #metadataUrl: string;
   readonly #missing: Refusal;
   readonly #invalid: Refusal;
@@ -33,7 +32,7 @@ export class Tokens {
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateTokenResponse> {
     const token = tokenOf(authorization);
-    if (token === undefined) throw authorization === undefined ? this.#missing : this.#invalid;
+    if (token === undefined) throw this.unauthorized(authorization);
     try {
       return await this.#remembered.get(digestOf(token).toString('base64'), token, bearer);
     } catch (error) {
@@ -42,15 +41,19 @@ export class Tokens {
     }
   }
 
+  /** The refusal of requests without a usable token. */
+  unauthorized(authorization: string | undefined): Refusal {
+    return authorization === undefined ? this.#missing : this.#invalid;
+  }
+
   /**
-   * The refusal of a credential, and the prefix by which the log names the credential, without asking; undefined where auth has to be
-   * asked, or has admitted the token.
+   * Whether a credential is no usable token; undefined where auth has to be asked.
+   * @param digest see {@link readCredential}
    */
-  recall(authorization: string | undefined): { unauthorized: Refusal; prefix?: string | undefined } | undefined {
-    if (authorization === undefined) return { unauthorized: this.#missing };
-    const { digest, prefix } = this.#recent.get(authorization, readCredential);
-    if (digest !== undefined && !this.#remembered.recall(digest)?.refusal) return undefined;
-    return { unauthorized: this.#invalid, prefix };
+  isRefused(digest: string | undefined): boolean | undefined {
+    if (digest === undefined) return true;
+    const known = this.#remembered.recall(digest);
+    return known && known.refusal !== undefined;
   }
 
   #unauthorized(error: string): Refusal {
@@ -74,7 +77,7 @@ function tokenOf(authorization = ''): string | undefined {
 }
 
 /** The digest of a request's token, if there is one, and the prefix by which the log names the credential. */
-function readCredential(authorization: string): { digest: string | undefined; prefix: string | undefined } {
+export function readCredential(authorization: string | undefined): { digest: string | undefined; prefix: string | undefined } {
   const token = tokenOf(authorization);
   return { digest: token && digestOf(token).toString('base64'), prefix: credentialPrefix(authorization) };
 }

@@ -11,7 +11,7 @@ export type PeerCheck = (call: ServerUnaryCall<unknown, unknown>, method: string
 export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logger }): PeerCheck {
   const peers = tls?.peers;
   if (!peers) return () => {};
-  // Reading a certificate takes as long as a tenth of a call.
+  // A certificate is parsed once for its connection, not for each call.
   const known = new WeakMap<object, string[]>();
   const namesOf = (call: ServerUnaryCall<unknown, unknown>): string[] => {
     const session = sessionOf(call);

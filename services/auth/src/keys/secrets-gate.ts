@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { countSealed, SEALED_TABLES, sealedUnder, type SealedTable } from '../store/sealed.ts';
 import { openRow } from './seals.ts';
 
-/** All values of a table are counted: half a million of sign-in state take a second. */
+/** All values of a table are counted, and sign-in state may be large. */
 const COUNT_MS = 30_000;
 /** The number of values of each table and secret that must open. All values of a secret open, or none does. */
 const SAMPLES = 5;

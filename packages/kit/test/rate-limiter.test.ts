@@ -122,6 +122,21 @@ describe('a check', () => {
   });
 });
 
+it.each([
+  ['far from the limit, a crowd of one counter is charged by one descriptor', 600, [40], 639],
+  ['near the limit, each of a crowd is charged by itself', 60, Array.from({ length: 40 }, () => 1), 60],
+])('%s', async (_what, remaining, charges, first) => {
+  const service = await startService(echo);
+  const limiter = limiterOf(service.address);
+  await limiter.check(check(remaining));
+  const crowd = await Promise.all(Array.from({ length: 40 }, () => limiter.checkAtLeisure(check(remaining))));
+  expect(service.requests.slice(1).flatMap(({ descriptors }) => descriptors.map(({ hitsAddend = 1 }) => hitsAddend))).toEqual(
+    charges,
+  );
+  // The service's answer is about the last request.
+  expect([crowd[0]!.remaining, crowd.at(-1)!.remaining]).toEqual([first, remaining]);
+});
+
 it('a refusal is repeated until its window is over, and the service is asked again then', async () => {
   const service = await startService(echo);
   let now = 1_000.7;

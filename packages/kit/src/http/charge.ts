@@ -30,7 +30,8 @@ export function recentSenders<S>(
 ): (request: IncomingMessage) => S {
   const recent = new Recent<S>();
   return (request) => {
-    const { authorization, 'x-forwarded-for': forwarded = '' } = request.headers;
+    const { authorization } = request.headers;
+    const forwarded = forwardedFor(request.headers) ?? '';
     // No header contains a line break.
     const sent = `${request.socket.remoteAddress}\n${forwarded}${authorization === undefined ? '' : '\n'}${authorization ?? ''}`;
     return recent.get(sent) ?? recent.keep(sent, read(authorization, addressOf(options, request)));

@@ -241,8 +241,8 @@ describe('the keys of tokens', () => {
     const log = createLogger('auth', { level: 'silent' });
     const db = new Database({ name: 'auth', url: serviceUrl(database.url), maxConnections: 4, log, pipeline: true });
     try {
-      const replica = (secret = SECRET, url = TOOLS_URL) =>
-        new AccessTokens(new KeyRing('token_key', db, createSeals(parseSecrets(secret)), log), url);
+      const ring = (secret = SECRET) => new KeyRing('token_key', db, createSeals(parseSecrets(secret)), log);
+      const replica = (secret = SECRET, url = TOOLS_URL) => new AccessTokens(ring(secret), url);
       const run: Query = (statement) => db.run(directoryScope(workFor(5_000)), statement);
       const who = { organization: 'acme', grantId: 'grant_1', userId: crypto.randomUUID(), scopes: ALL };
       const soon = new Date(Date.now() + 60_000);
@@ -253,6 +253,11 @@ describe('the keys of tokens', () => {
       expect(await failureOf(replica(SECRET, 'http://elsewhere.example').verify(tokens[0]!))).toEqual(REFUSED);
       const stranger = await failureOf(replica('x'.repeat(40)).verify(tokens[0]!));
       expect(stranger?.reason).not.toBe(REFUSED.reason);
+      // The keys are loaded anew while they are listed. The authorization server refuses a key that is there twice.
+      const [before, after] = [ring(), ring()];
+      after.current = () => before.current();
+      const listed = (await new AccessTokens(after, TOOLS_URL).keys()).map(({ keyId }) => keyId);
+      expect(listed).toEqual([...new Set(listed)]);
     } finally {
       await db.close();
       await database.drop();

@@ -54,7 +54,8 @@ export class AccessTokens {
   /** For the authorization server, which signs with the first of these keys, as {@link sign} does. */
   async keys(): Promise<KeyPair[]> {
     const current = await this.#ring.current();
-    return [current, ...(await this.#ring.keys()).filter((key) => key !== current)];
+    // The keys may be loaded anew between the two questions.
+    return [current, ...(await this.#ring.keys()).filter(({ keyId }) => keyId !== current.keyId)];
   }
 
   /** @throws ServiceError unauthenticated for a token that isn't ours, isn't for the tools or has expired */

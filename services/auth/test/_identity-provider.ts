@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { exportJWK, generateKeyPair } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
 import Provider from 'oidc-provider';
 import { selfSigned } from '@crs/testing/certificate';
 import { TOOLS_URL } from '@crs/testing/world';
@@ -21,12 +21,17 @@ export interface IdentityProvider {
   host: string;
   /** The person who signs in next. Undefined: the provider refuses. */
   person: Person | undefined;
+  /** Forges the id token of the next answers. Undefined: the provider is honest. */
+  forgery: Forgery | undefined;
   /** Signs the person in at this address. @returns the address to which the browser is redirected */
   signIn(url: URL): Promise<URL>;
   /** The paths of all requests so far. */
   asked: string[];
   stop(): Promise<void>;
 }
+
+/** Makes another id token of the claims of the right one. `sign` signs with the key that the provider publishes, or with another one. */
+export type Forgery = (claims: JWTPayload, sign: (claims: JWTPayload, by?: CryptoKey) => Promise<string>) => Promise<string>;
 
 export const CLIENT = { clientId: 'call-research', clientSecret: 'the secret of a test: +/= %' };
 
@@ -53,22 +58,44 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
     issuer: `https://${host}`,
     host,
     person: undefined,
+    forgery: undefined,
     asked: [],
     signIn: (url) => signIn(idp, url),
     stop: () => stop(server),
   };
-  const provider = await createProvider(idp, { emailInIdToken, authentication });
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const provider = await createProvider(idp, privateKey, { emailInIdToken, authentication });
   const answer = provider.callback();
   handle = (request, response) => {
     idp.asked.push(request.url!.replace(/\?.*/, ''));
+    if (request.url === '/token' && idp.forgery) forge(idp.forgery, idp.host, privateKey, response);
     if (request.url!.startsWith('/interaction/')) void interact(provider, idp, request, response);
     else void answer(request, response);
   };
   return idp;
 }
 
-async function createProvider(idp: IdentityProvider, settings: Required<Omit<Settings, 'port'>>): Promise<Provider> {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+/** Puts another id token into the answer. */
+function forge(forgery: Forgery, kid: string, key: CryptoKey, response: ServerResponse): void {
+  const sign = (claims: JWTPayload, by = key) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(by);
+  const end = response.end.bind(response);
+  const replace = async (body: string) => {
+    const tokens = JSON.parse(body) as { id_token: string };
+    const forged = JSON.stringify({ ...tokens, id_token: await forgery(decodeJwt(tokens.id_token), sign) });
+    response.setHeader('content-length', Buffer.byteLength(forged));
+    end(forged);
+  };
+  response.end = ((body: string) => {
+    void replace(String(body));
+    return response;
+  }) as typeof response.end;
+}
+
+async function createProvider(
+  idp: IdentityProvider,
+  privateKey: CryptoKey,
+  settings: Required<Omit<Settings, 'port'>>,
+): Promise<Provider> {
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: idp.host };
   return new Provider(idp.issuer, {
     jwks: { keys: [key] },

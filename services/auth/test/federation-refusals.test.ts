@@ -1,8 +1,9 @@
+import { generateKeyPair } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/product/api-key';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
 import { ANN, BOB } from './_fixtures.ts';
-import { CLIENT, startIdentityProvider, type Person } from './_identity-provider.ts';
+import { CLIENT, startIdentityProvider, type Forgery, type Person } from './_identity-provider.ts';
 import { askedBy } from './_sign-in.ts';
 
 let world: FederationWorld;
@@ -24,6 +25,10 @@ async function comeBack(change?: (answer: URL) => void) {
 const refusal = (reason: string) => [`acme sign-in sign-in.refuse ${reason} at ${issuerOf('acme')} from 127.0.0.1`];
 const setDisabled = async (disabled: boolean) =>
   world.operator.auth.setUserDisabled({ email: ANN, disabled }, await world.operate('acme'));
+
+const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+const swapClaims = (token: string, claims: object) => token.replace(/\.[^.]+/, `.${encode(claims)}`);
+const swapHeader = (token: string, header: object) => token.replace(/^[^.]+(.*)\.[^.]+$/, `${encode(header)}$1.`);
 
 describe('nobody is signed in', () => {
   it.each<[string, Person, string, string]>([
@@ -63,6 +68,27 @@ describe('nobody is signed in', () => {
     expect(page).toContain(text);
     expect(entries).toEqual(refusal(reason));
     expect(await world.links()).toEqual([]);
+  });
+
+  it.each<[string, Forgery]>([
+    ['that another key has signed', async (claims, sign) => sign(claims, (await generateKeyPair('ES256')).privateKey)],
+    ['that was changed after it was signed', async (claims, sign) => swapClaims(await sign(claims), { ...claims, sub: 'ann-2' })],
+    ['without a signature', async (claims, sign) => swapHeader(await sign(claims), { alg: 'none' })],
+    ['for another client', async (claims, sign) => sign({ ...claims, aud: 'another-client' })],
+    ['of another issuer', async (claims, sign) => sign({ ...claims, iss: issuerOf('globex') })],
+    ['of another sign-in', async (claims, sign) => sign({ ...claims, nonce: 'of another sign-in' })],
+    ['that has expired', async (claims, sign) => sign({ ...claims, exp: claims.iat! - 3_600 })],
+  ])('by an id token %s', async (_, forgery) => {
+    world.idps.acme.person = ann;
+    world.idps.acme.forgery = forgery;
+    try {
+      const { page, entries } = await comeBack();
+      expect(page).not.toContain('value="allow"');
+      expect(entries).toEqual([expect.stringContaining('acme sign-in sign-in.refuse invalid answer')]);
+      expect(await world.links()).toEqual([]);
+    } finally {
+      world.idps.acme.forgery = undefined;
+    }
   });
 
   it('by an e-mail whose user is linked to another account', async () => {

@@ -47,6 +47,29 @@ test('paths in backticks exist', () => {
   expect(missing).toEqual([]);
 });
 
+/** The parts of a quoted name between placeholders, as a test's source may hold them. */
+const partsOf = (name: string) =>
+  name
+    .split(/%s|%j|%i|…|\.\.\./)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+test('tests that the table of ASVS names exist', () => {
+  const cited = [...read('docs/asvs.md').matchAll(/`([\w./-]+\.test\.ts)`: ((?:“[^”]+”(?:, )?)+)/g)].flatMap(([, path, names]) =>
+    [...names!.matchAll(/“([^”]+)”/g)].map(([, name]) => ({ path: path!, name: name! })),
+  );
+  expect(cited.length).toBeGreaterThan(100);
+  const missing = cited.filter(({ path, name }) => {
+    const source = exists(path)
+      ? read(path)
+          .replaceAll("\\'", "'")
+          .replaceAll(/\$\w+|\$\{[^}]+\}/g, '%s')
+      : '';
+    return !partsOf(name).every((part) => source.includes(part));
+  });
+  expect(missing).toEqual([]);
+});
+
 /** A service's source with all modules of kit that it imports, directly or not. */
 function sourceOf(service: string): string {
   const seen = new Set<string>();

@@ -7,6 +7,7 @@ import { createOperatorCredential } from '@crs/auth/operator-credential';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
 import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
+import { startHealth } from '@crs/kit/process/health';
 import { startOps } from '@crs/kit/process/ops';
 import { startTelemetry } from '@crs/kit/process/telemetry-sdk';
 import { DataDir, randomSecret } from './data-dir.ts';
@@ -46,6 +47,8 @@ interface Options {
   json: boolean;
   empty: boolean;
 }
+
+const LOG_FILE = 'call-research.log';
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -103,6 +106,8 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       const ops = await startOps('127.0.0.1:0', telemetry, () => ready);
       closer.defer('ops', () => ops.stop());
       stopping.signal.throwIfAborted();
+      const health = await startHealth('127.0.0.1:0');
+      closer.defer('health', () => health.stop());
       const { addresses, stop } = await startStack(config, loggerOf);
       closer.defer('services', stop);
       await dataDir.write('admin.json', {
@@ -110,12 +115,15 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         projects: addresses.projectsAdmin,
         calls: addresses.callsAdmin,
         entities: addresses.entitiesAdmin,
+        // All services are parts of this process.
+        health: { 'api-gateway': health.address, 'tool-gateway': health.address, 'rate-limit': addresses.rateLimit },
       });
       stopping.signal.throwIfAborted();
       if (!options.empty) say('Loading the demo organization (on first start) ...');
       const demo = options.empty ? undefined : await loadDemo(dataDir, stopping.signal);
       ready = true;
-      announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir.file('demo.json'));
+      health.setReady(true);
+      announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir);
       return { ...addresses, ops: ops.address };
     },
     stop: () => {
@@ -125,7 +133,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
   };
 }
 
-function announce(options: Options, toolsUrl: string, api: string, ops: string, demo: Demo | undefined, demoFile: string): void {
+function announce(options: Options, toolsUrl: string, api: string, ops: string, demo: Demo | undefined, dataDir: DataDir): void {
   const rest = `http://${api}/v1`;
   const docs = `http://${api}/docs`;
   const mcp = `${toolsUrl}/mcp`;
@@ -136,7 +144,8 @@ The Call Research Service is ready. Ctrl-C stops it.
   REST API   ${rest}
   API docs   ${docs}
   MCP tools  ${mcp}
-  Metrics    http://${ops}/metrics`);
+  Metrics    http://${ops}/metrics
+  Log        ${dataDir.file(LOG_FILE)}`);
   if (!demo) {
     say(`
 Create an organization and a key:
@@ -146,7 +155,7 @@ Create an organization and a key:
   }
   say(`  API key    ${demo.api_key}   (organization ${demo.organization})
   Demo user  ${demo.user.email}, password ${demo.user.password}
-  Token      in ${demoFile}, for assistants that accept an access token
+  Token      in ${dataDir.file('demo.json')}, for assistants that accept an access token
 
 Try it:
   curl -H 'Authorization: Bearer ${demo.api_key}' '${rest}/calls?start_date=2025-01-01T00:00:00Z&end_date=2027-01-01T00:00:00Z'
@@ -155,7 +164,7 @@ Try it:
 
 /** Writes the log to a file, so that the terminal stays readable. The log of the previous run is kept beside it. */
 async function openLog(dataDir: DataDir, level: Settings['CRS_LOG_LEVEL']): Promise<(service: string) => Logger> {
-  const file = dataDir.file('call-research.log');
+  const file = dataDir.file(LOG_FILE);
   await rename(file, `${file}.1`).catch(() => {});
   const destination = createWriteStream(file, { mode: 0o600 });
   return (service) => createLogger(service, { level, destination });

@@ -49,7 +49,7 @@ export function createAuthService(
       };
       await secretsFit(context, log, closer);
       const services = { internal: internalServices(context), admin: adminServices(context) };
-      const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators }, services);
+      const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators, db }, services);
       const signIn = {
         db,
         log,

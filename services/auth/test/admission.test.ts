@@ -3,6 +3,7 @@ import { client, type CallOptions } from '@crs/kit/rpc/client';
 import type { IdentityKind } from '@crs/kit/rpc/identity';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ANN, failureOf, organization, PEOPLE_AND_PROJECTS, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
@@ -18,6 +19,7 @@ const INTERNAL: Record<
   getVisibilityVersion: ['user'],
   resolveProfiles: ['organization'],
   resolveReferences: ['operator'],
+  describeReferences: ['operator'],
   grantProject: ['organization'],
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
@@ -55,6 +57,7 @@ type AnyClient = Record<string, (request: unknown, options: CallOptions) => Prom
 const ADMIN: [string, Definition][] = [
   ['AuthAdminService', AuthAdminServiceService],
   ['ImportService', ImportServiceService],
+  ['ExportService', ExportServiceService],
 ];
 const adminMethods = ADMIN.flatMap(([service, definition]) =>
   Object.keys(definition).map((method) => [service, method] as const),

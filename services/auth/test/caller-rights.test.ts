@@ -26,6 +26,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       getVisibilityVersion: OAUTH_SCOPES,
       resolveProfiles: 'write',
       resolveReferences: 'none',
+      describeReferences: 'none',
       grantProject: 'write',
       listProjectPeople: 'write surface',
       putProjectGrants: 'none',

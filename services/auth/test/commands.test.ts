@@ -14,7 +14,7 @@ afterAll(() => world?.close());
 
 const MAIN = join(import.meta.dirname, '../../crs/src/main.ts');
 
-async function crs(args: string[], input = '') {
+async function crs(args: string[], input = '', environment: Record<string, string> = {}) {
   const { addresses } = world.stack;
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: {
@@ -24,6 +24,7 @@ async function crs(args: string[], input = '') {
       CRS_CALLS_ADMIN_ADDRESS: addresses.callsAdmin,
       CRS_ENTITIES_ADMIN_ADDRESS: addresses.entitiesAdmin,
       CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
+      ...environment,
     },
   });
   child.stdin.end(input);
@@ -100,4 +101,102 @@ it('an operator ends the sessions of a user', async () => {
   const ended = await crs(['user', 'end-sessions', '--org', 'acme', '--user', ANN, '--json']);
   expect(JSON.parse(ended.stdout)).toMatchObject({ email: ANN, disabled: false, ended_connections: 1 });
   expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] })))?.kind).toBe('unauthenticated');
+});
+
+it('an operator sees one organization, as the list shows it', async () => {
+  const shown = await crs(['org', 'show', 'acme', '--json']);
+  expect(shown).toMatchObject({ status: 0, stderr: '' });
+  const { data } = JSON.parse((await crs(['org', 'list', '--json'])).stdout);
+  expect(JSON.parse(shown.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === 'acme'));
+  expect(await crs(['org', 'show', 'nowhere'])).toMatchObject({ status: 1, stdout: '' });
+});
+
+it('an operator lists projects, more than one page of them', async () => {
+  const ids = Array.from({ length: 1_002 }, (_, i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`);
+  await world.load([
+    organization('many'),
+    ...ids.map((id) => ({
+      type: 'project',
+      organization: 'many',
+      id,
+      name: 'P',
+      is_archived: true,
+      created_at: '2026-01-01T00:00:00Z',
+    })),
+  ]);
+  const listed = await crs(['project', 'list', '--org', 'many', '--json']);
+  const { data } = JSON.parse(listed.stdout);
+  expect(data.map((each: { project_id: string }) => each.project_id)).toEqual(ids.toReversed());
+  expect(data[0]).toEqual({
+    project_id: ids.at(-1),
+    name: 'P',
+    status: null,
+    is_archived: true,
+    billing_office_name: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+  });
+  expect((await crs(['project', 'list', '--org', 'acme'])).stdout).toBe('None.\n');
+});
+
+it('an operator deletes a user without a terminal; calls of the user stay', async () => {
+  await world.load([
+    user('acme', ANN),
+    { type: 'call', organization: 'acme', id: 'call_of_ann', conducted_by: ANN, notes: [{ email: ANN, text: 'mine' }] },
+  ]);
+  const deleted = await crs(['user', 'delete', '--org', 'acme', '--user', ANN, '--json']);
+  expect(deleted).toEqual({ status: 0, stdout: `${JSON.stringify({ email: ANN, deleted: true })}\n`, stderr: '' });
+  expect(await world.rows(`select conducted_by from calls.calls where call_id = 'call_of_ann'`)).toEqual([
+    { conducted_by: null },
+  ]);
+  expect(await world.rows('select from calls.notes')).toEqual([]);
+  const again = await crs(['user', 'delete', '--org', 'acme', '--user', ANN, '--yes']);
+  expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('Nobody in acme has this e-mail.') });
+});
+
+it('an export prints lines that an import takes, and no secret', async () => {
+  await world.load([organization('gone-abroad'), user('gone-abroad', ANN, { password: 'plum tart on a late tram' })]);
+  const exported = await crs(['export', '--org', 'gone-abroad']);
+  expect(exported).toMatchObject({ status: 0, stderr: '' });
+  const lines = exported.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ type }) => type)).toEqual(['organization', 'user']);
+  expect(lines[1]).toEqual({ type: 'user', organization: 'gone-abroad', email: ANN, name: expect.any(String) });
+  expect(await crs(['import', '-', '--json'], exported.stdout)).toMatchObject({
+    stdout: `${JSON.stringify({ lines: 2, accepted: 0, unchanged: 2, refused: 0, errors: [] })}\n`,
+  });
+  const actions = await world.rows(
+    `select action from auth.audit where organization = 'gone-abroad' and action like '%.export' order by 1`,
+  );
+  expect(actions.map(({ action }) => action)).toEqual([
+    'auth.export',
+    'auth.export',
+    'calls.export',
+    'entities.export',
+    'projects.export',
+    'projects.export',
+  ]);
+  expect(await crs(['export', '--org', 'nowhere'])).toMatchObject({ status: 1, stdout: '' });
+});
+
+it('tells whether services, PostgreSQL and Redis answer', async () => {
+  const { stdout, status } = await crs(['status', '--json'], '', {
+    CRS_RATE_LIMIT_HEALTH_ADDRESS: world.stack.addresses.rateLimit,
+  });
+  expect(status).toBe(0);
+  const { ok, data } = JSON.parse(stdout);
+  expect(ok).toBe(true);
+  const states = data.map(({ service, up }: { service: string; up: boolean | null }) => [service, up]);
+  expect(Object.fromEntries(states)).toEqual({
+    auth: true,
+    projects: true,
+    calls: true,
+    entities: true,
+    'api-gateway': null,
+    'tool-gateway': null,
+    'rate-limit': true,
+    postgresql: true,
+    redis: null,
+  });
 });

@@ -4,7 +4,9 @@ import { OPERATOR_ROLES, type OperatorRole } from '@crs/kit/rpc/operators';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { ADMIN, failureOf, organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 type Method = { requestDeserialize: (bytes: Buffer) => unknown };
@@ -22,6 +24,7 @@ const AUTH: Record<
 > = {
   createOrganization: { roles: TENANTS, bound: false },
   updateOrganization: { roles: TENANTS },
+  getOrganization: { roles: LISTS },
   listOrganizations: { roles: LISTS, none: true },
   createUser: { roles: TENANTS },
   listUsers: { roles: LISTS },
@@ -89,9 +92,13 @@ beforeAll(async () => {
   for (const [service, address] of Object.entries({ authAdmin, projectsAdmin, callsAdmin, entitiesAdmin })) {
     const importRecords = open(ImportServiceService, address)('importRecords');
     rpcs.push({ ...shared, name: `${service} import`, roles: IMPORTS, call: importRecords });
+    const exportRecords = open(ExportServiceService, address)('exportRecords');
+    rpcs.push({ ...shared, name: `${service} export`, roles: ['admin'], call: exportRecords });
     if (service === 'authAdmin') continue;
     rpcs.push({ ...shared, name: `${service} erase`, roles: DELETIONS, call: open(ErasureServiceService, address)('erase') });
   }
+  const listProjects = open(ProjectsAdminServiceService, projectsAdmin)('listProjects');
+  rpcs.push({ ...shared, name: 'listProjects', roles: LISTS, call: listProjects });
 });
 afterAll(async () => {
   for (const each of clients) each.close();

@@ -10,9 +10,15 @@ import { Failure } from './failure.ts';
 export const SERVICES = ['auth', 'projects', 'calls', 'entities'] as const;
 export type Service = (typeof SERVICES)[number];
 
+/** Services without an admin listener. `crs status` asks their health listeners. */
+export const UNMANAGED = ['api-gateway', 'tool-gateway', 'rate-limit'] as const;
+export type Unmanaged = (typeof UNMANAGED)[number];
+
 export interface Config {
   /** `host:port` of each service's admin listener. */
   addresses: Record<Service, string>;
+  /** `host:port` of each known health listener. */
+  health?: Partial<Record<Unmanaged, string>> | undefined;
   /** The operator credential, `cro_...`. */
   credential: string;
   /** Absent: plaintext. */
@@ -24,6 +30,9 @@ const settings = z.object({
   CRS_PROJECTS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_CALLS_ADMIN_ADDRESS: hostPort.optional(),
   CRS_ENTITIES_ADMIN_ADDRESS: hostPort.optional(),
+  CRS_API_GATEWAY_HEALTH_ADDRESS: hostPort.optional(),
+  CRS_TOOL_GATEWAY_HEALTH_ADDRESS: hostPort.optional(),
+  CRS_RATE_LIMIT_HEALTH_ADDRESS: hostPort.optional(),
   CRS_OPERATOR_FILE: z.string().optional(),
   CRS_OPERATOR_CREDENTIAL: z.string().optional(),
   CRS_DATA_DIR: z.string().default('.local'),
@@ -31,7 +40,13 @@ const settings = z.object({
 });
 
 const credentialFile = z.object({ credential: z.string().min(1) });
-const addressFile = z.object({ auth: hostPort, projects: hostPort, calls: hostPort, entities: hostPort });
+const addressFile = z.object({
+  auth: hostPort,
+  projects: hostPort,
+  calls: hostPort,
+  entities: hostPort,
+  health: z.object({ 'api-gateway': hostPort, 'tool-gateway': hostPort, 'rate-limit': hostPort }).optional(),
+});
 
 /**
  * Reads the services' addresses and the operator's credential. Each setting comes from the environment, or else from the files of
@@ -49,6 +64,11 @@ export async function loadConfig(environment: Environment): Promise<Config> {
   const all = SERVICES.every((service) => given[service]);
   const local = all ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
   const addresses = Object.fromEntries(SERVICES.map((service) => [service, given[service] ?? local?.[service]]));
+  const health = {
+    'api-gateway': env.CRS_API_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['api-gateway'],
+    'tool-gateway': env.CRS_TOOL_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['tool-gateway'],
+    'rate-limit': env.CRS_RATE_LIMIT_HEALTH_ADDRESS ?? local?.health?.['rate-limit'],
+  };
   const credential = await loadCredential(env);
 
   const missing = SERVICES.filter((service) => !addresses[service]).map(
@@ -62,7 +82,8 @@ export async function loadConfig(environment: Environment): Promise<Config> {
         `or set ${missing.join(', ')} to use another installation.`,
     );
   }
-  return { addresses: addresses as Config['addresses'], credential: credential!, tls: await openTls(env.CRS_TLS_DIR) };
+  const tls = await openTls(env.CRS_TLS_DIR);
+  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls };
 }
 
 function readSettings(environment: Environment): z.infer<typeof settings> {

@@ -1,14 +1,18 @@
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { LRUCache } from 'lru-cache';
 import type { Config, Service } from './config.ts';
 
 export interface Connection {
   readonly config: Config;
   readonly auth: ServiceClient<AuthAdminServiceService>;
+  readonly projects: ServiceClient<ProjectsAdminServiceService>;
   readonly importers: Record<Service, ServiceClient<ImportServiceService>>;
+  readonly exporters: Record<Service, ServiceClient<ExportServiceService>>;
   /** The services that store parts of organizations, users and projects, in the order in which they erase these parts. */
   readonly erasers: Record<'entities' | 'calls' | 'projects', ServiceClient<ErasureServiceService>>;
   /** Returns the operator's identity for one organization, which need not exist, or for none. Needed anew for every call. */
@@ -16,7 +20,7 @@ export interface Connection {
   readonly close: () => void;
 }
 
-/** Only imports and deletions take longer. */
+/** Only imports, exports and deletions take longer. */
 const ADMIN_TIMEOUT_MS = 10_000;
 /** Longer than the 30 s of a writing transaction, so that the service reports its own timeout. */
 const IMPORT_TIMEOUT_MS = 35_000;
@@ -40,12 +44,9 @@ export function connect(config: Config): Connection {
   const importer = (service: Service) => client(ImportServiceService, options(service, IMPORT_TIMEOUT_MS));
   const eraser = (service: Service) => client(ErasureServiceService, options(service, ERASE_TIMEOUT_MS));
   const auth = client(AuthAdminServiceService, options('auth', ADMIN_TIMEOUT_MS));
-  const importers = {
-    auth: importer('auth'),
-    projects: importer('projects'),
-    calls: importer('calls'),
-    entities: importer('entities'),
-  };
+  const projects = client(ProjectsAdminServiceService, options('projects', ADMIN_TIMEOUT_MS));
+  const importers = ofEach(importer);
+  const exporters = ofEach((service) => client(ExportServiceService, options(service, IMPORT_TIMEOUT_MS)));
   const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
   const issue = async (organizationId: string) =>
     (await auth.issueOperatorToken({ credential: config.credential, organizationId })).operatorToken;
@@ -53,13 +54,20 @@ export function connect(config: Config): Connection {
   return {
     config,
     auth,
+    projects,
     importers,
+    exporters,
     erasers,
     operator: async (organization = '') => ({ token: await tokens(organization) }),
     close: () => {
-      for (const each of [auth, ...Object.values(importers), ...Object.values(erasers)]) each.close();
+      for (const clients of [{ auth, projects }, importers, exporters, erasers])
+        for (const each of Object.values(clients)) each.close();
     },
   };
+}
+
+function ofEach<T>(make: (service: Service) => T): Record<Service, T> {
+  return { auth: make('auth'), projects: make('projects'), calls: make('calls'), entities: make('entities') };
 }
 
 /**

@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { CommanderError, Command } from 'commander';
 import type { Connect } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
+import { completionCommand } from './commands/completion.ts';
+import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keyCommands } from './commands/key.ts';
 import { memberCommands } from './commands/member.ts';
 import { operatorCommands } from './commands/operator.ts';
 import { orgCommands } from './commands/org.ts';
+import { projectCommands } from './commands/project.ts';
 import { secretCommands } from './commands/secret.ts';
 import { signingKeyCommands } from './commands/signing-key.ts';
 import { statusCommand } from './commands/status.ts';
@@ -22,10 +26,12 @@ const connect: Connect = async () => {
 
 const program = new Command('crs')
   .description('Manages organizations of a call-research installation and loads their records.')
+  .version(releaseVersion(), '--version', 'print the version of this tool')
   .exitOverride();
 for (const register of [
   orgCommands,
   userCommands,
+  projectCommands,
   memberCommands,
   keyCommands,
   tokenCommands,
@@ -36,10 +42,17 @@ for (const register of [
   auditCommand,
   statusCommand,
   importCommand,
+  exportCommand,
+  completionCommand,
 ]) {
   register(program, connect);
 }
 explainUsage(program, 'crs');
+
+function releaseVersion(): string {
+  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
 
 function explainUsage(command: Command, path: string): void {
   command.showHelpAfterError(`Run \`${path} --help\` for usage.`);
@@ -47,7 +60,11 @@ function explainUsage(command: Command, path: string): void {
 }
 
 // A reader may stop early, as in `crs org list | head -1`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  showError(process.argv.includes('--json'), { code: 'file', message: `Standard output can't be written (${error.code}).` });
+  process.exit(1);
+});
 try {
   await program.parseAsync();
 } catch (error) {

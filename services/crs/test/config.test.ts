@@ -11,6 +11,8 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const write = (name: string, content: unknown) =>
   writeFile(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
+/** No health listener is known. */
+const health = {};
 const LOCAL = { auth: '127.0.0.1:1001', projects: '127.0.0.1:1002', calls: '127.0.0.1:1003', entities: '127.0.0.1:1004' };
 
 async function writeLocal() {
@@ -20,7 +22,7 @@ async function writeLocal() {
 
 test('finds what `npm start` left', async () => {
   await writeLocal();
-  expect(await loadConfig({ CRS_DATA_DIR: dir })).toEqual({ addresses: LOCAL, credential: 'cro_local' });
+  expect(await loadConfig({ CRS_DATA_DIR: dir })).toEqual({ addresses: LOCAL, health, credential: 'cro_local' });
 });
 
 test('the environment comes first, setting by setting', async () => {
@@ -30,7 +32,7 @@ test('the environment comes first, setting by setting', async () => {
     CRS_CALLS_ADMIN_ADDRESS: 'calls:9',
     CRS_OPERATOR_CREDENTIAL: 'cro_other',
   });
-  expect(config).toEqual({ addresses: { ...LOCAL, calls: 'calls:9' }, credential: 'cro_other' });
+  expect(config).toEqual({ addresses: { ...LOCAL, calls: 'calls:9' }, health, credential: 'cro_other' });
 });
 
 test('needs no directory if the environment has every setting', async () => {
@@ -44,7 +46,7 @@ test('needs no directory if the environment has every setting', async () => {
     CRS_OPERATOR_FILE: join(dir, 'secret.json'),
   });
   const addresses = { auth: 'auth:1', projects: 'projects:1', calls: 'calls:1', entities: 'entities:1' };
-  expect(config).toEqual({ addresses, credential: 'cro_ci' });
+  expect(config).toEqual({ addresses, health, credential: 'cro_ci' });
 });
 
 describe('says what to do', () => {

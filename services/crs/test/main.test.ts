@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { INHERITED } from '@crs/testing/inherited';
@@ -36,6 +36,11 @@ describe('help', () => {
     [['org', 'update', '--help'], '--oidc-issuer'],
     [['user', '--help'], 'unlink'],
     [['org', 'delete', '--help'], 'Run it again to finish a deletion that was interrupted.'],
+    [['user', 'delete', '--help'], 'stay, without a conductor or creator'],
+    [['export', '--help'], 'Needs the role admin'],
+    [['completion', 'bash'], 'complete -o default -F _crs crs'],
+    [['completion', 'zsh'], 'bashcompinit'],
+    [['completion', 'fish'], 'complete -c crs'],
     [['key', 'create', '--help'], 'crs key create --org acme --label crm --expires-in 90d'],
     [['import', '--help'], 'zcat records.ndjson.gz | crs import -'],
     [['import', '--schema'], 'https://json-schema.org/draft/2020-12/schema'],
@@ -44,6 +49,24 @@ describe('help', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain(part);
   });
+});
+
+test('the version is that of the release', () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string };
+  expect(crs(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test('bash completes commands, options and arguments', () => {
+  const script = crs(['completion', 'bash']).stdout;
+  const after = (...words: string[]) => {
+    const line = ['crs', ...words].map((word) => `'${word}'`).join(' ');
+    const ask = `${script}COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _crs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout.trim().split('\n');
+  };
+  expect(after('us')).toEqual(['user']);
+  expect(after('key', 'r')).toEqual(['revoke']);
+  expect(after('key', 'revoke', 'k1', '--org', 'acme', '--y')).toEqual(['--yes']);
+  expect(after('completion', '')).toEqual(['bash', 'zsh', 'fish', '--help']);
 });
 
 describe('usage errors end with 2', () => {
@@ -64,6 +87,8 @@ describe('usage errors end with 2', () => {
     [['org', 'delete'], 'id'],
     [['org', 'delete', 'acme'], 'deletes acme with all its users, projects and calls; add --yes'],
     [['org', 'delete', 'Acme', '--yes'], '1 to 40 of a-z'],
+    [['completion', 'tcsh'], 'bash, zsh, fish'],
+    [['export'], '--org'],
     [['key', 'create'], '--org'],
     [['key', 'create', '--org', ''], '1 to 40 of a-z'],
     [['key', 'create', '--org', 'acme', '--expires-in', '90'], 'like 90d'],
@@ -94,9 +119,11 @@ describe('failures end with 1', () => {
   });
 
   test('status tells which services are away', () => {
-    const { status, stdout } = crs(['status', '--json'], AWAY);
+    const health = { CRS_TOOL_GATEWAY_HEALTH_ADDRESS: '127.0.0.1:1', CRS_RATE_LIMIT_HEALTH_ADDRESS: '127.0.0.1:1' };
+    const { status, stdout } = crs(['status', '--json'], { ...AWAY, ...health });
     expect(status).toBe(1);
     const away = { address: '127.0.0.1:1', up: false, latency_ms: null, problem: expect.stringContaining('not available') };
+    const unknown = { address: null, up: null, latency_ms: null };
     expect(JSON.parse(stdout)).toEqual({
       ok: false,
       data: [
@@ -104,6 +131,11 @@ describe('failures end with 1', () => {
         { service: 'projects', ...away },
         { service: 'calls', ...away },
         { service: 'entities', ...away },
+        { service: 'api-gateway', ...unknown, problem: 'CRS_API_GATEWAY_HEALTH_ADDRESS is not set.' },
+        { service: 'tool-gateway', ...away },
+        { service: 'rate-limit', ...away },
+        { service: 'postgresql', ...unknown, problem: 'No service tells.' },
+        { service: 'redis', ...unknown, problem: 'The rate-limit service does not tell.' },
       ],
     });
   });

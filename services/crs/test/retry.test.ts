@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ServiceError, type ErrorKind } from '@crs/kit/errors';
-import { retrying } from '../src/import/retry.ts';
+import { retrying } from '../src/retry.ts';
 
 const BATCH = { service: 'calls', organization: 'acme', lines: [] } as const;
 const DONE = { accepted: 0, unchanged: 0, errors: [] };

@@ -1,6 +1,7 @@
 import { ServiceError } from '@crs/kit/errors';
 import type { LimitedKind } from '@crs/kit/limits/limiter';
 import type { Rule } from '@crs/kit/limits/rule';
+import type { Dependencies } from '@crs/kit/process/health';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
@@ -15,13 +16,16 @@ const NAME = 'rate-limit';
 /** Counts requests for any client of Envoy's rate limit protocol. Starts and runs without Redis too: calls then fail with `unavailable`. */
 export function createRateLimitService(config: RateLimitConfig, { log, tls }: Surroundings): Service<{ grpc: string }> {
   const closer = new Closer(log);
+  let store: CounterStore | undefined;
+  const dependencies: Dependencies = config.redisUrl === undefined ? {} : { redis: async () => store?.isConnected === true };
   return {
+    dependencies,
     async start() {
-      const store = await openStore(config, log, closer);
+      store = await openStore(config, log, closer);
       const { organization, user, address } = config;
       const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
       const services = internalServices({ store, defaults });
-      const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, log, tls });
+      const server = await serve({ name: NAME, address: config.listen, services, verify: refuse, dependencies, log, tls });
       closer.defer('grpc', () => server.stop(), DRAIN_MS + 1_000);
       return { grpc: server.address };
     },

@@ -28,7 +28,7 @@ const at = fc
 export const USERS = ['ann@x.example', 'bob@x.example', 'cem@x.example'];
 export const PROJECTS = [1, 2, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 const CALL_IDS = Array.from({ length: 24 }, (_, n) => `call_${String(n).padStart(2, '0')}`);
-const ENTITY_IDS = Array.from({ length: 8 }, (_, n) => `00000000-0000-4000-9000-00000000000${n}`);
+export const ENTITY_IDS = Array.from({ length: 8 }, (_, n) => `00000000-0000-4000-9000-00000000000${n}`);
 
 const project = fc.record({
   name: maybe(text),

@@ -1,6 +1,9 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
+import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { HealthImplementation, type ServingStatusMap } from 'grpc-health-check';
 import { bindGrpc } from './bind.ts';
+
+/** Whether something that a process depends on works now, by its name, such as `postgresql`. */
+export type Dependencies = Readonly<Record<string, () => Promise<boolean>>>;
 
 export interface HealthListener {
   /** `host:port`. */
@@ -14,10 +17,9 @@ export interface HealthListener {
  * The health listener of a process: `grpc.health.v1.Health`. Probes have no certificate, so it is in plaintext and asks for no identity.
  * `liveness` serves while the process turns its event loop; `readiness`, and the server as a whole, while it should get traffic.
  */
-export async function startHealth(address: string): Promise<HealthListener> {
-  const health = new HealthImplementation({ '': 'NOT_SERVING', liveness: 'SERVING', readiness: 'NOT_SERVING' });
+export async function startHealth(address: string, dependencies?: Dependencies): Promise<HealthListener> {
   const server = new Server();
-  health.addToServer(server);
+  const health = addHealth(server, { '': 'NOT_SERVING', liveness: 'SERVING', readiness: 'NOT_SERVING' }, dependencies);
   return {
     address: await bindGrpc(server, address, ServerCredentials.createInsecure()),
     setReady: (ready) => {
@@ -26,4 +28,38 @@ export async function startHealth(address: string): Promise<HealthListener> {
     // A graceful stop would wait for clients that watch, and they never go.
     stop: () => server.forceShutdown(),
   };
+}
+
+/** An answer about a dependency is used this long: whoever reaches the listener may ask. */
+const REMEMBER_MS = 1_000;
+
+/**
+ * Adds `grpc.health.v1.Health` to a server. `Check` also answers for each dependency, which is asked then. No status of the process
+ * depends on one: a process without its database still answers.
+ */
+export function addHealth(server: Server, statuses: ServingStatusMap, dependencies: Dependencies = {}): HealthImplementation {
+  const health = new HealthImplementation(statuses);
+  const asked = new Map<string, { at: number; answer: Promise<boolean> }>();
+  const ask = (name: string, works: () => Promise<boolean>) => {
+    const known = asked.get(name);
+    if (known && performance.now() - known.at < REMEMBER_MS) return known.answer;
+    const answer = works().catch(() => false);
+    asked.set(name, { at: performance.now(), answer });
+    return answer;
+  };
+  health.addToServer({
+    addService: (definition, implementation) => {
+      const { check } = implementation as { check: (call: object, callback: object) => void };
+      server.addService(definition, {
+        ...implementation,
+        check: (call: ServerUnaryCall<{ service: string }, unknown>, callback: sendUnaryData<{ status: string }>) => {
+          const { service } = call.request;
+          const works = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
+          if (!works) return check(call, callback);
+          void ask(service, works).then((does) => callback(null, { status: does ? 'SERVING' : 'NOT_SERVING' }));
+        },
+      });
+    },
+  });
+  return health;
 }

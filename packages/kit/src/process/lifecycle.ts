@@ -1,3 +1,4 @@
+import type { Dependencies } from './health.ts';
 import type { Logger } from './log.ts';
 import type { Tls } from './tls.ts';
 
@@ -14,6 +15,8 @@ export interface Service<Addresses extends Record<string, string> = Record<strin
   start(): Promise<Addresses>;
   /** Drains and closes everything, in reverse order of opening. A second call waits for the first. */
   stop(): Promise<void>;
+  /** For the health listener of the process. */
+  dependencies?: Dependencies;
 }
 
 interface Step {

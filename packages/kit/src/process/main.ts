@@ -56,7 +56,7 @@ export async function runMain(
     observeGauge('kit', 'crs.ready', { description }, (result) => result.observe(state === 'ready' ? 1 : 0));
     const ops = await startOps(opsListen, telemetry, () => state === 'ready');
     closer.defer('ops', () => ops.stop());
-    const health = healthListen === undefined ? undefined : await startHealth(healthListen);
+    const health = healthListen === undefined ? undefined : await startHealth(healthListen, service.dependencies);
     closer.defer('health', () => health?.stop());
     const watched: Service = {
       start: async () => {

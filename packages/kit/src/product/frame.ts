@@ -1,6 +1,7 @@
 import { Database } from '../data/database.ts';
 import type { Migration } from '../data/migration.ts';
 import { schemaReady } from '../data/schema-gate.ts';
+import { directoryScope, workFor } from '../data/scope.ts';
 import type { Closer, Surroundings } from '../process/lifecycle.ts';
 import type { Verifier } from '../rpc/identity.ts';
 import type { OperatorDirectory } from '../rpc/operators.ts';
@@ -31,7 +32,7 @@ export async function serveGrpc(
   config: { listen: string; adminListen: string },
   { log, tls }: Surroundings,
   closer: Closer,
-  callers: { verify: Verifier; operators: OperatorDirectory },
+  { db, ...callers }: { verify: Verifier; operators: OperatorDirectory; db: Database },
   services: { internal: BoundService[]; admin: BoundService[] },
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
@@ -40,7 +41,16 @@ export async function serveGrpc(
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);
   const maxMessageBytes = MAX_ADMIN_MESSAGE_BYTES;
-  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, maxMessageBytes });
+  const dependencies = { postgresql: () => answers(db) };
+  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, maxMessageBytes, dependencies });
   listeners.push(admin);
   return { addresses: { grpc: internal.address, admin: admin.address }, listeners };
+}
+
+const PING_MS = 2_000;
+
+/** Whether the database answers. */
+async function answers(db: Database): Promise<boolean> {
+  await db.read(directoryScope(workFor(PING_MS)), { name: 'ping', text: 'select' });
+  return true;
 }

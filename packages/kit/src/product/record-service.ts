@@ -27,7 +27,7 @@ export type RecordServiceConfig = ReturnType<typeof readRecordServiceConfig>;
 export interface RecordContext {
   /** For requests of callers. */
   db: Database;
-  /** For imports, which use COPY. It has few connections, so that imports can't slow down callers. */
+  /** For imports, which use COPY, and exports. It has few connections, so that neither can slow down callers. */
   importDb: Database;
   auth: ServiceClient<AuthServiceService>;
   log: Logger;
@@ -70,7 +70,7 @@ export function createRecordService(
         const answer = await auth.listCallerKeys({});
         return new Map(answer.keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
       };
-      const callers = { verify: createVerifier(service.name, keys), operators: askAboutOperators(auth) };
+      const callers = { verify: createVerifier(service.name, keys), operators: askAboutOperators(auth), db };
       const services = bindServices({ db, importDb, auth, log });
       return (await serveGrpc(service.name, config, surroundings, closer, callers, services)).addresses;
     },

@@ -8,9 +8,9 @@ import {
   type UntypedHandleCall,
 } from '@grpc/grpc-js';
 import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
-import { HealthImplementation } from 'grpc-health-check';
 import { deadlineExceeded, toServiceError, type ServiceError } from '../errors.ts';
 import { bindGrpc } from '../process/bind.ts';
+import { addHealth, type Dependencies } from '../process/health.ts';
 import type { Logger } from '../process/log.ts';
 import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Program } from '../process/peers.ts';
@@ -92,6 +92,8 @@ export interface ServeOptions {
   operators?: OperatorDirectory;
   log: Logger;
   maxMessageBytes?: number;
+  /** Health answers for them by name. */
+  dependencies?: Dependencies;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
 }
@@ -115,8 +117,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
   });
-  const health = new HealthImplementation({ '': 'NOT_SERVING' });
-  health.addToServer(server);
+  const health = addHealth(server, { '': 'NOT_SERVING' }, options.dependencies);
   const check = createPeerCheck(options);
   for (const { definition, from, rpcs } of options.services) {
     const implementation: Record<string, UntypedHandleCall> = {};

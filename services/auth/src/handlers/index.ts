@@ -1,6 +1,7 @@
 import { bind, type From } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
 import { addMember } from './admin/add-member.ts';
@@ -12,7 +13,9 @@ import { createOrganization } from './admin/create-organization.ts';
 import { createToken } from './admin/create-token.ts';
 import { createUser } from './admin/create-user.ts';
 import { endUserSessions } from './admin/end-user-sessions.ts';
+import { exportRecords } from './admin/export-records.ts';
 import { finishErasure } from './admin/finish-erasure.ts';
+import { getOrganization } from './admin/get-organization.ts';
 import { getSecretStatus } from './admin/get-secret-status.ts';
 import { importRecords } from './admin/import-records.ts';
 import { issueOperatorToken } from './admin/issue-operator-token.ts';
@@ -40,6 +43,7 @@ import { updateOrganization } from './admin/update-organization.ts';
 import { authenticateKey } from './authenticate-key.ts';
 import { authenticateToken } from './authenticate-token.ts';
 import { checkOperator } from './check-operator.ts';
+import { describeReferences } from './describe-references.ts';
 import { getVisibilityVersion } from './get-visibility-version.ts';
 import { getVisibleProjects } from './get-visible-projects.ts';
 import { grantProject } from './grant-project.ts';
@@ -62,6 +66,7 @@ const FROM: From<AuthServiceService> = {
   getVisibilityVersion: RECORD_SERVICES,
   resolveProfiles: ['projects'],
   resolveReferences: RECORD_SERVICES,
+  describeReferences: RECORD_SERVICES,
   grantProject: ['projects'],
   listProjectPeople: ['projects'],
   putProjectGrants: ['projects'],
@@ -81,6 +86,7 @@ export function internalServices(context: Context) {
       getVisibilityVersion: getVisibilityVersion(context),
       resolveProfiles: resolveProfiles(context),
       resolveReferences: resolveReferences(context),
+      describeReferences: describeReferences(context),
       grantProject: grantProject(context),
       listProjectPeople: listProjectPeople(context),
       putProjectGrants: putProjectGrants(context),
@@ -98,6 +104,7 @@ export function adminServices(context: Context) {
       issueOperatorToken: issueOperatorToken(context),
       createOrganization: createOrganization(context),
       updateOrganization: updateOrganization(context),
+      getOrganization: getOrganization(context),
       listOrganizations: listOrganizations(context),
       createUser: createUser(context),
       listUsers: listUsers(context),
@@ -130,5 +137,6 @@ export function adminServices(context: Context) {
       listAudit: listAudit(context),
     }),
     bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
   ];
 }

@@ -46,7 +46,6 @@ export function organizationExists(organization: string): Statement<{ name: stri
   };
 }
 
-/** By id. Takes a scope of every organization. */
 /** By id: these, or all, which takes a scope of every organization. */
 export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZATION): Statement<OrganizationRow> {
   return {

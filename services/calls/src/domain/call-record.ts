@@ -41,8 +41,10 @@ export interface CallDeletion {
 type Field = [column: string, property: string, schema: z.ZodType];
 
 const COLUMNS = Object.entries({ ...METADATA, ...CONTENT });
-const FIELDS = COLUMNS.flatMap(([name, column]): Field[] => ('line' in column ? [[name, snakeCase(name), column.line]] : []));
-const EXPERT_FIELDS = COLUMNS.flatMap(([name, column]): Field[] =>
+export const LINE_FIELDS = COLUMNS.flatMap(([name, column]): Field[] =>
+  'line' in column ? [[name, snakeCase(name), column.line]] : [],
+);
+export const EXPERT_FIELDS = COLUMNS.flatMap(([name, column]): Field[] =>
   'expert' in column ? [[name, column.expert, column.schema]] : [],
 );
 
@@ -55,7 +57,7 @@ function valuesOf(line: {
   expert: Record<string, unknown> | null;
 }): Omit<CallDetail, 'callId' | 'qaBlocks' | 'createdAt' | 'updatedAt'> {
   const values: Record<string, unknown> = {};
-  for (const [name, property] of FIELDS) values[name] = (line as Record<string, unknown>)[property];
+  for (const [name, property] of LINE_FIELDS) values[name] = (line as Record<string, unknown>)[property];
   for (const [name, property] of EXPERT_FIELDS) values[name] = line.expert?.[property] ?? null;
   // The table of columns declares the type of each column and the schema of its property together.
   return values as ReturnType<typeof valuesOf>;
@@ -89,7 +91,7 @@ const call = z
     deleted: z.literal([false, null]).optional().describe('Not true: the line is a record, not a deletion.'),
     organization: organizationId,
     id: callId.describe('Identifies the call within the organization: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
-    ...shapeOf(FIELDS),
+    ...shapeOf(LINE_FIELDS),
     expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
     qa_blocks: orDefault(list(qaBlock), []).describe('Questions and answers, in the order of the call.'),
     conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),

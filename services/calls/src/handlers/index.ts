@@ -2,8 +2,10 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { erase } from './erase.ts';
+import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
 import { importRecords } from './import-records.ts';
@@ -37,6 +39,7 @@ export function internalServices(context: RecordContext) {
 export function adminServices(context: RecordContext) {
   return [
     bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

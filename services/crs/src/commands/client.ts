@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { RegisteredClient } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
 import { details, detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs client`: assistants that can't register themselves. */
 export function clientCommands(program: Command, connect: Connect): void {
@@ -49,14 +50,15 @@ export function clientCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  command(client, 'remove', "remove a client; it can't renew its tokens any more")
+  withConsent(command(client, 'remove', "remove a client; it can't renew its tokens any more"))
     .argument('<client-id>', 'id of the client')
-    .action((clientId: string, options: OutputOptions) =>
-      connected(connect, async ({ auth, operator }) => {
+    .action(async (clientId: string, options: OutputOptions & ConsentOptions) => {
+      await confirm(`This removes the client ${clientId}`, options);
+      return connected(connect, async ({ auth, operator }) => {
         const { client: removed } = await auth.removeClient({ clientId }, await operator());
         show(options, toJson(removed!), () => `Client ${clientId} is removed.`);
-      }),
-    );
+      });
+    });
 }
 
 function toJson(client: RegisteredClient) {

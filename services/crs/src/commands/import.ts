@@ -45,7 +45,7 @@ async function importFile(file: string, options: ImportOptions, connect: Connect
   const [{ run, ImportStopped }, { sender }, { retrying }, { display }, { openSource }] = await Promise.all([
     import('../import/run.ts'),
     import('../import/send.ts'),
-    import('../import/retry.ts'),
+    import('../retry.ts'),
     import('../import/progress.ts'),
     import('../import/source.ts'),
   ]);

@@ -3,6 +3,7 @@ import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
 import { detailsOnce, instant, show, table } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs key`: API keys of an organization. */
 export function keyCommands(program: Command, connect: Connect): void {
@@ -55,14 +56,15 @@ export function keyCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  tenantCommand(key, 'revoke', 'revoke an API key, with effect at once; this cannot be undone')
+  withConsent(tenantCommand(key, 'revoke', 'revoke an API key, with effect at once; this cannot be undone'))
     .argument('<key-id>', 'id of the key')
-    .action((keyId: string, options: TenantOptions) =>
-      connected(connect, async ({ auth, operator }) => {
+    .action(async (keyId: string, options: TenantOptions & ConsentOptions) => {
+      await confirm(`This revokes the key ${keyId} of ${options.org}`, options);
+      return connected(connect, async ({ auth, operator }) => {
         const { apiKey } = await auth.revokeKey({ keyId }, await operator(options.org));
         show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${instant(apiKey!.revokedAt)}.`);
-      }),
-    );
+      });
+    });
 }
 
 function toJson(key: ApiKey) {

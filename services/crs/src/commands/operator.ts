@@ -4,6 +4,7 @@ import type { Operator } from '@crs/proto/crs/auth/v1/admin';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
 import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 interface CreateOptions extends OutputOptions {
   role: string;
@@ -16,7 +17,7 @@ Roles:
   admin     all
   manager   organizations, users, members, keys, tokens and clients
   importer  crs import only
-  viewer    lists
+  viewer    lists and status
   auditor   lists and the audit trail
 
 Nobody grants more than they have: role, organizations, end.
@@ -77,14 +78,15 @@ export function operatorCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  command(operator, 'revoke', 'revoke an operator credential by name')
+  withConsent(command(operator, 'revoke', 'revoke an operator credential by name; this cannot be undone'))
     .argument('<name>', 'name of the operator')
-    .action((name: string, options: OutputOptions) =>
-      connected(connect, async (connection) => {
+    .action(async (name: string, options: OutputOptions & ConsentOptions) => {
+      await confirm(`This revokes the operator ${name}`, options);
+      return connected(connect, async (connection) => {
         const { operator: revoked } = await connection.auth.revokeOperator({ name }, await connection.operator());
         show(options, toJson(revoked!), () => `Operator ${name} was revoked at ${instant(revoked!.revokedAt)}.`);
-      }),
-    );
+      });
+    });
 }
 
 function organizationsOf({ organizationIds }: Operator): string {

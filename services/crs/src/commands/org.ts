@@ -5,6 +5,7 @@ import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } 
 import { command, connected, type Connect } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { confirm, isTerminal, type ConsentOptions } from '../question.ts';
 import { readSecret } from '../stdin.ts';
 
 /** `crs org`: organizations and their settings. */
@@ -35,12 +36,23 @@ export function orgCommands(program: Command, connect: Connect): void {
       });
     });
 
+  command(org, 'show', 'show an organization and its settings')
+    .argument('<id>', 'id of the organization', organizationId)
+    .action((id: string, options: OutputOptions) =>
+      connected(connect, async ({ auth, operator }) => {
+        const { organization } = await auth.getOrganization({}, await operator(id));
+        showOrganization(options, organization!);
+      }),
+    );
+
   const remove = command(org, 'delete', 'delete an organization and all its data; this cannot be undone')
     .argument('<id>', 'id of the organization', organizationId)
-    .option('--yes', 'confirm the deletion, which cannot be undone')
+    .option('--yes', 'confirm the deletion; required without a terminal')
     .addHelpText('after', '\nRun it again to finish a deletion that was interrupted.')
-    .action((id: string, options: { yes?: boolean } & OutputOptions) => {
-      if (!options.yes) remove.error(`error: this deletes ${id} with all its users, projects and calls; add --yes to confirm`);
+    .action(async (id: string, options: ConsentOptions & OutputOptions) => {
+      const deed = `deletes ${id} with all its users, projects and calls`;
+      if (!options.yes && !isTerminal()) remove.error(`error: this ${deed}; add --yes to confirm`);
+      await confirm(`This ${deed}`, options);
       return connected(connect, async (connection) => {
         const { erase } = await import('../erasure.ts');
         if (!(await erase(connection, id, { $case: 'organization', value: true }))) {

@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { SigningKeyKind, SigningKeyState, type SigningKey } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
 import { instant, show, table, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 const KINDS = { token: SigningKeyKind.SIGNING_KEY_KIND_TOKEN, caller: SigningKeyKind.SIGNING_KEY_KIND_CALLER };
 const STATES: Partial<Record<SigningKeyState, string>> = {
@@ -38,15 +39,16 @@ export function signingKeyCommands(program: Command, connect: Connect): void {
       }),
     );
 
-  command(key, 'retire', 'delete a signing key, such as one that leaked; this cannot be undone')
+  withConsent(command(key, 'retire', 'delete a signing key, such as one that leaked; this cannot be undone'))
     .argument('<key-id>', 'id of the key')
     .option('--force', 'also if tokens that it signed are in use: they are refused within a second')
-    .action((keyId: string, options: OutputOptions & { force?: boolean }) =>
-      connected(connect, async ({ auth, operator }) => {
+    .action(async (keyId: string, options: OutputOptions & ConsentOptions & { force?: boolean }) => {
+      await confirm(`This deletes the signing key ${keyId}`, options);
+      return connected(connect, async ({ auth, operator }) => {
         await auth.retireSigningKey({ keyId, force: options.force ?? false }, await operator());
         show(options, { key_id: keyId }, () => `Key ${keyId} is retired.`);
-      }),
-    );
+      });
+    });
 }
 
 function toJson(key: SigningKey) {

@@ -3,6 +3,7 @@ import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
 import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
 export function tokenCommands(program: Command, connect: Connect): void {
@@ -51,14 +52,15 @@ export function tokenCommands(program: Command, connect: Connect): void {
     }),
   );
 
-  tenantCommand(token, 'revoke', 'revoke an access token, with effect at once; this cannot be undone')
+  withConsent(tenantCommand(token, 'revoke', 'revoke an access token, with effect at once; this cannot be undone'))
     .argument('<token-id>', 'id of the token')
-    .action((tokenId: string, options: TenantOptions) =>
-      connected(connect, async ({ auth, operator }) => {
+    .action(async (tokenId: string, options: TenantOptions & ConsentOptions) => {
+      await confirm(`This revokes the token ${tokenId} of ${options.org}`, options);
+      return connected(connect, async ({ auth, operator }) => {
         const { token: revoked } = await auth.revokeToken({ tokenId }, await operator(options.org));
         show(options, toJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
-      }),
-    );
+      });
+    });
 
   command(token, 'rotate-key', 'create a new signing key for access tokens').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {

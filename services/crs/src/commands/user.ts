@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { randomBase62 } from '@crs/kit/product/api-key';
 import type { User } from '@crs/proto/crs/auth/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { Failure } from '../failure.ts';
 import { details, detailsOnce, instant, show, table } from '../output.ts';
+import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 import { readSecret } from '../stdin.ts';
 
 const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
@@ -103,6 +105,26 @@ export function userCommands(program: Command, connect: Connect): void {
         showUser(options, changed!);
       }),
     );
+
+  withConsent(
+    tenantCommand(user, 'delete', "delete a user with the user's roles, notes, connections and tokens; this cannot be undone"),
+  )
+    .requiredOption('--user <email>', 'e-mail of the user')
+    .addHelpText(
+      'after',
+      '\nCalls and projects of the user stay, without a conductor or creator. Run it again to finish a deletion that was interrupted.',
+    )
+    .action(async (options: TenantOptions & ConsentOptions & { user: string }) => {
+      const { org, user: email } = options;
+      await confirm(`This deletes ${email} of ${org} with all roles, notes, connections and tokens`, options);
+      return connected(connect, async (connection) => {
+        const { erase } = await import('../erasure.ts');
+        if (!(await erase(connection, org, { $case: 'email', value: email }))) {
+          throw new Failure('not_found', `Nobody in ${org} has this e-mail. \`crs user list --org ${org}\` shows all users.`);
+        }
+        show(options, { email, deleted: true }, () => `${email} is deleted.`);
+      });
+    });
 }
 
 function showUser(options: TenantOptions, user: User): void {

@@ -2,8 +2,10 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind } from '@crs/kit/rpc/server';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { erase } from './erase.ts';
+import { exportRecords } from './export-records.ts';
 import { importRecords } from './import-records.ts';
 import { listUserEntities } from './list-user-entities.ts';
 
@@ -16,6 +18,7 @@ export function internalServices(context: RecordContext) {
 export function adminServices(context: RecordContext) {
   return [
     bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

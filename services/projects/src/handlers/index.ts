@@ -1,13 +1,17 @@
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
+import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
+import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
+import { exportRecords } from './export-records.ts';
 import { getProject } from './get-project.ts';
 import { importRecords } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
+import { listProjects } from './list-projects.ts';
 import { listUserProjects } from './list-user-projects.ts';
 
 /** The programs that may call each RPC. */
@@ -33,7 +37,9 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
+    bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context) }),
     bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];
 }

@@ -1,18 +1,18 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-const OFFICE = { name: column.text, isDefault: column.boolean };
+export const OFFICE = { name: column.text, isDefault: column.boolean };
 
-type OfficeRow = column.RowOf<typeof OFFICE>;
+export type OfficeRow = column.RowOf<typeof OFFICE>;
 
-const SELECT = `select ${column.selectList(OFFICE)} from projects.billing_offices`;
+export const SELECT_OFFICES = `select ${column.selectList(OFFICE)} from projects.billing_offices`;
 
 /** The default first, then by name. */
 export function listBillingOffices(organization: string): Statement<OfficeRow> {
   return {
     name: 'list_billing_offices',
     row: OFFICE,
-    text: `${SELECT} where organization = $1 order by is_default desc, name`,
+    text: `${SELECT_OFFICES} where organization = $1 order by is_default desc, name`,
     values: [organization],
   };
 }
@@ -22,7 +22,7 @@ export function findBillingOffice(organization: string, name: string | null): St
   return {
     name: 'find_billing_office',
     row: OFFICE,
-    text: `${SELECT} where organization = $1 and (name = $2 or $2 is null and is_default)`,
+    text: `${SELECT_OFFICES} where organization = $1 and (name = $2 or $2 is null and is_default)`,
     values: [organization, name],
   };
 }

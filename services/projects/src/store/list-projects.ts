@@ -25,3 +25,14 @@ export function listProjects(
     values: after ? [...values, after.createdAt, after.projectId] : values,
   };
 }
+
+/** All projects of the organization, most recently created first, then by descending id. */
+export function listAllProjects(organization: string, after: ProjectQuery['after'], limit: number): Statement<ProjectRow> {
+  const beyond = after ? 'and (created_at, project_id) < ($3, $4)' : '';
+  return {
+    name: after ? 'list_all_projects_after' : 'list_all_projects',
+    row: PROJECT,
+    text: `${SELECT_PROJECTS} where organization = $1 ${beyond} order by created_at desc, project_id desc limit $2`,
+    values: after ? [organization, limit, after.createdAt, after.projectId] : [organization, limit],
+  };
+}

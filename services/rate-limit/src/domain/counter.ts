@@ -27,6 +27,8 @@ export interface Count {
 export interface CounterStore {
   /** @throws ServiceError unavailable; the hit may have been counted nevertheless */
   add(hit: Hit): Promise<Count>;
+  /** Whether hits can be counted now. */
+  readonly isConnected: boolean;
 }
 
 /** Decides a hit: the hit that reaches the limit is the last one allowed. */

@@ -9,6 +9,7 @@ const SWEEP_EVERY_MS = 10_000;
 
 /** Counters in this process. Memory is bounded: closed windows are swept, and the oldest window is dropped above `maxWindows`. */
 export class MemoryStore implements CounterStore {
+  readonly isConnected = true;
   /** By key, in the order in which they opened. */
   readonly #windows = new Map<string, Window>();
   readonly #now: () => number;

@@ -54,6 +54,10 @@ export class RedisStore implements CounterStore {
     );
   }
 
+  get isConnected(): boolean {
+    return this.#connection !== undefined;
+  }
+
   /** Starts the connection loop, which runs until `close`. @returns after the first attempt, whether or not it connected */
   async open(): Promise<void> {
     const attempted = Promise.withResolvers<void>();

@@ -326,6 +326,13 @@ export interface UpdateOrganizationResponse {
   organization: Organization | undefined;
 }
 
+export interface GetOrganizationRequest {
+}
+
+export interface GetOrganizationResponse {
+  organization: Organization | undefined;
+}
+
 export interface ListOrganizationsRequest {
 }
 
@@ -1957,6 +1964,127 @@ export const UpdateOrganizationResponse: MessageFns<UpdateOrganizationResponse> 
   },
   fromPartial(object: DeepPartial<UpdateOrganizationResponse>): UpdateOrganizationResponse {
     const message = createBaseUpdateOrganizationResponse();
+    message.organization = (object.organization !== undefined && object.organization !== null)
+      ? Organization.fromPartial(object.organization)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGetOrganizationRequest(): GetOrganizationRequest {
+  return {};
+}
+
+export const GetOrganizationRequest: MessageFns<GetOrganizationRequest> = {
+  encode(_: GetOrganizationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetOrganizationRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GetOrganizationRequest {
+    return {};
+  },
+
+  toJSON(_: GetOrganizationRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetOrganizationRequest>): GetOrganizationRequest {
+    return GetOrganizationRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetOrganizationRequest>): GetOrganizationRequest {
+    const message = createBaseGetOrganizationRequest();
+    return message;
+  },
+};
+
+function createBaseGetOrganizationResponse(): GetOrganizationResponse {
+  return { organization: undefined };
+}
+
+export const GetOrganizationResponse: MessageFns<GetOrganizationResponse> = {
+  encode(message: GetOrganizationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organization !== undefined) {
+      Organization.encode(message.organization, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetOrganizationResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organization = Organization.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetOrganizationResponse {
+    return { organization: isSet(object.organization) ? Organization.fromJSON(object.organization) : undefined };
+  },
+
+  toJSON(message: GetOrganizationResponse): unknown {
+    const obj: any = {};
+    if (message.organization !== undefined) {
+      obj.organization = Organization.toJSON(message.organization);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetOrganizationResponse>): GetOrganizationResponse {
+    return GetOrganizationResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetOrganizationResponse>): GetOrganizationResponse {
+    const message = createBaseGetOrganizationResponse();
     message.organization = (object.organization !== undefined && object.organization !== null)
       ? Organization.fromPartial(object.organization)
       : undefined;
@@ -7863,6 +7991,18 @@ export const AuthAdminServiceService = {
       Buffer.from(UpdateOrganizationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateOrganizationResponse => UpdateOrganizationResponse.decode(value),
   },
+  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  getOrganization: {
+    path: "/crs.auth.v1.AuthAdminService/GetOrganization" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetOrganizationRequest): Buffer =>
+      Buffer.from(GetOrganizationRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetOrganizationRequest => GetOrganizationRequest.decode(value),
+    responseSerialize: (value: GetOrganizationResponse): Buffer =>
+      Buffer.from(GetOrganizationResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetOrganizationResponse => GetOrganizationResponse.decode(value),
+  },
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations: {
     path: "/crs.auth.v1.AuthAdminService/ListOrganizations" as const,
@@ -8234,6 +8374,8 @@ export interface AuthAdminServiceServer extends UntypedServiceImplementation {
   createOrganization: handleUnaryCall<CreateOrganizationRequest, CreateOrganizationResponse>;
   /** Changes the given settings of the organization that the token names. Absent settings stay. */
   updateOrganization: handleUnaryCall<UpdateOrganizationRequest, UpdateOrganizationResponse>;
+  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  getOrganization: handleUnaryCall<GetOrganizationRequest, GetOrganizationResponse>;
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations: handleUnaryCall<ListOrganizationsRequest, ListOrganizationsResponse>;
   /** Creates a user. Already exists: the e-mail is taken in this organization. */
@@ -8377,6 +8519,22 @@ export interface AuthAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateOrganizationResponse) => void,
+  ): ClientUnaryCall;
+  /** Shows the organization that the token names. Not found: it doesn't exist. */
+  getOrganization(
+    request: GetOrganizationRequest,
+    callback: (error: ServiceError | null, response: GetOrganizationResponse) => void,
+  ): ClientUnaryCall;
+  getOrganization(
+    request: GetOrganizationRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetOrganizationResponse) => void,
+  ): ClientUnaryCall;
+  getOrganization(
+    request: GetOrganizationRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetOrganizationResponse) => void,
   ): ClientUnaryCall;
   /** Lists all organizations by id, or the ones that the operator is bound to. The token must name no organization. */
   listOrganizations(

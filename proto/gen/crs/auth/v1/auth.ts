@@ -182,6 +182,18 @@ export interface UserReference {
   userId: string;
 }
 
+export interface DescribeReferencesRequest {
+  /** At most 10,000 each. */
+  userIds: string[];
+  projectIds: string[];
+}
+
+export interface DescribeReferencesResponse {
+  /** With e-mails as stored. */
+  users: UserReference[];
+  projects: ProjectGrant[];
+}
+
 export interface GrantProjectRequest {
   projectId: string;
   leadUserId: string;
@@ -2364,6 +2376,186 @@ export const UserReference: MessageFns<UserReference> = {
   },
 };
 
+function createBaseDescribeReferencesRequest(): DescribeReferencesRequest {
+  return { userIds: [], projectIds: [] };
+}
+
+export const DescribeReferencesRequest: MessageFns<DescribeReferencesRequest> = {
+  encode(message: DescribeReferencesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.userIds) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.projectIds) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeReferencesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeReferencesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.userIds.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): DescribeReferencesRequest {
+    return {
+      userIds: globalThis.Array.isArray(object?.userIds)
+        ? object.userIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.user_ids)
+        ? object.user_ids.map((e: any) => globalThis.String(e))
+        : [],
+      projectIds: globalThis.Array.isArray(object?.projectIds)
+        ? object.projectIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.project_ids)
+        ? object.project_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: DescribeReferencesRequest): unknown {
+    const obj: any = {};
+    if (message.userIds?.length) {
+      obj.userIds = message.userIds;
+    }
+    if (message.projectIds?.length) {
+      obj.projectIds = message.projectIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<DescribeReferencesRequest>): DescribeReferencesRequest {
+    return DescribeReferencesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeReferencesRequest>): DescribeReferencesRequest {
+    const message = createBaseDescribeReferencesRequest();
+    message.userIds = object.userIds?.map((e) => e) || [];
+    message.projectIds = object.projectIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseDescribeReferencesResponse(): DescribeReferencesResponse {
+  return { users: [], projects: [] };
+}
+
+export const DescribeReferencesResponse: MessageFns<DescribeReferencesResponse> = {
+  encode(message: DescribeReferencesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.users) {
+      UserReference.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.projects) {
+      ProjectGrant.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeReferencesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeReferencesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.users.push(UserReference.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projects.push(ProjectGrant.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): DescribeReferencesResponse {
+    return {
+      users: globalThis.Array.isArray(object?.users) ? object.users.map((e: any) => UserReference.fromJSON(e)) : [],
+      projects: globalThis.Array.isArray(object?.projects)
+        ? object.projects.map((e: any) => ProjectGrant.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: DescribeReferencesResponse): unknown {
+    const obj: any = {};
+    if (message.users?.length) {
+      obj.users = message.users.map((e) => UserReference.toJSON(e));
+    }
+    if (message.projects?.length) {
+      obj.projects = message.projects.map((e) => ProjectGrant.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<DescribeReferencesResponse>): DescribeReferencesResponse {
+    return DescribeReferencesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeReferencesResponse>): DescribeReferencesResponse {
+    const message = createBaseDescribeReferencesResponse();
+    message.users = object.users?.map((e) => UserReference.fromPartial(e)) || [];
+    message.projects = object.projects?.map((e) => ProjectGrant.fromPartial(e)) || [];
+    return message;
+  },
+};
+
 function createBaseGrantProjectRequest(): GrantProjectRequest {
   return { projectId: "", leadUserId: "", memberUserIds: [] };
 }
@@ -3978,6 +4170,21 @@ export const AuthServiceService = {
     responseDeserialize: (value: Buffer): ResolveReferencesResponse => ResolveReferencesResponse.decode(value),
   },
   /**
+   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
+   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   */
+  describeReferences: {
+    path: "/crs.auth.v1.AuthService/DescribeReferences" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DescribeReferencesRequest): Buffer =>
+      Buffer.from(DescribeReferencesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DescribeReferencesRequest => DescribeReferencesRequest.decode(value),
+    responseSerialize: (value: DescribeReferencesResponse): Buffer =>
+      Buffer.from(DescribeReferencesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DescribeReferencesResponse => DescribeReferencesResponse.decode(value),
+  },
+  /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
    * nothing. Admits organizations whose key may write.
    */
@@ -4085,6 +4292,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * Admits operators.
    */
   resolveReferences: handleUnaryCall<ResolveReferencesRequest, ResolveReferencesResponse>;
+  /**
+   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
+   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   */
+  describeReferences: handleUnaryCall<DescribeReferencesRequest, DescribeReferencesResponse>;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes
    * nothing. Admits organizations whose key may write.
@@ -4235,6 +4447,25 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveReferencesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the e-mails of these users, and these projects with creators and roles: what an export writes in place of ids. Leaves out users
+   * and projects that don't exist, or whose deletion has begun. Not found: the operator's organization doesn't exist. Admits operators.
+   */
+  describeReferences(
+    request: DescribeReferencesRequest,
+    callback: (error: ServiceError | null, response: DescribeReferencesResponse) => void,
+  ): ClientUnaryCall;
+  describeReferences(
+    request: DescribeReferencesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DescribeReferencesResponse) => void,
+  ): ClientUnaryCall;
+  describeReferences(
+    request: DescribeReferencesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DescribeReferencesResponse) => void,
   ): ClientUnaryCall;
   /**
    * Writes the roles of a new project, before the project itself is stored: so no project is without its people. A repeated call changes

@@ -1,6 +1,5 @@
 import { ServiceError } from '@crs/kit/errors';
 import pRetry from 'p-retry';
-import type { Send } from './run.ts';
 
 const OUTAGE_MS = 30_000;
 const MAX_RACES = 5;
@@ -9,11 +8,14 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Sends a batch again, which changes nothing that is stored: up to five times after lost races with another import, and for up to
- * 30 seconds while the service is away or overloaded, which is longer than a restart takes. Throws other errors, and the last error.
+ * Repeats a call that may be repeated, such as that of an import, whose second try changes nothing: up to five times after lost races with
+ * another import, and for up to 30 seconds while the service is away or overloaded, which is longer than a restart takes. Throws other
+ * errors, and the last error.
  */
-export function retrying(send: Send): Send {
-  return (batch) => {
+export function retrying<Request, Response>(
+  send: (request: Request) => Promise<Response>,
+): (request: Request) => Promise<Response> {
+  return (request) => {
     let races = 0;
     let awaySince: number | undefined;
     const mayPass = (error: Error) => {
@@ -29,7 +31,7 @@ export function retrying(send: Send): Send {
           return false;
       }
     };
-    return pRetry(() => send(batch), {
+    return pRetry(() => send(request), {
       retries: Infinity,
       minTimeout: FIRST_PAUSE_MS,
       maxTimeout: LONGEST_PAUSE_MS,

@@ -1,0 +1,94 @@
+import type { ExportRecordsRequest, ExportRecordsResponse } from '@crs/proto/crs/exports/v1/exports';
+import type { Database, Statement } from '../data/database.ts';
+import type { Scope } from '../data/scope.ts';
+import { invalid } from '../errors.ts';
+import { rpc, type CallContext } from '../rpc/server.ts';
+import { parseUuid, unstorable } from '../text.ts';
+import type { RecordImport } from './import-batch.ts';
+
+const MAX_ROWS = 1_000;
+const MAX_BYTES = 8 * 1024 * 1024;
+/** A row may have as many bytes as the longest line of an import, so few rows travel at once. */
+const ROWS_AT_ONCE = 8;
+
+/** Reads a page of lines. @param after the `next` of the page before; empty: from the first record on */
+type ReadLines = (
+  after: string,
+  call: CallContext<'operator'>,
+) => Promise<{
+  lines: object[];
+  /** Empty: this page is the last one. */
+  next: string;
+}>;
+
+/** The handler of `ExportRecords`, for operators. Each page has an entry in the audit trail, written before the page is read. */
+export function exportRpc(service: string, record: RecordImport, readers: Record<string, ReadLines>) {
+  const access = { action: 'export', roles: ['admin'], token: 'one', bound: true } as const;
+  return rpc({ operator: access }, async ({ type, after }: ExportRecordsRequest, call): Promise<ExportRecordsResponse> => {
+    const read = Object.hasOwn(readers, type) ? readers[type] : undefined;
+    if (!read) throw invalid('type', `must be ${Object.keys(readers).join(' or ')}`);
+    const problem = unstorable(after);
+    if (problem) throw invalid('after', problem);
+    const target = after === '' ? type : `${type} after ${after}`.slice(0, 300);
+    await record({ action: `${service}.export`, target, address: call.address }, call);
+    const { lines, next } = await read(after, call);
+    return { lines: lines.map((line) => Buffer.from(JSON.stringify(line))), next };
+  });
+}
+
+/** A page of an export: its rows, and whether there may be more. */
+export interface Page<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+/**
+ * Reads rows until they have 8 MiB or there are 1,000 of them, at least one. The memory that this takes doesn't grow with the table.
+ * @param statement selects the rows of all later pages, too, in their order; it has no limit
+ */
+export function readPage<Row>(db: Database, scope: Scope, statement: Statement<Row>): Promise<Page<Row>> {
+  const { name, text, values, row } = statement;
+  return db.transact(scope, async (query) => {
+    await query({
+      name: `open_${name}`,
+      // Prepared, it would keep a plan that was made while the table was small.
+      dynamic: true,
+      text: `declare export_page no scroll cursor for ${text} limit ${MAX_ROWS}`,
+      ...(values && { values }),
+    });
+    const rows: Row[] = [];
+    let bytes = 0;
+    for (;;) {
+      const fetched = await query<Row>({
+        name: `fetch_${name}`,
+        dynamic: true,
+        text: `fetch ${ROWS_AT_ONCE} from export_page`,
+        ...(row && { row }),
+      });
+      for (const each of fetched) {
+        bytes += Buffer.byteLength(JSON.stringify(each));
+        if (bytes > MAX_BYTES && rows.length > 0) return { rows, hasMore: true };
+        rows.push(each);
+      }
+      if (fetched.length < ROWS_AT_ONCE) return { rows, hasMore: rows.length === MAX_ROWS };
+    }
+  });
+}
+
+/** The `next` of a page. @param keyOf the place of a row in the order of the pages */
+export function nextOf<Row>({ rows, hasMore }: Page<Row>, keyOf: (row: Row) => string): string {
+  return hasMore ? keyOf(rows.at(-1)!) : '';
+}
+
+/** The `after` of records that are in order of their UUID; null: from the first record on. @throws ServiceError invalid_argument */
+export function afterUuid(after: string): string | null {
+  if (after === '') return null;
+  const id = parseUuid(after);
+  if (!id) throw invalid('after', 'must be the next of the page before');
+  return id;
+}
+
+/** A record without the properties that are null: an import reads an absent property as null. */
+export function withoutNulls<T extends object>(record: T): Partial<T> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)) as Partial<T>;
+}

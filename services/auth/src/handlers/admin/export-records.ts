@@ -1,0 +1,43 @@
+import type { Database } from '@crs/kit/data/database';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
+import { exportRpc, nextOf, readPage, withoutNulls } from '@crs/kit/product/export';
+import type { Context } from '../../context.ts';
+import { noSuchOrganization } from '../../domain/not-found.ts';
+import { operatorEntry } from '../../store/audit.ts';
+import { exportUsers } from '../../store/exports.ts';
+import { findOrganization } from '../../store/organizations.ts';
+
+export function exportRecords({ db }: Context) {
+  return exportRpc(
+    'auth',
+    ({ action, target, address }, call) => db.run(callerScope(call), operatorEntry(call.identity, action, target, { address })),
+    {
+      organization: async (_after, call) => ({ lines: [await organizationLine(db, callerScope(call))], next: '' }),
+      user: async (after, call) => {
+        const scope = callerScope(call);
+        const page = await readPage(db, scope, exportUsers(scope.organization, after));
+        const lines = page.rows.map(({ email, name }) =>
+          withoutNulls({ type: 'user', organization: scope.organization, email, name }),
+        );
+        return { lines, next: nextOf(page, ({ emailFolded }) => emailFolded) };
+      },
+    },
+  );
+}
+
+/** @throws ServiceError not_found */
+async function organizationLine(db: Database, scope: Scope): Promise<object> {
+  const [row] = await db.run(scope, findOrganization(scope.organization));
+  if (!row) throw noSuchOrganization();
+  return {
+    type: 'organization',
+    id: row.organization,
+    ...(row.name !== null && { name: row.name }),
+    write_surface: row.writeSurface,
+    anonymize_interviewees: row.anonymizeInterviewees,
+    // Null means the default set. Absent, the field would keep the fields of an organization that exists elsewhere.
+    allowed_fields: row.allowedFields,
+    rate_limit: { requests: row.rateLimitRequests, period_seconds: row.rateLimitPeriodSeconds },
+    tool_rate_limit: { requests: row.toolRateLimitRequests, period_seconds: row.toolRateLimitPeriodSeconds },
+  };
+}

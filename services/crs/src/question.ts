@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { Option, type Command } from 'commander';
+import { Failure } from './failure.ts';
+
+/** Options of a command that can't be undone. */
+export interface ConsentOptions {
+  yes?: true;
+}
+
+/** The person at a terminal, or a program. */
+export interface Terminal {
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream & { isTTY?: boolean };
+}
+
+/** Adds the option that answers the question of a command beforehand. */
+export function withConsent(command: Command): Command {
+  return command.addOption(new Option('--yes', 'do not ask; without a terminal, no question is asked'));
+}
+
+/**
+ * Asks whether to do what can't be undone. Asks only a person at a terminal who did not say `--yes`: a program can't answer.
+ * @param deed what is about to happen, such as `This revokes the key k1`
+ * @throws Failure unless the person answers with yes
+ */
+export async function confirm(
+  deed: string,
+  { yes }: ConsentOptions,
+  // Standard output may go to a file, which is no place for a question.
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> {
+  if (yes || !isTerminal({ input, output })) return;
+  const dialog = createInterface({ input, output, terminal: false });
+  try {
+    // The end of the input is an answer, too.
+    const answer = await Promise.race([dialog.question(`${deed}. This can't be undone. Continue? [y/N] `), closed(dialog)]);
+    if (!/^\s*y(es)?\s*$/i.test(answer)) throw new Failure('canceled', 'Nothing was changed, because the answer was not yes.');
+  } finally {
+    dialog.close();
+  }
+}
+
+/** Whether a person can be asked. */
+export function isTerminal({ input, output }: Terminal = { input: process.stdin, output: process.stderr }): boolean {
+  return input.isTTY === true && output.isTTY === true;
+}
+
+async function closed(dialog: NodeJS.EventEmitter): Promise<string> {
+  await once(dialog, 'close');
+  return '';
+}

@@ -1,0 +1,37 @@
+import { callerScope } from '@crs/kit/data/scope';
+import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/kit/product/export';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { exportEntities, type ExportedEntity } from '../store/export-entities.ts';
+
+export function exportRecords({ importDb, auth }: RecordContext) {
+  return exportRpc('entities', auth.recordAudit, {
+    entity: async (after, call) => {
+      const scope = callerScope(call);
+      const page = await readPage(importDb, scope, exportEntities(scope.organization, afterUuid(after)));
+      const projectIds = [...new Set(page.rows.map(({ projectId }) => projectId))];
+      const { projects } = await auth.describeReferences({ userIds: [], projectIds }, call);
+      const known = new Set(projects.map(({ projectId }) => projectId));
+      // The entities of a project go with it, and its deletion may have begun.
+      const rows = page.rows.filter(({ projectId }) => known.has(projectId));
+      return { lines: rows.map((row) => lineOf(scope.organization, row)), next: nextOf(page, ({ entityId }) => entityId) };
+    },
+  });
+}
+
+function lineOf(organization: string, row: ExportedEntity): object {
+  return withoutNulls({
+    type: 'entity',
+    organization,
+    project_id: row.projectId,
+    id: row.entityId,
+    name: row.name,
+    entity_type: row.entityType,
+    category: row.category,
+    competitor_tier: row.competitorTier,
+    is_competitor: row.isCompetitor,
+    description: row.description,
+    overview: row.overview,
+    domain: row.domain,
+    created_at: row.createdAt,
+  });
+}

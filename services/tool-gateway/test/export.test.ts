@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportLines } from '@crs/testing/export';
+import { toolClient } from '@crs/testing/mcp';
+import { startWorld, type World } from '@crs/testing/world';
+import { ENTITY_IDS, PROJECTS, USERS } from './_oracle.ts';
+import { wholeRecords, wholeTenant } from './_whole-tenant.ts';
+
+/** `CRS_WORLDS=100` runs more; `CRS_TEST_SEED=1` repeats a run. */
+const WORLDS = Number(process.env['CRS_WORLDS'] ?? 3);
+const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);
+
+let here: World;
+let there: World;
+let made = 0;
+beforeAll(async () => {
+  [here, there] = await Promise.all([startWorld(), startWorld()]);
+});
+afterAll(() => Promise.all([here?.close(), there?.close()]));
+
+/** Everything that REST and the tools show of an organization, without times of change and made-up names. */
+async function shown(world: World, organization: string): Promise<unknown> {
+  const key = await world.createKey(organization);
+  const ask = async (path: string) => {
+    const { status, json } = await world.rest(path, { key });
+    expect(status, path).toBe(200);
+    return json;
+  };
+  const list = await ask('/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z&per_page=200');
+  const calls = [];
+  for (const { call_id: id } of list.data) calls.push(await ask(`/v1/calls/${id}`));
+  const offices = await ask('/v1/billing-offices');
+  const people = [];
+  const projects = new Map<string, unknown>();
+  for (const email of USERS) {
+    const { accessToken } = await world.operator.auth.createToken(
+      { email, scopes: [], expiresInSeconds: 0 },
+      await world.operator.operator(organization),
+    );
+    const tools = toolClient(world.stack.addresses.tools, accessToken);
+    const use = async (name: string, args: object) => {
+      const { value, error } = await tools(name, args);
+      expect(error, name).toBeUndefined();
+      return value;
+    };
+    const seen = await use('list_projects', { scope: 'all', include_archived: true, limit: 100 });
+    const entities = [];
+    for (const { id } of seen.projects) {
+      entities.push(await use('list_entities', { project_id: id, limit: 100 }));
+      projects.set(id, await ask(`/v1/projects/${id}`));
+    }
+    const visible = await use('list_calls', { scope: 'all', limit: 100 });
+    const opened = [];
+    const all = { include_ktas: true, include_notes: true, include_qa: true, include_summary: true, include_transcript: true };
+    for (const { id } of visible.calls) opened.push(await use('get_call', { call_id: id, ...all }));
+    people.push({ seen, entities, visible, opened });
+  }
+  const text = JSON.stringify({ list, calls, offices, people, projects: [...projects].toSorted(([a], [b]) => (a < b ? -1 : 1)) });
+  return JSON.parse(text.replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":"*"').replaceAll(/Expert [A-Z2-7]{8}/g, 'Expert *'));
+}
+
+describe('an organization that is exported and imported into another installation', () => {
+  it('is the same for integrators and assistants, and exports the same lines', async () => {
+    await fc.assert(
+      fc.asyncProperty(wholeTenant, async (tenant) => {
+        const organization = `world-${made++}`;
+        await here.load(wholeRecords(organization, tenant));
+        const lines = await exportLines(here.operator, organization);
+        expect(await there.tryLoad(lines)).toEqual({ accepted: lines.length, unchanged: 0, refused: [] });
+        expect(await there.tryLoad(lines)).toEqual({ accepted: 0, unchanged: lines.length, refused: [] });
+        expect(await here.tryLoad(lines)).toEqual({ accepted: 0, unchanged: lines.length, refused: [] });
+        const [original, copy] = await Promise.all([here, there].map((world) => shown(world, organization)));
+        expect(copy).toEqual(original);
+        expect(await exportLines(there.operator, organization)).toEqual(lines);
+      }),
+      { numRuns: WORLDS, seed: SEED, endOnFailure: true },
+    );
+    // A world is a hundred requests to each installation.
+  }, 120_000);
+});
+
+describe('an export', () => {
+  const page = async (type: string, after = '') => {
+    const { lines, next } = await here.operator.exporters.calls.exportRecords(
+      { type, after },
+      await here.operator.operator('pages'),
+    );
+    return { ids: lines.map((line) => (JSON.parse(Buffer.from(line).toString()) as { id: string }).id), next };
+  };
+  const call = (id: string, transcript = 'x') => ({ type: 'call', organization: 'pages', id, transcript });
+
+  it('comes in pages of at most 1,000 lines and 8 MiB', async () => {
+    const small = Array.from({ length: 1_001 }, (_, i) => `a${String(i).padStart(4, '0')}`);
+    const large = ['b1', 'b2', 'b3', 'b4'];
+    const text = 'x'.repeat(3 * 1024 * 1024);
+    await here.load([
+      { type: 'organization', id: 'pages' },
+      ...small.map((id) => call(id)),
+      ...large.map((id) => call(id, text)),
+    ]);
+    expect(await page('call')).toEqual({ ids: small.slice(0, 1_000), next: 'a0999' });
+    expect(await page('call', 'a0999')).toEqual({ ids: ['a1000', 'b1', 'b2'], next: 'b2' });
+    expect(await page('call', 'b2')).toEqual({ ids: ['b3', 'b4'], next: '' });
+    expect(await page('call', 'b4')).toEqual({ ids: [], next: '' });
+  });
+
+  it('is of the types that the service owns', async () => {
+    const failure = await page('user').catch((error: Error) => error);
+    expect(failure).toMatchObject({ kind: 'invalid_argument', message: 'type: must be call' });
+  });
+
+  it('leaves out a user and a project whose deletion has begun, and the calls and entities of that project', async () => {
+    const [kept, going] = PROJECTS as [string, string];
+    const [ann, bob] = USERS as [string, string];
+    const organization = 'leaving';
+    await here.load([
+      { type: 'organization', id: organization },
+      ...[ann, bob].map((email) => ({ type: 'user', organization, email })),
+      ...[kept, going].map((id) => ({ type: 'project', organization, id, created_by: ann, members: [{ email: bob }] })),
+      ...[kept, going].map((id, i) => ({
+        type: 'call',
+        organization,
+        id: `call_${i}`,
+        project_id: id,
+        conducted_by: ann,
+        notes: [{ email: ann, text: 'x' }],
+      })),
+      ...[kept, going].map((id, i) => ({ type: 'entity', organization, id: ENTITY_IDS[i], project_id: id })),
+    ]);
+    for (const target of [
+      { $case: 'email', value: ann },
+      { $case: 'projectId', value: going },
+    ] as const) {
+      await here.operator.auth.beginErasure({ target: { target } }, await here.operator.operator(organization));
+    }
+    const lines = await exportLines(here.operator, organization);
+    expect(lines).toMatchObject([
+      { type: 'organization' },
+      { type: 'user', email: bob },
+      { type: 'project', id: kept, members: [{ email: bob, role: 'member' }] },
+      { type: 'call', id: 'call_0' },
+      { type: 'entity', id: ENTITY_IDS[0] },
+    ]);
+    const text = JSON.stringify(lines);
+    expect(text).not.toContain(ann);
+    expect(text).not.toContain(going);
+  });
+});

@@ -4,16 +4,16 @@ NetworkPolicies are made from them.
 */}}
 {{- define "call-research.facts" -}}
 api-gateway:
-  listeners: { http: 8080 }
+  listeners: { http: 8080, health: 50053 }
   public: api
   asks: { auth: [grpc], calls: [grpc], projects: [grpc], rate-limit: [grpc] }
 tool-gateway:
-  listeners: { http: 8081 }
+  listeners: { http: 8081, health: 50053 }
   public: tools
   asks: { auth: [grpc, http], calls: [grpc], projects: [grpc], entities: [grpc], rate-limit: [grpc] }
   secret: true
 auth:
-  listeners: { grpc: 50051, admin: 50052, http: 8082 }
+  listeners: { grpc: 50051, admin: 50052, http: 8082, health: 50053 }
   asks: {}
   secret: true
   # Connections for imports, besides the pool that `databaseConnections` sets; auth imports over its one pool.
@@ -21,28 +21,29 @@ auth:
   # Its clients' metadata documents and the organizations' OpenID providers.
   outside: true
 calls:
-  listeners: { grpc: 50051, admin: 50052 }
+  listeners: { grpc: 50051, admin: 50052, health: 50053 }
   asks: { auth: [grpc] }
   secret: true
   database: { importConnections: 3 }
 projects:
-  listeners: { grpc: 50051, admin: 50052 }
+  listeners: { grpc: 50051, admin: 50052, health: 50053 }
   asks: { auth: [grpc] }
   secret: true
   database: { importConnections: 3 }
 entities:
-  listeners: { grpc: 50051, admin: 50052 }
+  listeners: { grpc: 50051, admin: 50052, health: 50053 }
   asks: { auth: [grpc] }
   secret: true
   database: { importConnections: 3 }
 rate-limit:
-  listeners: { grpc: 50051 }
+  listeners: { grpc: 50051, health: 50053 }
   asks: {}
   redis: true
 # The operators' pod, their jobs, and the test of `helm test`.
 crs: &crs
   listeners: {}
-  asks: { auth: [admin], projects: [admin], calls: [admin], entities: [admin] }
+  # `crs status` asks the health of the services that have no admin listener.
+  asks: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [health], tool-gateway: [health], rate-limit: [health] }
 {{- if .Values.jobs }}
 job: *crs
 {{- end }}

@@ -47,10 +47,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- define "call-research.addresses" -}}
 {{- $root := .root }}
 {{- $facts := include "call-research.facts" $root | fromYaml }}
-{{- $suffixes := dict "grpc" "ADDRESS" "admin" "ADMIN_ADDRESS" "http" "HTTP_ADDRESS" }}
+{{- $suffixes := dict "grpc" "ADDRESS" "admin" "ADMIN_ADDRESS" "http" "HTTP_ADDRESS" "health" "HEALTH_ADDRESS" }}
 {{- range $target, $listeners := .asks }}
 {{- range $listeners }}
-CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s:%v" (include "call-research.fullname" $root) $target (get (get $facts $target).listeners .) }}
+CRS_{{ $target | upper | replace "-" "_" }}_{{ get $suffixes . }}: {{ printf "%s-%s%s:%v" (include "call-research.fullname" $root) $target (eq . "health" | ternary "-health" "") (get (get $facts $target).listeners .) }}
 {{- end }}
 {{- end }}
 {{- if ne (include "call-research.tlsMode" $root) "off" }}

@@ -63,7 +63,8 @@ describe('by default, TLS between the services', () => {
       ...speakers(manifests).map(({ spec }) => envOf({ env: spec.containers[0].env ?? [] })),
     ]
       .flatMap((settings) => Object.entries(settings))
-      .filter(([name]) => /^CRS_.*_ADDRESS$/.test(name))
+      // Health listeners are in plaintext.
+      .filter(([name]) => /^CRS_.*_ADDRESS$/.test(name) && !name.endsWith('_HEALTH_ADDRESS'))
       .map(([, address]) => address.split(':')[0]!);
     // The names of deploy/install/src/certificates.ts.
     const named = new Set(PARTS.map((part) => `${NAME}-${part}`));

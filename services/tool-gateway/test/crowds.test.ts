@@ -68,7 +68,7 @@ it.each([LEGACY, MODERN])(
 );
 
 describe('for as long as its organization has no slot free, a client', () => {
-  const MESSAGES = {
+  const MESSAGES: Record<string, ReturnType<typeof message>> = {
     list_projects: toolCall('list_projects'),
     ...Object.fromEntries(['tools/list', 'initialize', 'ping', 'nope'].map((method) => [method, message(method)])),
   };

@@ -23,7 +23,7 @@ const alone = [
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
-  '**/{admission,audit,authenticate-key,connections,crowds,deadlines,deletions,guarded-fetch,interrupted-deletions,keys,migrations,commands,operators,rights,row-security,row-level-security,schema-gate,sign-in-refusals,signer,tokens,twins,user-access}.test.ts',
+  '**/{admission,audit,audit-counts,authenticate-key,caller-rights,connections,crowds,deadlines,deletions,federation-refusals,guarded-fetch,interrupted-deletions,keys,migrations,commands,operator-liveness,operators,rights,row-security,row-level-security,schema-gate,secrets,shared-connections,sign-in-clients,sign-in-flow,sign-in-metadata-documents,sign-in-refusals,sign-in-service,signer,tokens,twins,user-access}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,tool-contract}.test.ts',
 ];
 
@@ -41,12 +41,14 @@ const clients = {
 /** Tests that need no database run once. The others run in the `C` locale, and those about text in an ICU locale, too. */
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
+    // Only a fault reaches these times, however busy the machine is.
+    testTimeout: 60_000,
     // Most tests spend half of their time waiting for PostgreSQL.
     maxWorkers: 2,
     // A worker loads the modules once for all its files. A test leaves no global state behind.
     isolate: false,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       ...(process.env['HELM'] ? [charts] : []),
       ...(process.env['CRS_CLIENT_PROGRAMS'] ? [clients] : []),

@@ -41,7 +41,7 @@ let faults: string[];
 if (trial === 'rolling') {
   const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
   const system = await startFaultySystem({ replicas, relays: false });
-  faults = await rolling(system, { passes: Number(values.passes), clients, services: PROCESS_NAMES });
+  faults = await rolling(system, { passes: Number(values.passes), clients, pauseMs: 20, services: PROCESS_NAMES });
   await system.stop();
 } else if (trial === 'orders') {
   say(`seed ${values.seed}`);

@@ -9,11 +9,13 @@ const CALM_MS = 1_200;
 export interface RollingOptions {
   passes: number;
   clients: number;
+  /** Mean pause of a client between two questions, in milliseconds. */
+  pauseMs: number;
   services: readonly ProcessName[];
 }
 
 /** Ends each replica of the services by SIGTERM in turn and starts it again, under load. @returns a sentence for each failed request; none may fail */
-export async function rolling(system: FaultySystem, { passes, clients, services }: RollingOptions): Promise<string[]> {
+export async function rolling(system: FaultySystem, { passes, clients, pauseMs, services }: RollingOptions): Promise<string[]> {
   const outcomes: Outcome[] = [];
   const { processes, questions } = system;
   const failed: string[] = [];
@@ -21,7 +23,7 @@ export async function rolling(system: FaultySystem, { passes, clients, services 
     processes,
     questions,
     clients,
-    pauseMs: 20,
+    pauseMs,
     onOutcome: (outcome) => {
       outcomes.push(outcome);
       if (outcome.served && outcome.wrong === undefined) return;

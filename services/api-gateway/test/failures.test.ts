@@ -87,7 +87,7 @@ describe('a request that takes too long', () => {
       const started = performance.now();
       const { status, headers, json } = await gateway.rest(path, { key });
       expect(status).toBe(504);
-      expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 700);
+      expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 5_000);
       expect(json.error).toMatchObject({ code: 'internal_error', message: 'The request took too long. Try again shortly.' });
       expect(headers.get('retry-after')).toBe('1');
     });
@@ -136,7 +136,7 @@ describe('without the calls service', () => {
     const started = performance.now();
     const { status, headers } = await gateway.rest(CALL, { key });
     expect(status).toBe(504);
-    expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 700);
+    expect(performance.now() - started).toBeLessThan(READ_TIMEOUT_MS + 5_000);
     expect(headers.get('retry-after')).toBe('1');
     await wayToCalls.close();
     await wayToCalls.open();

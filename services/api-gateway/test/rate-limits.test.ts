@@ -229,7 +229,7 @@ describe('without the rate-limit service', () => {
     wayToLimits.block();
     const started = performance.now();
     expect((await gateway.rest(CALL, { key: other })).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(4_000);
     await wayToLimits.close();
   });
 });

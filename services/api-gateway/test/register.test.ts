@@ -50,7 +50,7 @@ function lineOf({ headers }: Pick<RestResponse, 'headers'>): Promise<Record<stri
     expect(lines).toHaveLength(1);
     const { level: _level, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...facts } = lines[0];
     return facts;
-  });
+  }, 10_000);
 }
 
 const ask = async (path: string, more: object = {}) => lineOf(await world.rest(path, { key, ...more }));

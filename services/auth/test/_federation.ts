@@ -89,7 +89,7 @@ export async function startFederation(): Promise<FederationWorld> {
     const path = authorizePath(clientId, more.challenge, { organization: tenant });
     const { page } = await browser.open(path);
     const { away, page: end } = await browser.submit(page, {});
-    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}`);
+    if (!away) throw new Error(`not sent to the provider: ${textOf(end)}\n${world.log.slice(-3).join('')}`);
     return { browser, page, away };
   };
 
@@ -122,7 +122,7 @@ export async function startFederation(): Promise<FederationWorld> {
       const back = await idp.signIn(away);
       const consent = await browser.open(back.pathname + back.search);
       const { away: called } = await browser.submit(consent.page, { decision: 'allow' });
-      if (!called) throw new Error(`not called back: ${textOf(consent.page)}`);
+      if (!called) throw new Error(`not called back: ${textOf(consent.page)}\n${world.log.slice(-3).join('')}`);
       const { body } = await redeem(browser, clientId, called.searchParams.get('code')!, verifier);
       return { accessToken: body.access_token as string, page, back };
     },

@@ -295,10 +295,10 @@ describe('two replicas', () => {
       const { keyId } = await world.operator.auth.rotateTokenKey({}, await world.operate());
       // Announced, it doesn't sign.
       for (const address of [world.stack.addresses.authHttp, http])
-        await expect.poll(() => idsOf(address), { timeout: 2_000 }).toEqual([kid(tokens.access_token), keyId]);
+        await expect.poll(() => idsOf(address), { timeout: 10_000 }).toEqual([kid(tokens.access_token), keyId]);
       await world.rows('update auth.token_keys set sign_from = now() where key_id = $1', [keyId]);
       for (const address of [world.stack.addresses.authHttp, http])
-        await expect.poll(() => idsOf(address), { timeout: 2_000 }).toEqual([keyId, kid(tokens.access_token)]);
+        await expect.poll(() => idsOf(address), { timeout: 10_000 }).toEqual([keyId, kid(tokens.access_token)]);
       const after = await refresh(b, clientId, renewed.body.refresh_token);
       expect(kid(after.body.access_token)).toBe(keyId);
       for (const token of [tokens, renewed.body, after.body]) expect(await isGood(token.access_token)).toBe(true);

@@ -219,14 +219,14 @@ describe('a sign-in', () => {
     const b = browser();
     const page = await form(b);
     const time = async (fields: object) => {
-      const times = [];
+      const times: number[] = [];
       for (let i = 0; i < 5; i++) {
         await world.rows('delete from auth.throttles');
         const started = performance.now();
         await b.send(actionOf(page), { form: { ...hiddenFields(page), ...PERSON, ...fields } });
         times.push(performance.now() - started);
       }
-      return times.sort((x, y) => x - y)[2]!;
+      return Math.min(...times);
     };
     const known = await time({ password: 'wrong password' });
     for (const fields of [{ email: 'nobody@example.com' }, { organization: 'nowhere' }, { email: BOB }]) {

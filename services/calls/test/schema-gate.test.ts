@@ -71,7 +71,8 @@ async function start(databaseUrl = database.url) {
     return (await exited)[0];
   };
   processes.push({ stop });
-  await expect.poll(() => ask('liveness'), { timeout: 20_000 }).toBe('SERVING');
+  const ended = exited.then(([code]) => Promise.reject(new Error(`the service ended with ${code}:\n${said.join('\n')}`)));
+  await Promise.race([ended, expect.poll(() => ask('liveness'), { timeout: 50_000 }).toBe('SERVING')]);
   return {
     ask,
     stop,
@@ -81,7 +82,7 @@ async function start(databaseUrl = database.url) {
   };
 }
 
-const soon = { timeout: 5_000, interval: 100 };
+const soon = { timeout: 20_000, interval: 100 };
 
 it('a service becomes ready with its schema, and logs each reason to wait once', { timeout: 60_000 }, async () => {
   const service = await start();

@@ -51,8 +51,17 @@ export const records = (organization: string): object[] => [
 
 const SCHEMAS = ['auth', 'calls', 'projects', 'entities'];
 
+/** The tables of each world, which has the same ones all its life. */
+const tables = new WeakMap<World, Promise<string[]>>();
+
 /** Every table of every service's schema, so that a new table is included. */
-export async function tablesOf(world: World): Promise<string[]> {
+export function tablesOf(world: World): Promise<string[]> {
+  const known = tables.get(world) ?? askForTables(world);
+  tables.set(world, known);
+  return known;
+}
+
+async function askForTables(world: World): Promise<string[]> {
   const { rows } = await world.query(
     `select table_schema || '.' || table_name as name from information_schema.tables
       where table_schema = any($1) and table_name !~ '^migrations' order by 1`,
@@ -66,29 +75,25 @@ const STAYS = 'auth.audit';
 
 /** Tables with this text in any column of a row of the organization. */
 export async function tracesOf(world: World, organization: string, text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const table of await tablesOf(world)) {
-    if (table === STAYS) continue;
-    const { rows } = await world.query(
-      `select 1 from ${table} t where strpos(lower(t::text), lower($1)) > 0 and coalesce(to_jsonb(t) ->> 'organization', $2) = $2 limit 1`,
-      [text, organization],
-    );
-    if (rows.length > 0) found.push(table);
-  }
-  return found;
+  const searched = (await tablesOf(world)).filter((table) => table !== STAYS);
+  const parts = searched.map(
+    (table) => `select '${table}' as name where exists (select from ${table} t
+      where strpos(lower(t::text), lower($1)) > 0 and coalesce(to_jsonb(t) ->> 'organization', $2) = $2)`,
+  );
+  const { rows } = await world.query(`${parts.join(' union all ')} order by 1`, [text, organization]);
+  return rows.map(({ name }) => name);
 }
 
 /** The rows of an organization by table, without `last_used_at`, which changes with each use. */
 export async function everythingOf(world: World, organization: string): Promise<Record<string, string[]>> {
-  const all: Record<string, string[]> = {};
-  for (const table of await tablesOf(world)) {
-    if (table === STAYS) continue;
-    const { rows } = await world.query(
-      `select (to_jsonb(t) - 'last_used_at')::text as row from ${table} t where to_jsonb(t) ->> 'organization' = $1 order by 1`,
-      [organization],
-    );
-    all[table] = rows.map(({ row }) => row);
-  }
+  const read = (await tablesOf(world)).filter((table) => table !== STAYS);
+  const parts = read.map(
+    (table) => `select '${table}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${table} t
+      where to_jsonb(t) ->> 'organization' = $1`,
+  );
+  const { rows } = await world.query(`${parts.join(' union all ')} order by 1, 2`, [organization]);
+  const all: Record<string, string[]> = Object.fromEntries(read.map((table) => [table, []]));
+  for (const { name, row } of rows) all[name]!.push(row);
   return all;
 }
 

@@ -115,7 +115,7 @@ describe('under random deaths', () => {
     };
     const clients = Array.from({ length: 6 }, client);
     const victims = ['projects', 'auth', 'api-gateway'] as const;
-    const until = Date.now() + 6_000;
+    const until = Date.now() + 4_000;
     for (let round = 0; round < victims.length || Date.now() < until; round++) {
       await sleep(200 + Math.random() * 500);
       await restart(world, victims[round % victims.length]!);

@@ -169,8 +169,9 @@ describe('a deleted organization', () => {
     expect((await list()).status).toBe(200);
     await eraseOfAcme(world, 'organization');
     const acknowledged = Date.now();
-    while ((await list()).status === 200) {
-      expect(Date.now() - acknowledged).toBeLessThan(1_000);
+    for (let asked = acknowledged; (await list()).status === 200; asked = Date.now()) {
+      // A request that is asked later is refused, however late its answer comes.
+      expect(asked - acknowledged).toBeLessThan(1_000);
       await sleep(20);
     }
     await sleep(Math.max(0, 1_000 - (Date.now() - acknowledged)));

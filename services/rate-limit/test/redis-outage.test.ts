@@ -39,7 +39,7 @@ describe.skipIf(!redis)('with Redis', { timeout: 40_000 }, () => {
     await own.stop();
     const started = performance.now();
     await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(4_500);
     expect(await limiter.check(check)).toMatchObject({ source: 'fallback', limit: 5 });
 
     const again = (await startRedis(own.port))!;

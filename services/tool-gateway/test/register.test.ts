@@ -58,7 +58,7 @@ async function lineOf(request: Ask): Promise<Record<string, unknown>> {
     expect(lines).toHaveLength(1);
     const { level: _level, time: _time, service: _service, msg: _msg, trace_id: _trace, span_id: _span, ...facts } = lines[0];
     return facts;
-  });
+  }, 10_000);
 }
 
 const calling = (tool: string, args: object = {}, version = LEGACY) => lineOf(spoken(version, toolCall(tool, args), token));

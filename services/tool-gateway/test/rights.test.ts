@@ -5,7 +5,7 @@ import { startLanes, type Lane } from '@crs/testing/lanes';
 import { ALPHA, BOB, call, found, getCall, LIST_CALLS, LIST_PROJECTS, load, RIGHTS, type Read } from './_rights.ts';
 
 /** Set `CRS_ROUNDS=1000` for a longer run. */
-const ROUNDS = Number(process.env['CRS_ROUNDS'] ?? 40);
+const ROUNDS = Number(process.env['CRS_ROUNDS'] ?? 20);
 
 let lanes: [Lane, Lane];
 let close: (() => Promise<void>) | undefined;

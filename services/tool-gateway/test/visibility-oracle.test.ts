@@ -5,7 +5,7 @@ import { startWorld, type World } from '@crs/testing/world';
 import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from './_oracle.ts';
 
 /** Worlds in each of two locales. `CRS_WORLDS=500` runs more; `CRS_TEST_SEED=1` repeats a run. */
-const WORLDS = Number(process.env['CRS_WORLDS'] ?? 8);
+const WORLDS = Number(process.env['CRS_WORLDS'] ?? 5);
 /** With `CRS_TEST_UNWALLED=1` row-level security is off, and only the predicates of the services keep tenants apart. */
 const UNWALLED = process.env['CRS_TEST_UNWALLED'] === '1';
 const SEED = Number(process.env['CRS_TEST_SEED'] ?? Date.now() % 1_000_000);

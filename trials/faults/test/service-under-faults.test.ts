@@ -3,7 +3,9 @@ import { breakInTurn } from '../rounds.ts';
 import { rolling } from '../rolling.ts';
 import { startFaultySystem, type FaultySystem } from '../system.ts';
 
-// A short form of `node trials/faults/main.ts`.
+// A short form of `node trials/faults/main.ts`, which asks several times as often.
+const PACE = { clients: 4, pauseMs: 120 };
+
 let system: FaultySystem;
 beforeAll(async () => {
   system = await startFaultySystem({ replicas: { 'api-gateway': 2, calls: 2 }, relays: true });
@@ -11,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 it('no request fails while replicas are stopped by SIGTERM and started again', { timeout: 120_000 }, async () => {
-  expect(await rolling(system, { passes: 1, clients: 4, services: ['calls', 'api-gateway'] })).toEqual([]);
+  expect(await rolling(system, { passes: 1, ...PACE, services: ['calls', 'api-gateway'] })).toEqual([]);
 });
 
 it('a fault gives timely and correct refusals, and service recovers soon', { timeout: 120_000 }, async () => {
@@ -19,7 +21,7 @@ it('a fault gives timely and correct refusals, and service recovers soon', { tim
     { victim: 'postgres', fault: 'killed' },
     { victim: 'auth', fault: 'killed' },
   ] as const;
-  const results = await breakInTurn(system, { rounds: [...rounds], clients: 4, warmUpMs: 0 });
+  const results = await breakInTurn(system, { rounds: [...rounds], ...PACE, warmUpMs: 0 });
   expect(results.flatMap(({ faults }) => faults)).toEqual([]);
   // Both faults caused refusals.
   const refused = (victim: string) => results.find((each) => each.victim === victim)!.outcomes.filter(({ served }) => !served);

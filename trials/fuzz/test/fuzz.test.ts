@@ -5,7 +5,7 @@ import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
 
 /** A short run. The long one is the script `node trials/fuzz/main.ts`. */
-const REQUESTS = 1_000;
+const REQUESTS = 600;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
@@ -15,8 +15,8 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
       requests: REQUESTS,
       seed: 1,
       concurrency: 16,
-      measured: 100,
-      growing: 20,
+      measured: 60,
+      growing: 12,
       progress: () => {},
     });
     expect(report.violations, table(report)).toEqual([]);

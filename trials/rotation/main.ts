@@ -1,5 +1,3 @@
-import { createLogger } from '@crs/kit/process/log';
-import { Tls } from '@crs/kit/process/tls';
 import { createAuthority } from '@crs/testing/certificate';
 import { PROCESS_NAMES } from '@crs/testing/processes';
 import { ProgramCertificates } from '@crs/testing/program-certificates';
@@ -7,7 +5,7 @@ import { readArguments, refuseArguments } from '../arguments.ts';
 import { say } from '../faults/clients.ts';
 import { startFaultySystem } from '../faults/system.ts';
 import { rotate } from './rotation.ts';
-import { ROTATIONS, type Rotation } from './rotations.ts';
+import { openTls, ROTATIONS, type Rotation } from './rotations.ts';
 
 const ALL = Object.keys(ROTATIONS) as Rotation[];
 const USAGE = `usage: node trials/rotation/main.ts [${ALL.join('] [')}]
@@ -24,13 +22,13 @@ const unknown = positionals.find((each) => !(ALL as string[]).includes(each));
 if (unknown !== undefined) refuseArguments(USAGE, `There is no rotation "${unknown}".`);
 const authority = createAuthority('first');
 const certificates = new ProgramCertificates(authority);
-const tls = await Tls.open(certificates.directoryOf('crs'), createLogger('crs', { level: 'silent' }));
+const tls = await openTls({ certificates });
 const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
 const system = await startFaultySystem({ replicas, relays: false, environments: certificates.settings(), tls });
-const rotations = positionals.length > 0 ? (positionals as Rotation[]) : ALL;
-const failed = await rotate(system, rotations, { certificates, authority, tls });
-await system.stop();
 tls.close();
+const rotations = positionals.length > 0 ? (positionals as Rotation[]) : ALL;
+const failed = await rotate(system, rotations, { certificates, authority });
+await system.stop();
 certificates.remove();
 say(`${failed.length} failed requests`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -6,7 +6,16 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { say, startLoad } from '../faults/clients.ts';
 import { adminAt, type FaultySystem } from '../faults/system.ts';
 import { Person } from './person.ts';
-import { asOperator, CALM_MS, ORGANIZATION, ROTATIONS, type Certification, type Rotation, type Work } from './rotations.ts';
+import {
+  asOperator,
+  CALM_MS,
+  openTls,
+  ORGANIZATION,
+  ROTATIONS,
+  type Certification,
+  type Rotation,
+  type Work,
+} from './rotations.ts';
 
 const PERSON = { organization: ORGANIZATION, email: 'rita@acme.example', password: 'a fine battery of horses' };
 
@@ -29,10 +38,11 @@ export async function rotate(
     failed.push(line);
     say(`  FAILED ${line}`);
   };
-  const addresses = adminAt(system.processes, () => 'localhost');
-  const loader = connect({ addresses, credential: OPERATOR_CREDENTIAL, tls: certification?.tls });
+  const tls = certification && (await openTls(certification));
+  const loader = connect({ addresses: adminAt(system.processes, () => 'localhost'), credential: OPERATOR_CREDENTIAL, tls });
   await load(loader, [{ type: 'user', name: 'Rita', ...PERSON }, ...callsOf(PERSON.email)]);
   loader.close();
+  tls?.close();
   const person = new Person(system.processes.toolAddresses);
   await person.connect(PERSON);
   const clients = startLoad({

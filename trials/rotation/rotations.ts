@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { connect, type Connection } from '@crs/crs/connection';
 import { roleOf, serviceUrl } from '@crs/kit/data/migration';
-import type { Tls } from '@crs/kit/process/tls';
+import { createLogger } from '@crs/kit/process/log';
+import { Tls } from '@crs/kit/process/tls';
 import { SigningKeyKind, SigningKeyState } from '@crs/proto/crs/auth/v1/admin';
 import { createAuthority, type Authority } from '@crs/testing/certificate';
 import { createKey, createToken } from '@crs/testing/credentials';
@@ -29,8 +30,6 @@ const CERTIFICATES_READ_MS = 6_000;
 export interface Certification {
   certificates: ProgramCertificates;
   authority: Authority;
-  /** The certificate of `crs`. */
-  tls: Tls;
 }
 
 /** A running system and the credential of its operator. */
@@ -45,17 +44,23 @@ export interface Work {
 export const ROTATIONS = { secret, tokenKey, callerKey, apiKey, operator, database, redis, tls };
 export type Rotation = keyof typeof ROTATIONS;
 
-/** Acts at auth as one run of `crs` does: with a connection and a token of its own. */
+/** Acts at auth as one run of `crs` does: with a certificate, a connection and a token of its own. */
 export async function asOperator<T>(work: Work, act: (connection: Connection) => Promise<T>): Promise<T> {
   const { system, credential, certification } = work;
   const addresses = adminAt(system.processes, (service) => `${service}.crs.test`);
-  const connection = connect({ addresses, credential, tls: certification?.tls });
+  const tls = certification && (await openTls(certification));
+  const connection = connect({ addresses, credential, tls });
   try {
     return await act(connection);
   } finally {
     connection.close();
+    tls?.close();
   }
 }
+
+/** The certificate of `crs`, as it is now. */
+export const openTls = ({ certificates }: Pick<Certification, 'certificates'>) =>
+  Tls.open(certificates.directoryOf('crs'), createLogger('crs', { level: 'silent' }));
 
 /** CRS_SECRET of auth and of the tool gateway: added last, moved first, all values sealed anew, the old one dropped. */
 async function secret(work: Work): Promise<void> {

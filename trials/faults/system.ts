@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@crs/crs/connection';
+import type { Tls } from '@crs/kit/process/tls';
 import { createLogger } from '@crs/kit/process/log';
 import { startPostgres, type Postgres } from '@crs/local/postgres';
 import { prepareDatabase } from '@crs/local/stack';
@@ -28,6 +29,8 @@ export interface FaultySystem {
   asker: Asker;
   /** The settings of every process. Changes count from its next start. */
   environment: Record<string, string>;
+  /** Further settings of one service's processes. Changes count from their next start. */
+  environments: Partial<Record<ProcessName, Record<string, string>>>;
   /** Bodies of the answers to creations of projects, by the project's id. */
   created: Map<string, string>;
   key: string;
@@ -49,6 +52,9 @@ export interface SystemOptions {
   relays: boolean;
   execArgv?: ProcessesConfig['execArgv'];
   environment?: Record<string, string>;
+  environments?: ProcessesConfig['environments'];
+  /** The certificate of `crs`, where the services have certificates. */
+  tls?: Tls;
   logs?: ProcessesConfig['logs'];
 }
 
@@ -57,6 +63,8 @@ export async function startFaultySystem({
   relays: withRelays,
   execArgv,
   environment,
+  environments = {},
+  tls,
   logs,
 }: SystemOptions): Promise<FaultySystem> {
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
@@ -85,6 +93,7 @@ export async function startFaultySystem({
       redisUrl: redis?.url,
       logs,
       environment: settings,
+      environments,
       ...(replicas && { replicas }),
       ...(execArgv && { execArgv }),
       ...(withRelays && {
@@ -98,7 +107,7 @@ export async function startFaultySystem({
       }),
     });
     const created = new Map<string, string>();
-    const asker: Asker = { ...(await populate(processes)), onCreated: (id, body) => created.set(id, body) };
+    const asker: Asker = { ...(await populate(processes, tls)), onCreated: (id, body) => created.set(id, body) };
     return {
       processes,
       relays,
@@ -127,6 +136,7 @@ export async function startFaultySystem({
       questions: questionsOf(asker),
       asker,
       environment: settings,
+      environments,
       created,
       key: asker.key,
       stop,
@@ -162,12 +172,18 @@ function signalAll(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** The admin listeners' addresses with these host names, because certificates name no IP addresses. */
+export function adminAt({ admin }: Processes, hostOf: (service: string) => string): Processes['admin'] {
+  const named = Object.entries(admin).map(([service, address]) => [service, address.replace(/^[^:]+/, hostOf(service))]);
+  return Object.fromEntries(named) as Processes['admin'];
+}
+
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 const CALLS = 60;
 const ENOUGH = { requests: 100_000_000, period_seconds: 60 };
 
-async function populate(processes: Processes) {
-  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+async function populate(processes: Processes, tls: Tls | undefined) {
+  const operator = connect({ addresses: adminAt(processes, () => 'localhost'), credential: OPERATOR_CREDENTIAL, tls });
   try {
     const organization = 'acme';
     const asks = 'ann@acme.example';

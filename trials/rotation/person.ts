@@ -54,9 +54,14 @@ export class Person {
 
   /** Renews the assistant's tokens, and lists calls by two pages. @returns what is wrong, if anything */
   async work(): Promise<string | undefined> {
-    const accessToken = await this.#takeTokens({ grant_type: 'refresh_token', refresh_token: this.#refreshToken });
+    const accessToken = await this.renew();
     const first = await this.#list(accessToken, {});
     return first.cursor === undefined ? first.wrong : (await this.#list(accessToken, { cursor: first.cursor })).wrong;
+  }
+
+  /** Renews the assistant's tokens. @returns the new access token. @throws Error with the answer of `/token` where it refuses */
+  renew(): Promise<string> {
+    return this.#takeTokens({ grant_type: 'refresh_token', refresh_token: this.#refreshToken });
   }
 
   /** Lists calls after a cursor, or from the beginning. */

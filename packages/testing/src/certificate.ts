@@ -69,7 +69,7 @@ function certificate({ subject, issuer, publicKey, signer, names, validForDays }
   );
   const signature = der(0x03, Buffer.concat([Buffer.of(0), sign('sha256', toSign, signer)]));
   const base64 = sequence(toSign, ecdsaWithSha256, signature).toString('base64');
-  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 
 function newKey(): { publicKey: KeyObject; privateKey: KeyObject } {

@@ -38,6 +38,8 @@ export interface ProcessesConfig {
   via?: (target: ProcessName | 'postgres', address: string) => Promise<string>;
   /** Added to the environment of every process. */
   environment?: Record<string, string>;
+  /** Added to the environment of one service's processes. Changes count from their next start. */
+  environments?: Partial<Record<ProcessName, Record<string, string>>>;
   /** Folder for the processes' logs, `<service>.log`; absent: they are not kept. */
   logs?: string | undefined;
   /** Options of Node for a process. */
@@ -58,6 +60,8 @@ export interface Processes {
   admin: Record<'auth' | 'projects' | 'calls' | 'entities', string>;
   /** Ids of the running processes by name (`calls`); from the second replica on, the name has the number (`calls/2`). */
   pids: Map<string, number>;
+  /** The file that {@link NAMES} reads: names of services with replicas, such as `auth.crs.test`. */
+  names: string;
   /** `host:port` of health and metrics. */
   ops(service: ProcessName, replica?: number): string;
   /** Starts a process on its ports, unless it runs. Resolves when it is ready. */
@@ -161,6 +165,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
         CRS_TEST_NAMES: names.file,
         ...settings[service](replica),
         ...config.environment,
+        ...config.environments?.[service],
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -217,6 +222,7 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     toolAddresses: listening('tool-gateway', 10),
     admin: { auth: at(2, 1), calls: at(4, 1), projects: at(6, 1), entities: at(8, 1) },
     pids,
+    names: names.file,
     ops,
     start,
     kill: async (service, replica = 1) => void (await end(service, replica, 'SIGKILL')),

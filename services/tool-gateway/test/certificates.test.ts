@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,67 +10,85 @@ import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createAuthority, type Certificate } from '@crs/testing/certificate';
+import { REASONS, type ServiceError } from '@crs/kit/errors';
+import { createLogger } from '@crs/kit/process/log';
+import { Tls } from '@crs/kit/process/tls';
+import { client } from '@crs/kit/rpc/client';
+import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { createAuthority } from '@crs/testing/certificate';
 import { INHERITED } from '@crs/testing/inherited';
-import { toolClient } from '@crs/testing/mcp';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { startProcesses, type Processes } from '@crs/testing/processes';
-import { restClient } from '@crs/testing/rest';
+import { ProgramCertificates } from '@crs/testing/program-certificates';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { everyRoute, everyTool, isServed } from '@crs/testing/surface';
 
 const CRS = fileURLToPath(new URL('../../crs/src/main.ts', import.meta.url));
-const [first, second] = [createAuthority('first'), createAuthority('second')];
-const shownFirst = first.issue('localhost');
+const PROJECT = '00000000-0000-4000-8000-00000000000a';
+const ANN = 'ann@acme.example';
 const RECORDS = [
-  { type: 'organization', id: 'acme', name: 'Acme' },
-  { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
+  { type: 'organization', id: 'acme', name: 'Acme', write_surface: true },
+  { type: 'user', organization: 'acme', email: ANN, name: 'Ann' },
+  { type: 'project', organization: 'acme', id: PROJECT, name: 'Bikes', members: [{ email: ANN }] },
+  { type: 'call', organization: 'acme', id: 'call-1', project_id: PROJECT, created_at: '2025-03-01T10:00:00Z' },
 ];
+const VALUES = {
+  call_id: 'call-1',
+  project_id: PROJECT,
+  start_date: '2025-01-01T00:00:00Z',
+  end_date: '2026-01-01T00:00:00Z',
+  name: 'Boats',
+  lead_email: ANN,
+};
+
+const [first, second] = [createAuthority('first'), createAuthority('second')];
+/** A certificate for each program, so that each RPC admits some of them by name. */
+const certificates = new ProgramCertificates(first);
+const silent = createLogger('test', { level: 'silent' });
 
 let directory: string;
 let database: TestDatabase;
 let processes: Processes;
-/** The processes reach each other at these addresses. */
-const dialled = new Set<string>();
-
-/** Writes the files of a Secret in a pod. Both authorities are trusted, as during a rotation. */
-function show({ cert, key }: Certificate): void {
-  for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': first.cert + second.cert })) {
-    writeFileSync(join(directory, name), content);
-  }
-}
+/** The processes reach each other at these addresses, by service. */
+const dialled = new Map<string, string[]>();
+const inner = () => [...[...dialled.values()].flat(), ...Object.values(processes.admin).map(named)];
+const named = (address: string) => address.replace('127.0.0.1', 'localhost');
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
-  show(shownFirst);
+  // As during a rotation.
+  certificates.trust(first, second);
   database = await createDatabase(inject('postgresUrl'), inject('template'));
   processes = await startProcesses({
     databaseUrl: database.url,
     secret: SECRET,
-    environment: { CRS_TLS_DIR: directory, CRS_HEALTH_LISTEN: '127.0.0.1:0' },
+    environment: { CRS_HEALTH_LISTEN: '127.0.0.1:0' },
+    environments: certificates.settings(),
     logs: directory,
     via: async (target, address) => {
-      const name = address.replace('127.0.0.1', 'localhost');
-      if (target !== 'postgres') dialled.add(name);
-      return name;
+      if (target !== 'postgres') dialled.set(target, [...(dialled.get(target) ?? []), named(address)]);
+      return named(address);
     },
   });
 });
 afterAll(async () => {
   await processes?.stop();
   await database?.drop();
+  certificates.remove();
   rmSync(directory, { recursive: true });
 });
 
-async function crs(args: string[], { input = '', tls = true }: { input?: string; tls?: boolean } = {}) {
+/** @param by the program whose certificate is shown; null for plaintext */
+async function crs(args: string[], { input = '', by = 'crs' }: { input?: string; by?: 'crs' | 'calls' | null } = {}) {
   const addresses = Object.entries(processes.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
-    address.replace('127.0.0.1', 'localhost'),
+    named(address),
   ]);
   const env = {
     ...INHERITED,
     ...Object.fromEntries(addresses),
     CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL,
-    ...(tls && { CRS_TLS_DIR: directory }),
+    ...(by && { CRS_TLS_DIR: certificates.directoryOf(by) }),
   };
   const child = spawn(process.execPath, [CRS, ...args, '--json'], { env });
   child.stdin.end(input);
@@ -79,8 +97,8 @@ async function crs(args: string[], { input = '', tls = true }: { input?: string;
   return { code: child.exitCode, json: JSON.parse(stdout || stderr) };
 }
 
-/** The certificate that a listener presents to a client with one. */
-async function shown(address: string): Promise<string> {
+/** The issuer of the certificate that a listener presents to a client with one. */
+async function issuerShown(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string];
   const own = first.issue('anybody');
   const socket = connectTls({
@@ -91,9 +109,9 @@ async function shown(address: string): Promise<string> {
     ALPNProtocols: ['h2', 'http/1.1'],
   });
   await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
-  const { fingerprint256 } = socket.getPeerX509Certificate()!;
+  const { issuer } = socket.getPeerX509Certificate()!;
   socket.destroy();
-  return fingerprint256;
+  return issuer;
 }
 
 /** The listener's answer to plaintext: a TLS alert, or nothing. */
@@ -117,30 +135,63 @@ async function plainHealth(address: string): Promise<string | undefined> {
   return ['UNKNOWN', 'SERVING', 'NOT_SERVING'][answer.at(-1)!];
 }
 
-describe('a system with TLS between its services', () => {
-  let rest: () => Promise<number>;
-  let tools: () => Promise<unknown>;
+/** The reason for which auth refuses a call by the certificate of a program; undefined where it doesn't. */
+async function refusalOf(program: 'api-gateway' | 'tool-gateway' | 'entities'): Promise<string | undefined> {
+  const tls = await Tls.open(certificates.directoryOf(program), silent);
+  const auth = client(AuthServiceService, {
+    name: 'auth',
+    address: dialled.get('auth')![0]!,
+    timeoutMs: 5_000,
+    retry: false,
+    tls,
+  });
+  try {
+    return await auth.authenticateKey({ apiKey: 'crk_nobody', audiences: [] }).then(
+      () => undefined,
+      ({ reason }: ServiceError) => reason,
+    );
+  } finally {
+    auth.close();
+    tls.close();
+  }
+}
 
-  it('loads records, and answers REST, tools and sign-in', { timeout: 60_000 }, async () => {
+describe('a system with a certificate for each program', () => {
+  let key: string;
+  let token: string;
+  const rest = async () => {
+    const routes = await everyRoute(new URL(processes.api).host, VALUES);
+    return Promise.all(routes.map(async ({ name, send }) => [name, (await send(new URL(processes.api).host, key)).status]));
+  };
+  const tools = async () => {
+    const all = await everyTool(processes.tools, token, VALUES);
+    return Promise.all(all.map(async ({ name, send }) => [name, isServed(await send(processes.tools, token))]));
+  };
+
+  it('loads records, and serves every route, every tool and sign-in', { timeout: 60_000 }, async () => {
     expect(await crs(['status'])).toMatchObject({ code: 0 });
     const imported = await crs(['import', '-'], { input: RECORDS.map((record) => `${JSON.stringify(record)}\n`).join('') });
-    expect(imported).toMatchObject({ code: 0, json: { accepted: 2 } });
-    const { json: key } = await crs(['key', 'create', '--org', 'acme', '--label', 'test']);
-    const { json: token } = await crs(['token', 'create', '--org', 'acme', '--user', 'ann@acme.example']);
-    const client = restClient(processes.api, { key: key.key });
-    rest = async () => (await client('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z')).status;
-    const call = toolClient(processes.tools, token.access_token);
-    tools = async () => (await call('list_projects')).value?.projects;
-    expect(await rest()).toBe(200);
-    expect(await tools()).toEqual([]);
+    expect(imported).toMatchObject({ code: 0, json: { accepted: RECORDS.length } });
+    key = (await crs(['key', 'create', '--org', 'acme', '--label', 'test'])).json.key;
+    token = (await crs(['token', 'create', '--org', 'acme', '--user', ANN])).json.access_token;
+    expect((await rest()).filter(([, status]) => status !== 200)).toEqual([['createProject', 201]]);
+    expect((await tools()).filter(([, served]) => !served)).toEqual([]);
     const metadata = await fetch(`http://${processes.tools}/.well-known/oauth-authorization-server`);
     expect([metadata.status, ((await metadata.json()) as { issuer: string }).issuer]).toEqual([200, 'http://127.0.0.1:8081']);
   });
 
+  it('refuses programs at RPCs that are not for them', async () => {
+    // A client takes a refusal for a replica of another version, which doesn't offer the call.
+    expect(await refusalOf('api-gateway')).not.toBe(REASONS.notOffered);
+    expect(await refusalOf('tool-gateway')).toBe(REASONS.notOffered);
+    expect(await refusalOf('entities')).toBe(REASONS.notOffered);
+    expect(await crs(['org', 'list'], { by: 'calls' })).toMatchObject({ code: 1 });
+  });
+
   it('refuses plaintext on every inner listener', async () => {
-    expect(dialled.size).toBe(6);
-    for (const address of [...dialled, ...Object.values(processes.admin)]) expect(await plaintext(address)).not.toMatch(/HTTP/);
-    expect(await crs(['status'], { tls: false })).toMatchObject({ code: 1, json: { ok: false } });
+    expect(inner()).toHaveLength(10);
+    for (const address of inner()) expect(await plaintext(address)).not.toMatch(/HTTP/);
+    expect(await crs(['status'], { by: null })).toMatchObject({ code: 1, json: { ok: false } });
   });
 
   it('answers probes and shows metrics in plaintext, with the ends of its certificates', async () => {
@@ -151,30 +202,31 @@ describe('a system with TLS between its services', () => {
     expect(await plainHealth(health)).toBe('SERVING');
     const metrics = await (await fetch(`http://${processes.ops('calls')}/metrics`)).text();
     const endOf = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
-    expect(endOf('crs_tls_certificate_expiry')).toBe(new X509Certificate(shownFirst.cert).validToDate.getTime() / 1000);
+    const own = readFileSync(join(certificates.directoryOf('calls'), 'tls.crt'));
+    expect(endOf('crs_tls_certificate_expiry')).toBe(new X509Certificate(own).validToDate.getTime() / 1000);
     expect(endOf('crs_tls_authority_expiry')).toBe(new X509Certificate(first.cert).validToDate.getTime() / 1000);
   });
 
-  it('takes up a new certificate of a new authority without a pause', { timeout: 60_000 }, async () => {
-    const renewed = second.issue('localhost');
-    show(renewed);
-    const { fingerprint256 } = new X509Certificate(renewed.cert);
-    const addresses = [...dialled, ...Object.values(processes.admin).map((address) => address.replace('127.0.0.1', 'localhost'))];
-    const statuses = new Set<number>();
+  it('takes up new certificates of a new authority without a pause', { timeout: 60_000 }, async () => {
+    certificates.issue(second);
+    const statuses = new Set<unknown>();
     await expect
       .poll(
         async () => {
-          statuses.add(await rest());
-          return (await Promise.all(addresses.map(shown))).filter((fingerprint) => fingerprint !== fingerprint256);
+          for (const [, status] of await rest()) statuses.add(status);
+          return (await Promise.all(inner().map(issuerShown))).filter((issuer) => issuer !== 'CN=second');
         },
         { timeout: 15_000, interval: 200 },
       )
       .toEqual([]);
-    expect([...statuses]).toEqual([200]);
+    expect(statuses).toEqual(new Set([200, 201]));
     // New connections use the new certificate.
     await processes.terminate('calls');
     await processes.start('calls');
-    await expect.poll(rest, { timeout: 10_000 }).toBe(200);
-    expect(await tools()).toEqual([]);
+    const refused = async () => [
+      ...(await rest()).filter(([, status]) => Number(status) > 201),
+      ...(await tools()).filter(([, served]) => !served),
+    ];
+    await expect.poll(refused, { timeout: 10_000 }).toEqual([]);
   });
 });

@@ -1,0 +1,53 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Authority } from './certificate.ts';
+import { PROCESS_NAMES, type ProcessesConfig } from './processes.ts';
+
+const PROGRAMS = [...PROCESS_NAMES, 'crs'] as const;
+type Program = (typeof PROGRAMS)[number];
+
+/** A certificate for each program of an installation, in a directory of its own, as each pod mounts the Secret of its program. */
+export class ProgramCertificates {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'crs-certificates-'));
+
+  /** Makes certificates of the authority, which the programs trust. */
+  constructor(authority: Authority) {
+    for (const program of PROGRAMS) mkdirSync(this.directoryOf(program));
+    this.trust(authority);
+    this.issue(authority);
+  }
+
+  /** The `CRS_TLS_DIR` of a program. */
+  directoryOf(program: Program): string {
+    return join(this.#directory, program);
+  }
+
+  /** The settings by which each program shows its own certificate, and admits others by name. */
+  settings(): NonNullable<ProcessesConfig['environments']> {
+    const of = (program: Program) => ({ CRS_TLS_DIR: this.directoryOf(program), CRS_TLS_NAMED_PEERS: 'on' });
+    return Object.fromEntries(PROCESS_NAMES.map((program) => [program, of(program)]));
+  }
+
+  /** Replaces the authorities that the programs trust. */
+  trust(...authorities: Authority[]): void {
+    for (const program of PROGRAMS) this.#write(program, 'ca.crt', authorities.map(({ cert }) => cert).join(''));
+  }
+
+  /** Replaces each program's certificate. */
+  issue(authority: Authority): void {
+    for (const program of PROGRAMS) {
+      const { cert, key } = authority.issue(program, 'localhost', `${program}.crs.test`);
+      this.#write(program, 'tls.crt', cert);
+      this.#write(program, 'tls.key', key);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  #write(program: Program, file: string, content: string): void {
+    writeFileSync(join(this.directoryOf(program), file), content);
+  }
+}

@@ -1,0 +1,75 @@
+import { exchange, type Answer } from './exchange.ts';
+import { MCP_HEADERS, toolCall } from './mcp.ts';
+import type { Document } from './openapi.ts';
+
+/** Values of required parameters, of fields of bodies and of arguments of tools, by their names. */
+export type Values = Record<string, string>;
+
+/** One request for each route or tool that needs a credential. */
+export interface Request {
+  /** `getCall`, `list_calls`. */
+  name: string;
+  /** @param address `host:port` of a gateway */
+  send: (address: string, credential: string) => Promise<Answer>;
+}
+
+/**
+ * One request for each route of the gateway's OpenAPI document that needs a key.
+ * @param address `host:port`
+ * @throws Error where the values lack a required one
+ */
+export async function everyRoute(address: string, values: Values): Promise<Request[]> {
+  const { servers, paths, components } = JSON.parse((await exchange(`http://${address}/v1/openapi.json`, {})).body) as Document;
+  const base = new URL(servers[0]!.url).pathname;
+  return Object.entries(paths).flatMap(([template, operations]) =>
+    Object.entries(operations)
+      .filter(([, { security }]) => security === undefined)
+      .map(([method, { operationId, parameters, requestBody }]) => {
+        const required = (place: string) =>
+          parameters.filter((each) => each.in === place && each.required).map(({ name }) => name);
+        const query = new URLSearchParams(pick(values, required('query'), operationId)).toString();
+        const path = base + template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pick(values, [name], operationId)[name]!);
+        const schema =
+          components.schemas[requestBody?.content['application/json'].schema['$ref']?.toString().split('/').at(-1) ?? ''];
+        const body = schema && JSON.stringify(pick(values, schema['required'] as string[], operationId));
+        return {
+          name: operationId,
+          send: (at: string, key: string) => {
+            const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+            return exchange(`http://${at}${path}${query && `?${query}`}`, { method: method.toUpperCase(), headers }, body);
+          },
+        };
+      }),
+  );
+}
+
+/**
+ * One request for each tool that the gateway lists.
+ * @param address `host:port`
+ * @param token an access token with every scope
+ * @throws Error where the values lack a required one
+ */
+export async function everyTool(address: string, token: string, values: Values): Promise<Request[]> {
+  const post = (at: string, credential: string, message: object) => {
+    const headers = { ...MCP_HEADERS, authorization: `Bearer ${credential}` };
+    return exchange(`http://${at}/mcp`, { headers }, JSON.stringify(message));
+  };
+  const { body } = await post(address, token, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const { tools } = (JSON.parse(body) as { result: { tools: { name: string; inputSchema: { required?: string[] } }[] } }).result;
+  return tools.map(({ name, inputSchema }) => {
+    const message = toolCall(name, pick(values, inputSchema.required ?? [], name));
+    return { name, send: (at: string, credential: string) => post(at, credential, message) };
+  });
+}
+
+/** Whether an answer of a route or a tool served the request. */
+export function isServed({ status, body }: Answer): boolean {
+  if (status !== 200 && status !== 201) return false;
+  return (JSON.parse(body) as { result?: { isError?: boolean } }).result?.isError !== true;
+}
+
+function pick(values: Values, names: string[], by: string): Values {
+  const missing = names.find((name) => values[name] === undefined);
+  if (missing !== undefined) throw new Error(`${by} needs a value for ${missing}.`);
+  return Object.fromEntries(names.map((name) => [name, values[name]!]));
+}

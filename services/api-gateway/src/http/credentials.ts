@@ -1,7 +1,7 @@
 import { REASONS } from '@crs/kit/errors';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
-import type { ServiceClient } from '@crs/kit/rpc/client';
+import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import { credentialPrefix } from '@crs/kit/http/register';
 import { Recent, Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -13,10 +13,12 @@ const SERVICES = ['calls', 'projects'];
 /** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
+  readonly #ask: (apiKey: string, call: CallOptions) => Promise<AuthenticateKeyResponse>;
   readonly #recent = new Recent<ReturnType<typeof readCredential>>();
 
   constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
-    this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), strangers);
+    this.#ask = (apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call);
+    this.#remembered = new Remembered(this.#ask, strangers);
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
@@ -24,6 +26,13 @@ export class Credentials {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
     return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
+  }
+
+  /** Auth's answer of this moment, for a request whose key was accepted. @throws Refusal 401, or ServiceError */
+  async askAnew(authorization: string | undefined, call: CallOptions): Promise<AuthenticateKeyResponse> {
+    const key = keyOf(authorization);
+    if (key === undefined) throw unauthorized();
+    return this.#ask(key, call);
   }
 
   /** Auth's answer about a key, or the prefix of a refused credential, without asking; undefined where auth has to be asked. */

@@ -13,12 +13,12 @@ const SERVICES = ['calls', 'projects'];
 /** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
-  readonly #ask: (apiKey: string, call: CallOptions) => Promise<AuthenticateKeyResponse>;
+  readonly #auth: ServiceClient<AuthServiceService>;
   readonly #recent = new Recent<ReturnType<typeof readCredential>>();
 
   constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
-    this.#ask = (apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call);
-    this.#remembered = new Remembered(this.#ask, strangers);
+    this.#auth = auth;
+    this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), strangers);
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
@@ -28,11 +28,13 @@ export class Credentials {
     return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
   }
 
-  /** Auth's answer of this moment, for a request whose key was accepted. @throws Refusal 401, or ServiceError */
-  async askAnew(authorization: string | undefined, call: CallOptions): Promise<AuthenticateKeyResponse> {
+  /** A caller token of this moment for one service. @throws Refusal 401, or ServiceError */
+  async askAnew(authorization: string | undefined, service: string, call: CallOptions): Promise<CallOptions['token']> {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
-    return this.#ask(key, call);
+    const { callerToken, callerTokens } = await this.#auth.authenticateKey({ apiKey: key, audiences: [service] }, call);
+    // Auth of the previous version answers one token for all services.
+    return callerToken || callerTokens;
   }
 
   /** Auth's answer about a key, or the prefix of a refused credential, without asking; undefined where auth has to be asked. */

@@ -44,7 +44,7 @@ export function detailsAsked<Size extends string>(
   for (const name of Object.keys(INCLUDE) as (keyof Include)[]) {
     if (asked[name] !== undefined && !withDetails) throw invalid(name, 'needs expand=detail');
   }
-  const given = asked[size] as number | undefined;
+  const given: number | undefined = asked[size];
   if (withDetails && given !== undefined && given > MAX_WITH_DETAILS) {
     throw invalid(size, `must be a whole number from 1 to ${MAX_WITH_DETAILS} with expand=detail, in digits`);
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Request, Response } from 'express';
-import { callOf, stateOf } from '@crs/kit/http/request';
+import { stateOf } from '@crs/kit/http/request';
 import type { Context } from '../context.ts';
 import { detailsAsked, EXPAND } from '../http/details.ts';
 import { parseQuery, wholeNumber } from '../http/query.ts';
@@ -62,11 +62,8 @@ export function listChanges({ calls, credentials }: Context) {
     const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
     facts.query = { ...asked, limit };
     // A remembered answer may be older than the settings that the cursor's pages were rendered with.
-    const { callerToken, callerTokens } = await credentials.askAnew(request.headers.authorization, { deadline, signal });
-    const answer = await calls.listOrganizationChanges(
-      { cursor, limit, ...details },
-      { ...callOf(response), token: callerToken || callerTokens },
-    );
+    const token = await credentials.askAnew(request.headers.authorization, 'calls', { deadline, signal });
+    const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, { token, deadline, signal });
     Object.assign(facts, { rows: answer.changeCount, first_id: answer.firstCallId, last_id: answer.lastCallId });
     const end = `,"next_cursor":${JSON.stringify(answer.nextCursor)},"has_more":${answer.hasMore}}`;
     sendJsonOnce(request, response, Buffer.concat([DATA, answer.changesJson, Buffer.from(end)]));

@@ -60,7 +60,7 @@ export function listChanges({ calls, credentials }: Context) {
     const { cursor, ...asked } = parseQuery(request.url, query);
     const { facts, deadline, signal } = stateOf(response);
     const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
-    facts.query = { ...asked, limit };
+    facts.query = { ...asked, limit, ...(cursor !== undefined && { cursor: true }) };
     // A remembered answer may be older than the settings that the cursor's pages were rendered with.
     const token = await credentials.askAnew(request.headers.authorization, 'calls', { deadline, signal });
     const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, { token, deadline, signal });

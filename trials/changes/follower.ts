@@ -20,7 +20,7 @@ export class Follower {
   readonly copy = new Map<string, string>();
   readonly faults: string[] = [];
   pages = 0;
-  readonly #size: PageSize;
+  readonly size: PageSize;
   readonly #ask: (path: string) => Promise<Response>;
   readonly #times = new Map<string, string>();
   #cursor: string | undefined;
@@ -30,7 +30,7 @@ export class Follower {
   #following: Promise<void> | undefined;
 
   constructor(size: PageSize, ask: (path: string) => Promise<Response>) {
-    this.#size = size;
+    this.size = size;
     this.#ask = ask;
   }
 
@@ -50,7 +50,7 @@ export class Follower {
 
   /** Reads a page, again and again until it is answered. @returns whether more follow */
   async #turn(): Promise<boolean> {
-    const { limit, details } = this.#size;
+    const { limit, details } = this.size;
     const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.#cursor ? `&cursor=${this.#cursor}` : ''}`;
     for (;;) {
       const answer = await this.#ask(path).catch(() => undefined);
@@ -85,7 +85,7 @@ export class Follower {
     if (before !== undefined && before > time) this.faults.push(`${id} went back from ${before} to ${time}`);
     this.#times.set(id, time);
     if (type === 'call.deleted') this.copy.delete(id);
-    else this.copy.set(id, this.#size.details ? JSON.stringify(call) : time);
+    else this.copy.set(id, this.size.details ? JSON.stringify(call) : time);
     if (call) this.#compareFields(id, call);
   }
 
@@ -98,7 +98,7 @@ export class Follower {
 
   /** @param details JSON of each call, by id @returns a sentence for each difference */
   compare(details: Map<string, string>): string[] {
-    const { details: whole } = this.#size;
+    const { details: whole } = this.size;
     const differences: string[] = [];
     for (const [id, detail] of details) {
       const expected = whole ? detail : (JSON.parse(detail) as { updated_at: string }).updated_at;

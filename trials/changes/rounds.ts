@@ -66,18 +66,19 @@ async function followRound(
   const pages = followers.reduce((sum, each) => sum + each.pages, 0);
   for (const follower of followers) follower.start();
   await sleep(workMs * (0.5 + random()));
-  await Promise.all(victims.map((victim) => victimOf(system, victim)?.kill()));
+  await Promise.all(victims.map(async (victim) => victimOf(system, victim)?.kill()));
   // PostgreSQL comes back first: the services are ready once it is there.
   if (victims.includes('postgres')) await system.postgres.start();
-  await Promise.all(victims.map((victim) => (victim === 'postgres' ? undefined : victimOf(system, victim)?.start())));
+  const services = victims.filter((victim) => victim !== 'postgres');
+  await Promise.all(services.map(async (victim) => victimOf(system, victim)?.start()));
   await sleep(workMs);
   const imports = await writers.stop();
   await Promise.all(followers.map((follower) => follower.finish()));
   const details = await readDetails(ask);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
   say(`  ${imports} imports, ${read} pages, ${details.size} calls`);
-  return followers.flatMap((follower, i) =>
-    [...follower.faults.splice(0), ...follower.compare(details)].map((each) => `pages of ${SIZES[i]!.limit}: ${each}`),
+  return followers.flatMap((follower) =>
+    [...follower.faults.splice(0), ...follower.compare(details)].map((each) => `pages of ${follower.size.limit}: ${each}`),
   );
 }
 

@@ -52,37 +52,51 @@ function call(random: Random): object {
   };
 }
 
-/** What each of the eight writers imports in a turn. */
-const WRITERS: ((random: Random) => object[])[] = [
-  ...Array.from(
-    { length: 5 },
-    () => (random: Random) => Array.from({ length: 1 + Math.floor(random() * 12) }, () => call(random)),
-  ),
-  (random) => {
-    const id = some(random, PROJECTS);
-    return [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, project(id)];
-  },
-  (random) => {
-    const email = some(random, USERS);
-    return [{ type: 'user', organization: ORGANIZATION, email, deleted: true }, user(email)];
-  },
-  (random) => [
-    {
-      type: 'organization',
-      id: ORGANIZATION,
-      anonymize_interviewees: random() < 0.5,
-      allowed_fields: ALLOWED_FIELDS.filter(() => random() < 0.6),
+/** What a writer imports in a turn, and its mean pause. */
+interface Writer {
+  records: (random: Random) => object[];
+  pauseMs: number;
+}
+
+const importer: Writer = {
+  records: (random) => Array.from({ length: 1 + Math.floor(random() * 12) }, () => call(random)),
+  pauseMs: 20,
+};
+/** Deletions of projects take many calls with them, and settings begin all walks again: both have longer pauses. */
+const WRITERS: Writer[] = [
+  ...Array.from({ length: 5 }, () => importer),
+  {
+    records: (random) => {
+      const id = some(random, PROJECTS);
+      return [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, project(id)];
     },
-  ],
+    pauseMs: 300,
+  },
+  {
+    records: (random) => {
+      const email = some(random, USERS);
+      return [{ type: 'user', organization: ORGANIZATION, email, deleted: true }, user(email)];
+    },
+    pauseMs: 300,
+  },
+  {
+    records: (random) => [
+      {
+        type: 'organization',
+        id: ORGANIZATION,
+        anonymize_interviewees: random() < 0.5,
+        allowed_fields: ALLOWED_FIELDS.filter(() => random() < 0.6),
+      },
+    ],
+    pauseMs: 700,
+  },
 ];
-/** Mean pauses of the writers in milliseconds: deletions of projects take many calls with them, and settings begin all walks again. */
-const PAUSES = [20, 20, 20, 20, 20, 300, 300, 700];
 
 /** Starts eight writers that import until they are stopped. Failures are expected: parts of the system are killed meanwhile. */
 export function startWriters(admin: Processes['admin'], random: Random): { stop(): Promise<number> } {
   let stopped = false;
   let imports = 0;
-  const writing = WRITERS.map(async (records, number) => {
+  const writing = WRITERS.map(async ({ records, pauseMs }) => {
     const operator = connect({ addresses: admin, credential: OPERATOR_CREDENTIAL });
     const importAll = loader(operator);
     while (!stopped) {
@@ -90,7 +104,7 @@ export function startWriters(admin: Processes['admin'], random: Random): { stop(
         () => imports++,
         () => {},
       );
-      await sleep(PAUSES[number]! * (0.5 + random()));
+      await sleep(pauseMs * (0.5 + random()));
     }
     operator.close();
   });

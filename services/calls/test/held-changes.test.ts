@@ -129,10 +129,15 @@ it('a follower would miss changes if places were taken without a lock', { timeou
   await world.query('grant usage on calls.loose to crs_calls');
   const stop = interceptStatements((statement) =>
     statement.name === 'take_places'
-      ? { ...statement, text: `select nextval('calls.loose') as place where $1 <> '' and $2::bytea is not null and $3::int > 0` }
+      ? {
+          ...statement,
+          name: 'loose_places',
+          text: `select nextval('calls.loose') as place where $1 <> '' and $2::bytea is not null and $3::int > 0`,
+        }
       : statement.name === 'list_changes'
         ? {
             ...statement,
+            name: 'loose_list',
             text: statement.text.replaceAll(
               'calls.feeds f',
               `(select $1 as organization, ''::bytea as secret, 0::bigint as forgotten, coalesce((select max(place) from calls.changes where organization = $1), 0) as place) f`,

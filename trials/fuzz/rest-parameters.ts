@@ -22,9 +22,16 @@ function asText(schema: Schema): { valid: fc.Arbitrary<string>; broken: fc.Arbit
         broken: fc.oneof(fc.constantFrom('', 'TRUE', 'True', '1', '0', 'yes', ' true', 'true\n', 'false\0', 'null', '[true]'), text(1, 10_000)).filter((value) => !['true', 'false'].includes(value)),
       };
     default:
+      if (Array.isArray(schema['enum'])) return wordsOf(schema['enum'] as string[]);
+      // An instant, or a cursor, which can't be made up.
       return { valid: someInstant, broken: fc.oneof(fc.constant(''), noInstant) };
   }
 } // prettier-ignore
+
+function wordsOf(words: string[]) {
+  const odd = fc.constantFrom('', ...words.flatMap((word) => [word.toUpperCase(), ` ${word}`, `${word}\0`, `${word},${word}`]));
+  return { valid: fc.constantFrom(...words), broken: fc.oneof(odd, text(1, 10_000)).filter((value) => !words.includes(value)) };
+}
 
 /** Percent-encodes all characters, the ones that must be encoded, or the ones that usually are. */
 function encoded(value: string, style: number): string {
@@ -38,7 +45,10 @@ function encoded(value: string, style: number): string {
 
 export function queries(template: string, parameters: Parameter[]): fc.Arbitrary<Part<string>> {
   const known = parameters.filter((parameter) => parameter.in === 'query');
-  const fine = template === '/calls' ? ranges(known) : optional(known);
+  const makeable = known.filter(({ name }) => name !== 'cursor');
+  const fine = (template === '/calls' ? ranges(makeable) : optional(makeable)).map((pairs) =>
+    known.some(({ name }) => name === 'expand') ? fitting(pairs) : pairs,
+  );
   const render = (pairs: Pairs, style: number) =>
     pairs.map(([name, value]) => `${encoded(name, style)}=${encoded(value, style)}`).join('&');
   const spoil = fc.oneof(
@@ -79,6 +89,14 @@ export function queries(template: string, parameters: Parameter[]): fc.Arbitrary
     fc.tuple(fine, spoil, fc.nat(2)).map(([pairs, change, style]) => bad(render(change(pairs), style), '400')),
     fc.tuple(fine, raw, fc.boolean()).map(([pairs, piece, before]) => open(before ? `${piece}&${render(pairs, 0)}` : `${render(pairs, 0)}&${piece}`, '400')),
   ); // prettier-ignore
+}
+
+/** The flags for details need `expand`, and a page of details holds fewer calls. */
+function fitting(pairs: Pairs): Pairs {
+  const isExpanded = pairs.some(([name]) => name === 'expand');
+  return pairs.filter(([name, value]) =>
+    isExpanded ? !(['per_page', 'limit'].includes(name) && Number(value) > 50) : !name.startsWith('include_'),
+  );
 }
 
 /** A change of a good query that breaks it. */

@@ -18,7 +18,7 @@ const WRITE_SURFACE = new Set(['/billing-offices', '/projects', '/projects/{proj
 /** Valid and invalid requests to all routes and to paths that don't exist. */
 export function restRequests(system: FuzzSystem, document: Document, pages: Page[]): fc.Arbitrary<Fuzzed> {
   const routes = Object.entries(document.paths).map(([template, operations]) => ({ template, operations }));
-  const weights: Record<string, number> = { '/calls': 8, '/calls/{call_id}': 8, '/projects': 6 };
+  const weights: Record<string, number> = { '/calls': 8, '/calls/{call_id}': 8, '/changes': 6, '/projects': 6 };
   return fc
     .oneof(
       ...routes.map((route) => ({ arbitrary: toRoute(system, route), weight: weights[route.template] ?? 2 })),

@@ -24,12 +24,13 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
       address: config.projectsAddress,
       timeoutMs: writeTimeoutMs,
     });
-    const options = { ...gateway, credentials: new Credentials(auth, strangers), readTimeoutMs, writeTimeoutMs };
+    const credentials = new Credentials(auth, strangers);
+    const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs };
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
       const document = Buffer.from(JSON.stringify(buildDocument(TABLES, publicUrl)));
       const openapi = entity('application/json; charset=utf-8', document);
-      return createApp({ calls, projects, openapi }, buildDocs(TABLES, { publicUrl, toolsUrl: config.toolsUrl }), {
+      return createApp({ calls, projects, credentials, openapi }, buildDocs(TABLES, { publicUrl, toolsUrl: config.toolsUrl }), {
         ...options,
         publicUrl,
       });

@@ -125,6 +125,7 @@ describe('the files of the page', () => {
       'Your first request',
       'Read every call',
       'Keep up with changes',
+      'Keep a copy whole',
       'Save what has not changed',
       'Fields that may be absent',
       'Anonymized names',

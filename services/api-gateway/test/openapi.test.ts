@@ -5,7 +5,8 @@ import { judge, type Document, type OperationObject } from '@crs/testing/openapi
 import { startWorld, type World } from '@crs/testing/world';
 import type { RestRequest } from '@crs/testing/rest';
 import { TABLES } from '../src/routes/index.ts';
-import { call, callList } from '../src/schema/calls.ts';
+import { call, callPage } from '../src/schema/calls.ts';
+import { changeList } from '../src/schema/changes.ts';
 import { errorEnvelope } from '../src/schema/common.ts';
 import { billingOfficeList, project } from '../src/schema/projects.ts';
 import { startGateway } from './_gateway.ts';
@@ -16,8 +17,9 @@ const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 
 /** Strict schemas of the answers: an unknown key fails. */
 const BODIES: Record<string, z.ZodType> = {
-  'get /calls': callList,
+  'get /calls': callPage,
   'get /calls/{call_id}': call,
+  'get /changes': changeList,
   'get /billing-offices': billingOfficeList,
   'post /projects': project,
   'get /projects/{project_id}': project,
@@ -91,6 +93,7 @@ describe('the document', () => {
       'get /billing-offices',
       'get /calls',
       'get /calls/{call_id}',
+      'get /changes',
       'get /openapi.json',
       'get /projects/{project_id}',
       'post /projects',
@@ -111,13 +114,25 @@ describe('the document', () => {
   });
 
   it('has the parameters and limits of the code', () => {
+    const expand = {
+      expand: { required: false, type: 'string', enum: ['detail'] },
+      include_verbatim: { required: false, type: 'boolean' },
+      include_redacted: { required: false, type: 'boolean' },
+      include_clean: { required: false, type: 'boolean' },
+    };
     const instant = { type: 'string', format: 'date-time' };
     expect(parametersOf('/calls', 'query')).toEqual({
       start_date: { required: true, ...instant },
       end_date: { required: true, ...instant },
       updated_since: { required: false, ...instant },
       page: { required: false, type: 'integer', minimum: 1, maximum: 2_147_483_647, default: 1 },
-      per_page: { required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      per_page: { required: false, type: 'integer', minimum: 1, maximum: 200 },
+      ...expand,
+    });
+    expect(parametersOf('/changes', 'query')).toEqual({
+      cursor: { required: false, type: 'string', maxLength: 1_000 },
+      limit: { required: false, type: 'integer', minimum: 1, maximum: 1_000 },
+      ...expand,
     });
     const flag = { required: false, type: 'boolean', default: true };
     expect(parametersOf('/calls/{call_id}', 'path')).toEqual({ call_id: { required: true, type: 'string' } });
@@ -161,6 +176,15 @@ describe('the document', () => {
     expect(document.components.schemas['Interviewee']).not.toHaveProperty('required');
   });
 
+  it('tells kinds of changes apart by a constant of each', () => {
+    const { schemas } = document.components as { schemas: Record<string, { oneOf?: { $ref: string }[]; properties?: object }> };
+    expect(schemas['Change']!.oneOf).toEqual(
+      ['CallChanged', 'CallDeleted', 'AccessChanged'].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    );
+    expect(schemas['CallChanged']!.properties).toMatchObject({ type: { type: 'string', const: 'call.changed' } });
+    expect(schemas['AccessChanged']!.properties).toMatchObject({ call_id: { type: 'null' } });
+  });
+
   it('describes every parameter and every property', () => {
     const lacking: string[] = [];
     const look = (value: unknown, path: string): void => {
@@ -200,6 +224,9 @@ describe('answers match the document', () => {
   it.each<[string, string, string, string, number, RestRequest]>([
     ...['all', 'anonymous', 'none'].flatMap((key): [string, string, string, string, number, RestRequest][] => [
       [key, 'get', '/calls', `/calls?${RANGE}`, 200, {}],
+      [key, 'get', '/calls', `/calls?${RANGE}&expand=detail`, 200, {}],
+      [key, 'get', '/changes', '/changes', 200, {}],
+      [key, 'get', '/changes', '/changes?expand=detail', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/full', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/empty', 200, {}],
       [key, 'get', '/calls/{call_id}', '/calls/unknown', 404, {}],
@@ -212,6 +239,8 @@ describe('answers match the document', () => {
     ['scarce', 'get', '/calls', `/calls?${RANGE}`, 200, {}],
     ['scarce', 'get', '/calls', `/calls?${RANGE}`, 429, {}],
     ['all', 'get', '/calls/{call_id}', '/calls/full?include_clean=1', 400, {}],
+    ['all', 'get', '/changes', '/changes?cursor=forged', 400, {}],
+    ['nobody', 'get', '/changes', '/changes', 401, {}],
     ['all', 'get', '/billing-offices', '/billing-offices', 200, {}],
     ['all', 'get', '/billing-offices', '/billing-offices?page=1', 400, {}],
     ['none', 'get', '/billing-offices', '/billing-offices', 404, {}],

@@ -40,6 +40,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
     {
       listOrganizationCalls: 'read',
       getOrganizationCall: 'read',
+      listOrganizationChanges: 'read',
       listUserCalls: ['calls:read'],
       getUserCall: ['calls:read'],
       // The tool `list_projects` shows them, and its scope suffices.

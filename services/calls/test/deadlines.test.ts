@@ -45,8 +45,17 @@ async function asking<T>(ask: (calls: ReturnType<typeof callsClient>) => Promise
     calls.close();
   }
 }
-const RANGE = { start: new Date('2000-01-01'), end: new Date('2100-01-01'), updatedSince: undefined, page: 1, perPage: 50 };
-const CALL = { callId: 'call_1', withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+const WHOLE = { withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+const RANGE = {
+  start: new Date('2000-01-01'),
+  end: new Date('2100-01-01'),
+  updatedSince: undefined,
+  page: 1,
+  perPage: 50,
+  withDetails: false,
+  ...WHOLE,
+};
+const CALL = { callId: 'call_1', ...WHOLE };
 const list = (options: CallOptions = {}) => asking((calls) => calls.listOrganizationCalls(RANGE, { token, ...options }));
 const detail = (options: CallOptions = {}) => asking((calls) => calls.getOrganizationCall(CALL, { token, ...options }));
 const importing = (options: CallOptions = {}) =>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { shownName, startAnother } from './_clients.ts';
 import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
 
-const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets'];
+const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'changes', 'feeds'];
 
 let world: World;
 let database: Session;

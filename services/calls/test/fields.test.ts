@@ -93,16 +93,22 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
+const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
+
+/** The detail of a call. Each other way to it shows the same bytes. */
 async function detail(organization: string, path = 'call_1') {
-  const { status, json } = await world.rest(`/v1/calls/${path}`, { key: keys.get(organization) });
+  const key = keys.get(organization);
+  const { status, json, text } = await world.rest(`/v1/calls/${path}`, { key });
   expect(status).toBe(200);
+  const flags = path.includes('?') ? `&${path.split('?')[1]}` : '';
+  for (const list of [`/v1/calls?${RANGE}&expand=detail${flags}`, `/v1/changes?expand=detail${flags}`]) {
+    expect((await world.rest(list, { key })).text, list).toContain(text);
+  }
   return json;
 }
 
 async function listItem(organization: string) {
-  const { json } = await world.rest('/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', {
-    key: keys.get(organization),
-  });
+  const { json } = await world.rest(`/v1/calls?${RANGE}`, { key: keys.get(organization) });
   expect(json.data).toHaveLength(1);
   return json.data[0];
 }

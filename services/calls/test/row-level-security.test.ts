@@ -14,9 +14,19 @@ import { serviceDatabaseUrl } from './_clients.ts';
 import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts';
 
 /** These statements have no predicate on the organization: they insert rows of it, or make temporary tables. */
-const WITHOUT_PREDICATE = /^(upsert_calls|insert_(calls|transcripts|notes|name_secret)|open_call_days|stage_\w+)$/;
-const INSERTS = ['insert_calls', 'upsert_calls', 'insert_transcripts', 'insert_notes', 'open_call_days', 'insert_name_secret'];
-const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets'];
+const WITHOUT_PREDICATE =
+  /^(upsert_calls|insert_(calls|transcripts|notes|name_secret)|open_call_days|take_places|put_changes|begin_feed|stage_\w+)$/;
+const INSERTS = [
+  'insert_calls',
+  'upsert_calls',
+  'insert_transcripts',
+  'insert_notes',
+  'open_call_days',
+  'take_places',
+  'put_changes',
+  'insert_name_secret',
+];
+const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes'];
 const PAIRS = [
   ['acme', 'globex'],
   ['globex', 'acme'],
@@ -88,7 +98,7 @@ const store = (organization: string) =>
   );
 
 beforeEach(async () => {
-  await superuser.query('truncate calls.calls, calls.call_days cascade');
+  await superuser.query('truncate calls.calls, calls.call_days, calls.changes, calls.feeds cascade');
   for (const [id] of PAIRS) await store(id);
 });
 afterEach(() => {
@@ -159,10 +169,23 @@ async function leaks(): Promise<Set<string>> {
       ['first page', '&per_page=200'],
       ['later page', '&per_page=2&page=2'],
       ['changed page', '&updated_since=2025-01-01T00:00:00Z&per_page=4&page=1'],
+      ['page of details', '&expand=detail'],
+      ['changed page of details', '&expand=detail&updated_since=2025-01-01T00:00:00Z'],
     ] as const) {
       const { json } = await get(range + query);
       const clean = json?.pagination?.total_items === 6 && json.data.every((it: { segment: string }) => it.segment === own);
       if (!clean) found.add(way);
+    }
+
+    for (const [way, query] of [
+      ['feed', 'limit=1000'],
+      ['feed with details', 'limit=50&expand=detail'],
+    ] as const) {
+      const first = await get(`/v1/changes?${query}`);
+      const next = await get(`/v1/changes?${query}&cursor=${first.json.next_cursor}`);
+      const ids = first.json.data?.map((it: { call_id: string }) => it.call_id).toSorted();
+      const clean = [...SAME, only(own)].toSorted().join() === ids?.join() && !first.text.includes(other);
+      if (!clean || next.json.data?.length !== 0) found.add(way);
     }
 
     for (const id of SAME) {
@@ -194,6 +217,8 @@ async function leaks(): Promise<Set<string>> {
       await world.operator.erasers.calls.erase({ target }, await world.operator.operator(own)).catch(() => found.add('erasure'));
       if (JSON.stringify(await everything(other)) !== before) found.add('erasure');
     }
+    // The feed begins with the first question, too.
+    if ((await get('/v1/changes')).json.data?.length !== 0) found.add('feed');
     // The other organization's turn needs the first state.
     await store(own);
   }
@@ -233,6 +258,8 @@ describe('without the predicate on the organization in any statement', () => {
     ['notes', ['user detail', 'import', 'erasure']],
     ['call_days', ['first page', 'later page', 'import', 'erasure']],
     ['name_secrets', ['name secret', 'detail', 'erasure']],
+    ['feeds', ['feed', 'feed with details', 'erasure']],
+    ['changes', ['feed', 'feed with details', 'erasure']],
   ])('the operations leak once row-level security of %s is off', async (table, ways) => {
     await superuser.query(`alter table calls.${table} disable row level security`);
     try {

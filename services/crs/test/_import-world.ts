@@ -94,7 +94,7 @@ export function startImport(file: string, { admin }: Processes, environment: Rec
 /** These columns differ between runs: times, hashes of random ids, counters of changes. */
 const VARIES = ['updated_at', 'record_hash', 'visibility_version'];
 const TABLES: Record<string, string[]> = {
-  'auth.organizations': ['created_at'],
+  'auth.organizations': ['created_at', 'settings_changed_at'],
   'auth.users': ['created_at', 'user_id'],
   'auth.projects': [],
   'auth.project_roles': [],
@@ -104,6 +104,7 @@ const TABLES: Record<string, string[]> = {
   'calls.transcripts': [],
   'calls.notes': [],
   'calls.call_days': [],
+  'calls.changes': ['place', 'changed_at'],
   'entities.entities': [],
 };
 

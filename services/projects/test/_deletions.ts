@@ -134,7 +134,7 @@ export interface Filled {
 /** Creates both organizations anew, each with a key, a token of ann's and a project created by REST. */
 export async function fill(world: World): Promise<Filled> {
   await world.query(
-    `truncate calls.calls, calls.call_days, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
+    `truncate calls.calls, calls.call_days, calls.changes, calls.feeds, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
   );
   await world.query('truncate auth.organizations, auth.key_directory cascade');
   const keys: Record<string, string> = {};

@@ -58,9 +58,9 @@ it('every table has rows to delete', async () => {
 });
 
 describe('a deleted call', () => {
-  it('is gone with its notes and transcripts', async () => {
+  it('is gone with its notes and transcripts; the feed of changes keeps its id', async () => {
     await remove('call', 'alpha-1');
-    expect(await tracesOf(world, 'acme', 'alpha-1')).toEqual([]);
+    expect(await tracesOf(world, 'acme', 'alpha-1')).toEqual(['calls.changes']);
     expect((await world.rest('/v1/calls/alpha-1', { key: acme })).status).toBe(404);
     expect(await totalOf(world, acme)).toBe(4);
   });
@@ -78,7 +78,7 @@ describe('a deleted project', () => {
   it('is gone with its roles, entities and calls, and with nothing else', async () => {
     await remove('project', ALPHA.toUpperCase());
     expect(await tracesOf(world, 'acme', ALPHA)).toEqual([]);
-    expect(await tracesOf(world, 'acme', 'alpha-')).toEqual([]);
+    expect(await tracesOf(world, 'acme', 'alpha-')).toEqual(['calls.changes']);
     expect(await tracesOf(world, 'acme', ONE)).toEqual([]);
     expect((await world.rest(`/v1/projects/${ALPHA}`, { key: acme })).status).toBe(404);
     expect((await world.rest(`/v1/projects/${BETA}`, { key: acme })).status).toBe(200);

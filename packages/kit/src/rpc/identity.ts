@@ -17,6 +17,10 @@ export interface OrganizationIdentity {
   anonymize: boolean;
   writeSurface: boolean;
   readOnly: boolean;
+  /** Rises with each change of `allowedFields` or `anonymize`. Absent in tokens of an auth of the previous version. */
+  settingsVersion?: number;
+  /** When they last changed (ISO 8601). */
+  settingsChangedAt?: string;
 }
 
 /** A signed-in user of an organization. */

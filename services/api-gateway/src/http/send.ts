@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** A body and its strong `ETag`. */
 export interface Entity {
   type: string;
@@ -14,7 +16,7 @@ export function entity(type: string, body: Buffer): Entity {
 
 /** Answers 200 with JSON and a strong `ETag` over its bytes, or 304 if the client already has this body. */
 export function sendJson(request: Request, response: Response, body: Buffer): void {
-  send(request, response, entity('application/json; charset=utf-8', body));
+  send(request, response, entity(JSON_TYPE, body));
 }
 
 /** Answers 200, or 304 if the client already has the body. */
@@ -24,6 +26,15 @@ export function send(request: Request, response: Response, { type, body, tag }: 
     response.status(304).end();
     return;
   }
+  sendBody(request, response, type, body);
+}
+
+/** Answers 200 with JSON that no client keeps for a later request. */
+export function sendJsonOnce(request: Request, response: Response, body: Buffer): void {
+  sendBody(request, response, JSON_TYPE, body);
+}
+
+function sendBody(request: Request, response: Response, type: string, body: Buffer): void {
   response.set({ 'Content-Type': type, 'Content-Length': String(body.length) });
   if (request.method === 'HEAD') response.end();
   else response.end(body);

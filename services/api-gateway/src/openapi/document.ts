@@ -12,7 +12,7 @@ const DESCRIPTION =
   'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.';
 
 const TAGS = [
-  { name: 'Calls', description: 'Lists of calls by time of creation, and one call in full.' },
+  { name: 'Calls', description: 'Lists of calls by time of creation, one call in full, and what has changed.' },
   {
     name: 'Projects',
     description:
@@ -71,11 +71,12 @@ function pathsOf(table: Table, needs: { needsKey: boolean }): Record<string, obj
 
 function operationObject(operation: Operation, { needsKey, isRead }: { needsKey: boolean; isRead: boolean }): object {
   const { answer, body } = operation;
+  const isTagged = isRead && !answer.untagged;
   const parameters = [
     ...parametersIn('path', operation.path),
     ...parametersIn('query', operation.query),
     ...parametersIn('header', operation.headers),
-    ...(isRead ? [IF_NONE_MATCH] : []),
+    ...(isTagged ? [IF_NONE_MATCH] : []),
   ];
   return {
     operationId: operation.operationId,
@@ -94,10 +95,10 @@ function operationObject(operation: Operation, { needsKey, isRead }: { needsKey:
     responses: {
       [answer.status]: {
         description: answer.description,
-        headers: headersOf([...(isRead ? (['ETag'] as const) : []), ...(answer.headers ?? [])]),
+        headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...(answer.headers ?? [])]),
         content: content(answer.schema, answer.examples),
       },
-      ...(isRead && { 304: NOT_MODIFIED }),
+      ...(isTagged && { 304: NOT_MODIFIED }),
       ...refusalsOf(operation, { needsKey }),
     },
   };

@@ -40,6 +40,8 @@ export interface Operation {
 
 export interface Answer {
   status: 200 | 201;
+  /** Whether an answer to a read has no `ETag`. */
+  untagged?: boolean;
   description: string;
   schema: z.ZodType;
   headers?: HeaderName[];

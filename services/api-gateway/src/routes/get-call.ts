@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
-import { flag, parseQuery } from '../http/query.ts';
+import { INCLUDE, withoutOf } from '../http/details.ts';
+import { parseQuery } from '../http/query.ts';
 import { loggedCallId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
@@ -14,9 +15,9 @@ const path = z.object({
 });
 
 const query = z.object({
-  include_verbatim: flag.default(true).describe('Whether to answer the word-by-word transcript.'),
-  include_redacted: flag.default(true).describe('Whether to answer the redacted transcript.'),
-  include_clean: flag.default(true).describe('Whether to answer the questions and answers as a transcript.'),
+  include_verbatim: INCLUDE.include_verbatim.default(true),
+  include_redacted: INCLUDE.include_redacted.default(true),
+  include_clean: INCLUDE.include_clean.default(true),
 });
 
 export const getCallOperation: Operation = {
@@ -57,12 +58,7 @@ export function getCall({ calls }: Context) {
     const include = parseQuery(request.url, query);
     facts.query = include;
     const { callJson } = await calls.getOrganizationCall(
-      {
-        callId: callId.toWellFormed(),
-        withoutVerbatim: !include.include_verbatim,
-        withoutRedacted: !include.include_redacted,
-        withoutClean: !include.include_clean,
-      },
+      { callId: callId.toWellFormed(), ...withoutOf(include) },
       callOf(response),
     );
     sendJson(request, response, callJson);

@@ -10,6 +10,7 @@ import { getOpenapi, getOpenapiOperation } from './get-openapi.ts';
 import { getProject, getProjectOperation } from './get-project.ts';
 import { listBillingOffices, listBillingOfficesOperation } from './list-billing-offices.ts';
 import { listCalls, listCallsOperation } from './list-calls.ts';
+import { listChanges, listChangesOperation } from './list-changes.ts';
 
 /** The paths under /v1. The OpenAPI document is made from them. */
 export const TABLES: Tables = {
@@ -19,6 +20,7 @@ export const TABLES: Tables = {
   keyed: {
     '/calls': { get: { operation: listCallsOperation, handle: listCalls } },
     '/calls/:call_id': { get: { operation: getCallOperation, handle: getCall } },
+    '/changes': { get: { operation: listChangesOperation, handle: listChanges } },
     '/billing-offices': { get: { operation: listBillingOfficesOperation, handle: listBillingOffices } },
     '/projects': { post: { operation: createProjectOperation, handle: createProject } },
     '/projects/:project_id': { get: { operation: getProjectOperation, handle: getProject } },

@@ -2,15 +2,17 @@ import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
 import type { Request, Response } from 'express';
 import type { Context } from '../context.ts';
+import { detailsAsked, EXPAND } from '../http/details.ts';
 import { instant, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Operation } from '../openapi/operation.ts';
-import { callList } from '../schema/calls.ts';
-import { CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples.ts';
+import { callPage } from '../schema/calls.ts';
+import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples.ts';
 
 const MAX_PAGE = 2_147_483_647;
 const MAX_PER_PAGE = 200;
+const USUAL_PER_PAGE = 50;
 
 const query = z.object({
   start_date: instant.meta({
@@ -28,7 +30,12 @@ const query = z.object({
       'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',
     ),
   page: wholeNumber(1, MAX_PAGE).default(1).describe('Which page; the first is 1. In digits, without leading zeros.'),
-  per_page: wholeNumber(1, MAX_PER_PAGE).default(50).describe('Calls on a page. In digits, without leading zeros.'),
+  per_page: wholeNumber(1, MAX_PER_PAGE)
+    .optional()
+    .describe(
+      'Calls on a page. In digits, without leading zeros. Where absent 50; with `expand=detail` at most 50, and 25 where absent.',
+    ),
+  ...EXPAND,
 });
 
 export const listCallsOperation: Operation = {
@@ -36,14 +43,15 @@ export const listCallsOperation: Operation = {
   tag: 'Calls',
   summary: 'List calls',
   description:
-    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty.',
+    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details is at most 32 MiB large: if it is larger, the refusal names a smaller `per_page`.',
   query,
   answer: {
     status: 200,
     description: 'A page of calls.',
-    schema: callList,
+    schema: callPage,
     examples: {
       calls: { summary: 'Two calls', value: CALL_LIST },
+      details: { summary: 'A call in full, with `expand=detail`', value: CALL_DETAIL_LIST },
       none: { summary: 'None in this range', value: EMPTY_CALL_LIST },
     },
   },
@@ -59,12 +67,13 @@ export const listCallsOperation: Operation = {
 export function listCalls({ calls }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
     const asked = parseQuery(request.url, query);
-    const { start_date: start, end_date: end, updated_since: updatedSince, page, per_page: perPage } = asked;
+    const { start_date: start, end_date: end, updated_since: updatedSince, page } = asked;
     const { facts } = stateOf(response);
-    facts.query = asked;
+    const { size: perPage, ...details } = detailsAsked(asked, 'per_page', USUAL_PER_PAGE);
+    facts.query = { ...asked, per_page: perPage };
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
     const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
-      { start, end, updatedSince, page, perPage },
+      { start, end, updatedSince, page, perPage, ...details },
       callOf(response),
     );
     Object.assign(facts, { rows: itemCount, first_id: firstCallId, last_id: lastCallId });

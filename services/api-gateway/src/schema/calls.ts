@@ -161,3 +161,16 @@ export const call = z
   })
   .describe('A call in full, as far as the organization may see it.')
   .register(components, { id: 'Call' });
+
+const callDetailList = z
+  .strictObject({
+    data: z.array(call).describe('The calls of this page in full, newest first. Empty past the last page.'),
+    pagination,
+  })
+  .describe('A page of calls in full, as `expand=detail` asks for it.')
+  .register(components, { id: 'CallDetailList' });
+
+export const callPage = z
+  .union([callList, callDetailList])
+  .describe('A page of list items, or with `expand=detail` of calls in full.')
+  .register(components, { id: 'CallPage' });

@@ -93,6 +93,28 @@ export const GATED_CALL = {
   transcripts: [],
 };
 
+export const CALL_DETAIL_LIST = { data: [CALL], pagination: { page: 1, per_page: 25, total_items: 1, total_pages: 1 } };
+
+const CURSOR = 'q83vEjRWeJASNFZ4mrze8AECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
+
+export const CHANGES = {
+  data: [
+    { type: 'call.changed', call_id: 'call_8kq2', changed_at: '2026-03-13T08:02:11.340Z' },
+    { type: 'call.deleted', call_id: 'call_8kq1', changed_at: '2026-03-13T09:00:00.000Z' },
+  ],
+  next_cursor: CURSOR,
+  has_more: false,
+};
+
+export const DETAILED_CHANGES = {
+  data: [
+    { type: 'access.changed', call_id: null, changed_at: '2026-03-14T07:30:00.000Z' },
+    { type: 'call.changed', call_id: 'call_8kq2', changed_at: '2026-03-13T08:02:11.340Z', call: CALL },
+  ],
+  next_cursor: CURSOR,
+  has_more: true,
+};
+
 export const BILLING_OFFICES = {
   data: [
     { name: 'London', is_default: true },

@@ -31,6 +31,8 @@ export function authenticateKey({ db, signer, log }: Context) {
         anonymize: key.anonymizeInterviewees,
         writeSurface: key.writeSurface,
         readOnly: key.readOnly,
+        settingsVersion: key.settingsVersion,
+        settingsChangedAt: key.settingsChangedAt.toISOString(),
       },
       request.audiences,
     );

@@ -2,6 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { built, sql } from '@crs/kit/data/sql';
+import type { Knex } from 'knex';
 import type { OrganizationChange } from '../domain/settings.ts';
 
 const STORED = {
@@ -67,11 +68,28 @@ export function insertOrganization(organization: string, change: OrganizationCha
   return built('insert_organization', insert, { organization: column.text });
 }
 
-/** Undefined where nothing changes. */
+/** Undefined where the change sets nothing. */
 export function updateOrganization(organization: string, change: OrganizationChange): Statement | undefined {
   const columns = columnsOf(change);
   if (Object.keys(columns).length === 0) return undefined;
-  return built('update_organization', sql('auth.organizations').where({ organization, erasing_at: null }).update(columns));
+  const update = sql('auth.organizations')
+    .where({ organization, erasing_at: null })
+    .update({ ...columns, ...settingsVersion(change) });
+  return built('update_organization', update);
+}
+
+/** The version of the settings that decide how calls look moves with the settings, so that followers of changes hear of it. */
+function settingsVersion({ allowedFields, anonymizeInterviewees }: OrganizationChange): Record<string, unknown> {
+  const differs: [string, Knex.Value[]][] = [];
+  if (allowedFields !== undefined) differs.push(['allowed_fields is distinct from ?::text[]', [allowedFields]]);
+  if (anonymizeInterviewees !== undefined) differs.push(['anonymize_interviewees <> ?', [anonymizeInterviewees]]);
+  if (differs.length === 0) return {};
+  const moved = differs.map(([condition]) => condition).join(' or ');
+  const values = differs.flatMap(([, each]) => each);
+  return {
+    settings_version: sql.raw(`settings_version + case when ${moved} then 1 else 0 end`, values),
+    settings_changed_at: sql.raw(`case when ${moved} then clock_timestamp() else settings_changed_at end`, values),
+  };
 }
 
 function columnsOf(change: OrganizationChange): Record<string, unknown> {

@@ -44,6 +44,8 @@ export interface Changes {
   writes: CallWrite[];
   /** Ids of the written calls that are stored already. */
   replaced: string[];
+  /** Ids of the written calls whose detail changes: their `updatedAt` moves. */
+  shown: string[];
   /** By how much the number of calls of each UTC day (`YYYY-MM-DD`) changes. */
   days: Map<string, number>;
 }
@@ -62,17 +64,20 @@ interface Fate {
  */
 export function changesOf(stored: StoredCall[], records: (CallDeletion | ResolvedCall)[], time: Date): Changes {
   const fates = new Map<string, Fate>(stored.map((row) => [row.callId, { stored: row, now: row, write: undefined }]));
-  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], days: new Map() };
+  const changes: Changes = { accepted: 0, deleted: [], writes: [], replaced: [], shown: [], days: new Map() };
   for (const record of records) {
     const fate = fates.get(record.callId) ?? { stored: undefined, now: undefined, write: undefined };
     fates.set(record.callId, fate);
     if (record.deleted ? remove(fate) : put(fate, record, time)) changes.accepted++;
   }
-  for (const [callId, { stored: before, now, write }] of fates) {
+  // In order of id, so that no two imports wait for each other's calls.
+  const inOrder = [...fates].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const [callId, { stored: before, now, write }] of inOrder) {
     if (before) count(changes.days, before, -1);
     if (now) count(changes.days, now, 1);
     if (before && !now) changes.deleted.push(callId);
     if (write) changes.writes.push(write);
+    if (write?.updatedAt === time) changes.shown.push(callId);
     if (before && write) changes.replaced.push(callId);
   }
   return changes;

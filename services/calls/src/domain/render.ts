@@ -15,6 +15,22 @@ export interface View {
   include: { verbatim: boolean; redacted: boolean; clean: boolean };
 }
 
+/** The flags of a request that leave transcript entries out. */
+export interface Without {
+  withoutVerbatim: boolean;
+  withoutRedacted: boolean;
+  withoutClean: boolean;
+}
+
+export function includeOf({ withoutVerbatim, withoutRedacted, withoutClean }: Without): View['include'] {
+  return { verbatim: !withoutVerbatim, redacted: !withoutRedacted, clean: !withoutClean };
+}
+
+/** The kinds of recorded transcripts that a view needs. */
+export function kindsOf(gate: Gate, include: View['include']): Transcript['kind'][] {
+  return (['verbatim', 'redacted'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]);
+}
+
 /**
  * A list item. Instants become strings here, because a `Date` costs `JSON.stringify` its fast path. With strings it is as quick as JSON
  * that is built by hand; with dates it takes twice as long.

@@ -8,6 +8,7 @@ import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports'
 import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
+import { placeChanges } from '../store/feed.ts';
 import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, prepare, writeCalls } from '../store/import-calls.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
@@ -150,5 +151,7 @@ async function store(
   if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
   if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
   await moveDays(query, organization, changes.days);
+  const moved = (callIds: string[], deleted: boolean) => callIds.map((callId) => ({ callId, changedAt: time, deleted }));
+  await placeChanges(query, organization, [...moved(changes.deleted, true), ...moved(changes.shown, false)], time);
   return { accepted: changes.accepted, unchanged: lines.length - changes.accepted };
 }

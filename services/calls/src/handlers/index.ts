@@ -10,6 +10,7 @@ import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
 import { importRecords } from './import-records.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
+import { listOrganizationChanges } from './list-organization-changes.ts';
 import { listProjectSegments } from './list-project-segments.ts';
 import { listUserCalls } from './list-user-calls.ts';
 
@@ -17,6 +18,7 @@ import { listUserCalls } from './list-user-calls.ts';
 const FROM: From<CallsServiceService> = {
   listOrganizationCalls: ['api-gateway'],
   getOrganizationCall: ['api-gateway'],
+  listOrganizationChanges: ['api-gateway'],
   listUserCalls: ['tool-gateway'],
   getUserCall: ['tool-gateway'],
   listProjectSegments: ['tool-gateway'],
@@ -28,6 +30,7 @@ export function internalServices(context: RecordContext) {
     bind(CallsServiceService, FROM, {
       listOrganizationCalls: listOrganizationCalls(context),
       getOrganizationCall: getOrganizationCall(context),
+      listOrganizationChanges: listOrganizationChanges(context),
       listUserCalls: listUserCalls(context),
       getUserCall: getUserCall(context),
       listProjectSegments: listProjectSegments(context),

@@ -1,47 +1,107 @@
-import { callerScope } from '@crs/kit/data/scope';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
+import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
-import { renderListItem } from '../domain/render.ts';
-import { listCalls, listChangedCalls, type ListRow } from '../store/list-calls.ts';
+import { includeOf, kindsOf, renderCall, renderListItem } from '../domain/render.ts';
+import { isRead } from '../store/details.ts';
+import { listCalls, listChangedCalls, listChangedDetails, listDetails, type ListRow } from '../store/list-calls.ts';
+import { nameSecretOf } from '../store/name-secrets.ts';
 
 const MAX_PER_PAGE = 200;
+const MAX_PER_PAGE_WITH_DETAILS = 50;
+const MAX_DETAIL_BYTES = 32 * 1024 * 1024;
+/** Lengths of stored calls are known roughly, so somewhat more is read than a page may hold. */
+const MAX_READ_BYTES = 40 * 1024 * 1024;
 
 export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
-      const { range, page, updatedSince } = parse(request);
+      const asked = parse(request);
       const scope = callerScope(call);
-      const statement = updatedSince
-        ? listChangedCalls(scope.organization, range, updatedSince, page)
-        : listCalls(scope.organization, range, page);
-      const rows = await db.read(scope, statement);
-      const gate = gateOf(call.identity.allowedFields);
-      const items = rows.filter(isItem);
+      const { json, ids, total } = request.withDetails
+        ? await readDetails(db, scope, call.identity, request, asked)
+        : await readItems(db, scope, call.identity, asked);
       return {
-        itemsJson: Buffer.from(JSON.stringify(items.map((row) => renderListItem(row, gate)))),
-        totalItems: rows[0]!.total,
-        itemCount: items.length,
-        firstCallId: items[0]?.callId,
-        lastCallId: items.at(-1)?.callId,
+        itemsJson: Buffer.from(json),
+        totalItems: total,
+        itemCount: ids.length,
+        firstCallId: ids[0],
+        lastCallId: ids.at(-1),
       };
     },
   );
+}
+
+type Asked = ReturnType<typeof parse>;
+type Db = RecordContext['db'];
+
+interface Rendered {
+  /** The array of items. */
+  json: string;
+  ids: string[];
+  total: number;
+}
+
+async function readItems(db: Db, scope: Scope, identity: OrganizationIdentity, asked: Asked): Promise<Rendered> {
+  const { range, page, updatedSince } = asked;
+  const statement = updatedSince
+    ? listChangedCalls(scope.organization, range, updatedSince, page)
+    : listCalls(scope.organization, range, page);
+  const rows = await db.read(scope, statement);
+  const gate = gateOf(identity.allowedFields);
+  const items = rows.filter(isItem);
+  return {
+    json: JSON.stringify(items.map((row) => renderListItem(row, gate))),
+    ids: items.map(({ callId }) => callId),
+    total: rows[0]!.total,
+  };
 }
 
 function isItem(row: ListRow): row is ListRow & ListItem {
   return row.callId !== null;
 }
 
-function parse({ start, end, updatedSince, page, perPage }: ListOrganizationCallsRequest) {
+async function readDetails(
+  db: Db,
+  scope: Scope,
+  identity: OrganizationIdentity,
+  request: ListOrganizationCallsRequest,
+  { range, page, updatedSince }: Asked,
+): Promise<Rendered> {
+  const { organization } = scope;
+  const gate = gateOf(identity.allowedFields);
+  const include = includeOf(request);
+  const details = { kinds: kindsOf(gate, include), maxBytes: MAX_READ_BYTES };
+  const statement = updatedSince
+    ? listChangedDetails(organization, range, updatedSince, page, details)
+    : listDetails(organization, range, page, details);
+  const rows = await db.read(scope, statement);
+  const listed = rows.filter((row) => row.listed !== null);
+  const anonymizeWith = identity.anonymize && listed.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
+  const items: string[] = [];
+  let bytes = 0;
+  for (const row of listed) {
+    const item = isRead(row) ? JSON.stringify(renderCall(row, { gate, include, anonymizeWith })) : undefined;
+    bytes += item === undefined ? Infinity : Buffer.byteLength(item);
+    if (item === undefined || (bytes > MAX_DETAIL_BYTES && items.length > 0)) {
+      throw invalid('per_page', `must be at most ${items.length} here: the details of more calls are larger than 32 MiB`);
+    }
+    items.push(item);
+  }
+  return { json: `[${items.join(',')}]`, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
+}
+
+function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsRequest) {
   if (!start) throw invalid('start', 'is required');
   if (!end) throw invalid('end', 'is required');
   if (start >= end) throw invalid('start', 'must be before end');
   if (page < 1) throw invalid('page', 'must be at least 1');
-  if (perPage < 1 || perPage > MAX_PER_PAGE) throw invalid('per_page', `must be 1 to ${MAX_PER_PAGE}`);
+  const max = withDetails ? MAX_PER_PAGE_WITH_DETAILS : MAX_PER_PAGE;
+  if (perPage < 1 || perPage > max) throw invalid('per_page', `must be 1 to ${max}`);
   return { range: { start, end }, page: { offset: (page - 1) * perPage, limit: perPage }, updatedSince };
 }

@@ -1,10 +1,11 @@
+import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
 /** This service's part of deletions that span services. Run under the import lock, so that no batch writes meanwhile. */
 
 /** Deletes everything of the organization, the secret of its anonymized names included. */
 export async function eraseOrganization(query: Query, organization: string): Promise<void> {
-  for (const table of ['calls', 'call_days', 'name_secrets']) {
+  for (const table of ['calls', 'call_days', 'name_secrets', 'changes', 'feeds']) {
     await query({
       name: `erase_all_${table}`,
       text: `delete from calls.${table} where organization = $1`,
@@ -13,16 +14,28 @@ export async function eraseOrganization(query: Query, organization: string): Pro
   }
 }
 
-/** Deletes the calls of a project with their transcripts and notes, and their share of the rollup. */
-export function eraseProject(organization: string, projectId: string): Statement {
+const ERASED = { callId: column.text };
+
+/** Deletes some calls of a project with their transcripts and notes, and their share of the rollup. Returns their ids. */
+export function eraseProjectCalls(
+  organization: string,
+  projectId: string,
+  atMost: number,
+): Statement<column.RowOf<typeof ERASED>> {
   return {
     name: 'erase_project_calls',
-    text: `with gone as (
-        delete from calls.calls where organization = $1 and project_id = $2 returning (created_at at time zone 'UTC')::date as day
+    row: ERASED,
+    text: `with first as (
+        select call_id from calls.calls where organization = $1 and project_id = $2 order by recency desc, call_id desc limit $3
       ),
-      days as (select day, count(*)::int as calls from gone group by day)
-      update calls.call_days d set calls = d.calls - days.calls from days where d.organization = $1 and d.day = days.day`,
-    values: [organization, projectId],
+      gone as (
+        delete from calls.calls c using first where c.organization = $1 and c.call_id = first.call_id
+        returning c.call_id, (c.created_at at time zone 'UTC')::date as day
+      ),
+      days as (select day, count(*)::int as calls from gone group by day),
+      moved as (update calls.call_days d set calls = d.calls - days.calls from days where d.organization = $1 and d.day = days.day)
+      select call_id as "callId" from gone`,
+    values: [organization, projectId, atMost],
   };
 }
 

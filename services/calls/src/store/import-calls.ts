@@ -30,6 +30,7 @@ const STORED = {
 };
 const FIND_STORED = `select ${column.selectList(STORED, 'c')} from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`;
 
+/** The stored calls of these ids. */
 export function findStored(organization: string, callIds: string[]): Statement<StoredCall> {
   return { name: 'find_stored_calls', row: STORED, text: FIND_STORED, values: [organization, callIds] };
 }
@@ -58,11 +59,12 @@ const WRITTEN = [
   ...CONTENT_NAMES,
   'hasVerbatim',
   ...GIVEN_NAMES,
+  'bytes',
 ].map(column.snakeCase);
 
 const STAGED = {
   calls: WRITTEN,
-  transcripts: ['call_id', 'kind', 'text', 'segments'],
+  transcripts: ['call_id', 'kind', 'text', 'segments', 'bytes'],
   notes: ['call_id', 'user_id', 'text'],
 };
 
@@ -131,13 +133,13 @@ export async function writeCalls(
       });
     }
   }
-  const transcripts = writes.flatMap((write) => write.transcripts);
+  const transcripts = writes.flatMap((write) => write.transcripts.map(withLength));
   if (transcripts.length > 0) {
     await stage(query, connection, 'transcripts', transcripts);
     await query({
       name: 'insert_transcripts',
-      text: `insert into calls.transcripts (organization, call_id, kind, text, segments)
-        select $1, call_id, kind, text, segments from staged_transcripts`,
+      text: `insert into calls.transcripts (organization, call_id, kind, text, segments, bytes)
+        select $1, call_id, kind, text, segments, bytes from staged_transcripts`,
       values: [organization],
     });
   }
@@ -153,10 +155,12 @@ export async function writeCalls(
 }
 
 function rowOf(write: CallWrite): string {
-  return extendRow(
-    write.row,
-    GIVEN_NAMES.map((name) => write[name]),
-  );
+  return extendRow(write.row, [...GIVEN_NAMES.map((name) => write[name]), Buffer.byteLength(write.row)]);
+}
+
+/** The length is about the one that the row's values have in an answer. */
+function withLength(row: string): string {
+  return extendRow(row, [Buffer.byteLength(row)]);
 }
 
 /** Puts rows into the temporary table that goes with a table. */

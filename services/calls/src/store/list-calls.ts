@@ -1,6 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { LIST_ITEM } from '../domain/columns.ts';
+import { DETAILS, detailsSql, type DetailsAsked } from './details.ts';
 
 const ROW = {
   ...LIST_ITEM,
@@ -9,6 +10,14 @@ const ROW = {
   total: column.integer,
 };
 export type ListRow = column.RowOf<typeof ROW>;
+
+const DETAIL_ROW = {
+  ...DETAILS,
+  /** The call's id, also where its detail was not read; null in the one row of an empty page. */
+  listed: column.text.orNull,
+  total: column.integer,
+};
+export type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
 
 const LIST = column.selectList(LIST_ITEM, 'c');
 const NEWEST_FIRST = 'order by page."createdAt" desc, page."callId" desc';
@@ -28,7 +37,7 @@ const FIRST_PAGE = `
   ) page on true
   ${NEWEST_FIRST}`;
 
-const LATER_PAGE = `
+const KEYS_OF_LATER_PAGE = `
   with ${COUNTS},
   days as (select day, calls, sum(calls) over (order by day desc)::int as upto ${DAYS} and calls > 0),
   sums as (
@@ -45,21 +54,38 @@ const LATER_PAGE = `
     select created_at, call_id from calls.calls
     where organization = $1 and created_at >= $2 and created_at < (select bound from page_start)
     order by created_at desc, call_id desc offset (select skip from page_start) limit $8
-  )
+  )`;
+
+const LATER_PAGE = `${KEYS_OF_LATER_PAGE}
   select newer + whole + older as total, page.* from sums left join (
     select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
   ${NEWEST_FIRST}`;
 
-const CHANGED_PAGE = `
+const KEYS_OF_CHANGED_PAGE = `
   with changed as (
     select created_at, call_id from calls.calls where organization = $1 and created_at >= $2 and created_at < $3 and updated_at >= $4
   ),
-  keys as (select * from changed order by created_at desc, call_id desc offset $5 limit $6)
+  keys as (select * from changed order by created_at desc, call_id desc offset $5 limit $6)`;
+
+const CHANGED_PAGE = `${KEYS_OF_CHANGED_PAGE}
   select total.calls as total, page.* from (select count(*)::int as calls from changed) total left join (
     select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
   ${NEWEST_FIRST}`;
+
+const DETAILS_OF_PAGE = withDetails(KEYS_OF_LATER_PAGE, '(select newer + whole + older as total from sums)', 10);
+const DETAILS_OF_CHANGED_PAGE = withDetails(KEYS_OF_CHANGED_PAGE, '(select count(*)::int as total from changed)', 7);
+
+/** @param firstParameter the first of two numbers of parameters: the kinds of transcripts, and the limit in bytes */
+function withDetails(keys: string, total: string, firstParameter: number): string {
+  const details = detailsSql('positions', firstParameter, firstParameter + 1);
+  return `${keys},
+    positions as (select call_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
+    ${details.measured}
+    select t.total, m.call_id as listed, ${details.columns} from ${total} t left join measured m on true ${details.join}
+    order by m.position`;
+}
 
 const DAY_MS = 86_400_000;
 
@@ -81,12 +107,27 @@ export interface Page {
  * either end, which is counted. A deep page starts at the day in which it begins. So every page costs the number of days, and at most
  * one day's calls.
  */
-export function listCalls(organization: string, { start, end }: Range, { offset, limit }: Page): Statement<ListRow> {
+export function listCalls(organization: string, range: Range, page: Page): Statement<ListRow> {
+  const values = valuesOf(organization, range, page);
+  // To plan the statement takes as long as to run it.
+  const planned = { row: ROW, plannedOnce: true };
+  return page.offset === 0
+    ? { ...planned, name: 'list_calls_first_page', text: FIRST_PAGE, values }
+    : { ...planned, name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, page.offset] };
+}
+
+/** The same page with details. */
+export function listDetails(organization: string, range: Range, page: Page, asked: DetailsAsked): Statement<DetailListRow> {
+  const values = [...valuesOf(organization, range, page), page.offset, asked.kinds, asked.maxBytes];
+  return { name: 'list_details', row: DETAIL_ROW, text: DETAILS_OF_PAGE, values, plannedOnce: true };
+}
+
+function valuesOf(organization: string, { start, end }: Range, { limit }: Page): unknown[] {
   const firstWhole = Math.ceil(start.getTime() / DAY_MS) * DAY_MS;
   const afterLast = Math.floor(end.getTime() / DAY_MS) * DAY_MS;
   // A range inside one day has no whole days and one part.
   const parted = afterLast >= firstWhole;
-  const values = [
+  return [
     organization,
     start,
     end,
@@ -96,11 +137,6 @@ export function listCalls(organization: string, { start, end }: Range, { offset,
     parted ? new Date(firstWhole) : start,
     limit,
   ];
-  // To plan the statement takes as long as to run it.
-  const planned = { row: ROW, plannedOnce: true };
-  return offset === 0
-    ? { ...planned, name: 'list_calls_first_page', text: FIRST_PAGE, values }
-    : { ...planned, name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, offset] };
 }
 
 /** A date as PostgreSQL reads it: it refuses the sign with which JavaScript writes the day after 9999-12-31. */
@@ -116,4 +152,16 @@ export function listChangedCalls(
   { offset, limit }: Page,
 ): Statement<ListRow> {
   return { name: 'list_changed_calls', row: ROW, text: CHANGED_PAGE, values: [organization, start, end, since, offset, limit] };
+}
+
+/** The same page with details. */
+export function listChangedDetails(
+  organization: string,
+  { start, end }: Range,
+  since: Date,
+  { offset, limit }: Page,
+  { kinds, maxBytes }: DetailsAsked,
+): Statement<DetailListRow> {
+  const values = [organization, start, end, since, offset, limit, kinds, maxBytes];
+  return { name: 'list_changed_details', row: DETAIL_ROW, text: DETAILS_OF_CHANGED_PAGE, values };
 }

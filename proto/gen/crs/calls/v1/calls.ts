@@ -39,8 +39,14 @@ export interface ListOrganizationCallsRequest {
     | undefined;
   /** From 1. */
   page: number;
-  /** 1..200. */
+  /** 1..200; with details 1..50. */
   perPage: number;
+  /** Items are calls in full. INVALID_ARGUMENT if they are larger than 32 MiB together and there is more than one. */
+  withDetails: boolean;
+  /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
+  withoutVerbatim: boolean;
+  withoutRedacted: boolean;
+  withoutClean: boolean;
 }
 
 export interface ListOrganizationCallsResponse {
@@ -66,6 +72,34 @@ export interface GetOrganizationCallRequest {
 export interface GetOrganizationCallResponse {
   /** The call detail as a JSON object. */
   callJson: Buffer;
+}
+
+export interface ListOrganizationChangesRequest {
+  /** From an earlier answer. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
+  cursor?:
+    | string
+    | undefined;
+  /** 1..1000; with details 1..50. */
+  limit: number;
+  /** Each changed call is there in full. A page ends before its details are larger than 16 MiB together, but never before its first call. */
+  withDetails: boolean;
+  /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
+  withoutVerbatim: boolean;
+  withoutRedacted: boolean;
+  withoutClean: boolean;
+}
+
+export interface ListOrganizationChangesResponse {
+  /** A JSON array of changes. */
+  changesJson: Buffer;
+  /** Where the next page begins. */
+  nextCursor: string;
+  /** Whether there are more changes now. */
+  hasMore: boolean;
+  /** The number of changes, and the ids of the first and the last call, for the gateway's log. The ids are absent where there is no call. */
+  changeCount: number;
+  firstCallId?: string | undefined;
+  lastCallId?: string | undefined;
 }
 
 /** A place in a list that is ordered by time and id, both descending. The next page begins after it. */
@@ -154,7 +188,17 @@ export interface ProjectSegments {
 }
 
 function createBaseListOrganizationCallsRequest(): ListOrganizationCallsRequest {
-  return { start: undefined, end: undefined, updatedSince: undefined, page: 0, perPage: 0 };
+  return {
+    start: undefined,
+    end: undefined,
+    updatedSince: undefined,
+    page: 0,
+    perPage: 0,
+    withDetails: false,
+    withoutVerbatim: false,
+    withoutRedacted: false,
+    withoutClean: false,
+  };
 }
 
 export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsRequest> = {
@@ -173,6 +217,18 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     }
     if (message.perPage !== 0) {
       writer.uint32(40).uint32(message.perPage);
+    }
+    if (message.withDetails !== false) {
+      writer.uint32(48).bool(message.withDetails);
+    }
+    if (message.withoutVerbatim !== false) {
+      writer.uint32(56).bool(message.withoutVerbatim);
+    }
+    if (message.withoutRedacted !== false) {
+      writer.uint32(64).bool(message.withoutRedacted);
+    }
+    if (message.withoutClean !== false) {
+      writer.uint32(72).bool(message.withoutClean);
     }
     return writer;
   },
@@ -230,6 +286,38 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
             message.perPage = reader.uint32();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.withDetails = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.withoutVerbatim = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withoutRedacted = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.withoutClean = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -257,6 +345,26 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
         : isSet(object.per_page)
         ? globalThis.Number(object.per_page)
         : 0,
+      withDetails: isSet(object.withDetails)
+        ? globalThis.Boolean(object.withDetails)
+        : isSet(object.with_details)
+        ? globalThis.Boolean(object.with_details)
+        : false,
+      withoutVerbatim: isSet(object.withoutVerbatim)
+        ? globalThis.Boolean(object.withoutVerbatim)
+        : isSet(object.without_verbatim)
+        ? globalThis.Boolean(object.without_verbatim)
+        : false,
+      withoutRedacted: isSet(object.withoutRedacted)
+        ? globalThis.Boolean(object.withoutRedacted)
+        : isSet(object.without_redacted)
+        ? globalThis.Boolean(object.without_redacted)
+        : false,
+      withoutClean: isSet(object.withoutClean)
+        ? globalThis.Boolean(object.withoutClean)
+        : isSet(object.without_clean)
+        ? globalThis.Boolean(object.without_clean)
+        : false,
     };
   },
 
@@ -277,6 +385,18 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     if (message.perPage !== 0) {
       obj.perPage = Math.round(message.perPage);
     }
+    if (message.withDetails !== false) {
+      obj.withDetails = message.withDetails;
+    }
+    if (message.withoutVerbatim !== false) {
+      obj.withoutVerbatim = message.withoutVerbatim;
+    }
+    if (message.withoutRedacted !== false) {
+      obj.withoutRedacted = message.withoutRedacted;
+    }
+    if (message.withoutClean !== false) {
+      obj.withoutClean = message.withoutClean;
+    }
     return obj;
   },
 
@@ -290,6 +410,10 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     message.updatedSince = object.updatedSince ?? undefined;
     message.page = object.page ?? 0;
     message.perPage = object.perPage ?? 0;
+    message.withDetails = object.withDetails ?? false;
+    message.withoutVerbatim = object.withoutVerbatim ?? false;
+    message.withoutRedacted = object.withoutRedacted ?? false;
+    message.withoutClean = object.withoutClean ?? false;
     return message;
   },
 };
@@ -655,6 +779,358 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
   fromPartial(object: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
     const message = createBaseGetOrganizationCallResponse();
     message.callJson = object.callJson ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseListOrganizationChangesRequest(): ListOrganizationChangesRequest {
+  return {
+    cursor: undefined,
+    limit: 0,
+    withDetails: false,
+    withoutVerbatim: false,
+    withoutRedacted: false,
+    withoutClean: false,
+  };
+}
+
+export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesRequest> = {
+  encode(message: ListOrganizationChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.cursor !== undefined) {
+      writer.uint32(10).string(message.cursor);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(16).uint32(message.limit);
+    }
+    if (message.withDetails !== false) {
+      writer.uint32(24).bool(message.withDetails);
+    }
+    if (message.withoutVerbatim !== false) {
+      writer.uint32(32).bool(message.withoutVerbatim);
+    }
+    if (message.withoutRedacted !== false) {
+      writer.uint32(40).bool(message.withoutRedacted);
+    }
+    if (message.withoutClean !== false) {
+      writer.uint32(48).bool(message.withoutClean);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationChangesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.withDetails = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.withoutVerbatim = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.withoutRedacted = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.withoutClean = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationChangesRequest {
+    return {
+      cursor: isSet(object.cursor) ? globalThis.String(object.cursor) : undefined,
+      limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
+      withDetails: isSet(object.withDetails)
+        ? globalThis.Boolean(object.withDetails)
+        : isSet(object.with_details)
+        ? globalThis.Boolean(object.with_details)
+        : false,
+      withoutVerbatim: isSet(object.withoutVerbatim)
+        ? globalThis.Boolean(object.withoutVerbatim)
+        : isSet(object.without_verbatim)
+        ? globalThis.Boolean(object.without_verbatim)
+        : false,
+      withoutRedacted: isSet(object.withoutRedacted)
+        ? globalThis.Boolean(object.withoutRedacted)
+        : isSet(object.without_redacted)
+        ? globalThis.Boolean(object.without_redacted)
+        : false,
+      withoutClean: isSet(object.withoutClean)
+        ? globalThis.Boolean(object.withoutClean)
+        : isSet(object.without_clean)
+        ? globalThis.Boolean(object.without_clean)
+        : false,
+    };
+  },
+
+  toJSON(message: ListOrganizationChangesRequest): unknown {
+    const obj: any = {};
+    if (message.cursor !== undefined) {
+      obj.cursor = message.cursor;
+    }
+    if (message.limit !== 0) {
+      obj.limit = Math.round(message.limit);
+    }
+    if (message.withDetails !== false) {
+      obj.withDetails = message.withDetails;
+    }
+    if (message.withoutVerbatim !== false) {
+      obj.withoutVerbatim = message.withoutVerbatim;
+    }
+    if (message.withoutRedacted !== false) {
+      obj.withoutRedacted = message.withoutRedacted;
+    }
+    if (message.withoutClean !== false) {
+      obj.withoutClean = message.withoutClean;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    return ListOrganizationChangesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    const message = createBaseListOrganizationChangesRequest();
+    message.cursor = object.cursor ?? undefined;
+    message.limit = object.limit ?? 0;
+    message.withDetails = object.withDetails ?? false;
+    message.withoutVerbatim = object.withoutVerbatim ?? false;
+    message.withoutRedacted = object.withoutRedacted ?? false;
+    message.withoutClean = object.withoutClean ?? false;
+    return message;
+  },
+};
+
+function createBaseListOrganizationChangesResponse(): ListOrganizationChangesResponse {
+  return {
+    changesJson: Buffer.alloc(0),
+    nextCursor: "",
+    hasMore: false,
+    changeCount: 0,
+    firstCallId: undefined,
+    lastCallId: undefined,
+  };
+}
+
+export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChangesResponse> = {
+  encode(message: ListOrganizationChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.changesJson.length !== 0) {
+      writer.uint32(10).bytes(message.changesJson);
+    }
+    if (message.nextCursor !== "") {
+      writer.uint32(18).string(message.nextCursor);
+    }
+    if (message.hasMore !== false) {
+      writer.uint32(24).bool(message.hasMore);
+    }
+    if (message.changeCount !== 0) {
+      writer.uint32(32).uint32(message.changeCount);
+    }
+    if (message.firstCallId !== undefined) {
+      writer.uint32(42).string(message.firstCallId);
+    }
+    if (message.lastCallId !== undefined) {
+      writer.uint32(50).string(message.lastCallId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationChangesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.changesJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.hasMore = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.changeCount = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.firstCallId = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.lastCallId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationChangesResponse {
+    return {
+      changesJson: isSet(object.changesJson)
+        ? Buffer.from(bytesFromBase64(object.changesJson))
+        : isSet(object.changes_json)
+        ? Buffer.from(bytesFromBase64(object.changes_json))
+        : Buffer.alloc(0),
+      nextCursor: isSet(object.nextCursor)
+        ? globalThis.String(object.nextCursor)
+        : isSet(object.next_cursor)
+        ? globalThis.String(object.next_cursor)
+        : "",
+      hasMore: isSet(object.hasMore)
+        ? globalThis.Boolean(object.hasMore)
+        : isSet(object.has_more)
+        ? globalThis.Boolean(object.has_more)
+        : false,
+      changeCount: isSet(object.changeCount)
+        ? globalThis.Number(object.changeCount)
+        : isSet(object.change_count)
+        ? globalThis.Number(object.change_count)
+        : 0,
+      firstCallId: isSet(object.firstCallId)
+        ? globalThis.String(object.firstCallId)
+        : isSet(object.first_call_id)
+        ? globalThis.String(object.first_call_id)
+        : undefined,
+      lastCallId: isSet(object.lastCallId)
+        ? globalThis.String(object.lastCallId)
+        : isSet(object.last_call_id)
+        ? globalThis.String(object.last_call_id)
+        : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationChangesResponse): unknown {
+    const obj: any = {};
+    if (message.changesJson.length !== 0) {
+      obj.changesJson = base64FromBytes(message.changesJson);
+    }
+    if (message.nextCursor !== "") {
+      obj.nextCursor = message.nextCursor;
+    }
+    if (message.hasMore !== false) {
+      obj.hasMore = message.hasMore;
+    }
+    if (message.changeCount !== 0) {
+      obj.changeCount = Math.round(message.changeCount);
+    }
+    if (message.firstCallId !== undefined) {
+      obj.firstCallId = message.firstCallId;
+    }
+    if (message.lastCallId !== undefined) {
+      obj.lastCallId = message.lastCallId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    return ListOrganizationChangesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    const message = createBaseListOrganizationChangesResponse();
+    message.changesJson = object.changesJson ?? Buffer.alloc(0);
+    message.nextCursor = object.nextCursor ?? "";
+    message.hasMore = object.hasMore ?? false;
+    message.changeCount = object.changeCount ?? 0;
+    message.firstCallId = object.firstCallId ?? undefined;
+    message.lastCallId = object.lastCallId ?? undefined;
     return message;
   },
 };
@@ -1770,6 +2246,23 @@ export const CallsServiceService = {
     responseDeserialize: (value: Buffer): GetOrganizationCallResponse => GetOrganizationCallResponse.decode(value),
   },
   /**
+   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
+   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
+   * an earlier page told of. Admits organizations.
+   */
+  listOrganizationChanges: {
+    path: "/crs.calls.v1.CallsService/ListOrganizationChanges" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListOrganizationChangesRequest): Buffer =>
+      Buffer.from(ListOrganizationChangesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListOrganizationChangesRequest => ListOrganizationChangesRequest.decode(value),
+    responseSerialize: (value: ListOrganizationChangesResponse): Buffer =>
+      Buffer.from(ListOrganizationChangesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListOrganizationChangesResponse =>
+      ListOrganizationChangesResponse.decode(value),
+  },
+  /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
@@ -1814,6 +2307,12 @@ export interface CallsServiceServer extends UntypedServiceImplementation {
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
+   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
+   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
+   * an earlier page told of. Admits organizations.
+   */
+  listOrganizationChanges: handleUnaryCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+  /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
@@ -1857,6 +2356,26 @@ export interface CallsServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
+   * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
+   * an earlier page told of. Admits organizations.
+   */
+  listOrganizationChanges(
+    request: ListOrganizationChangesRequest,
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationChanges(
+    request: ListOrganizationChangesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationChanges(
+    request: ListOrganizationChangesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
   ): ClientUnaryCall;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls

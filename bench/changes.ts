@@ -1,0 +1,148 @@
+// Measures GET /v1/changes?expand=detail&limit=50 on an organization with many calls.
+//
+//   node bench/changes.ts [--rows 1000000] [--requests 1000] [--rounds 3]
+//
+// It starts the system itself and runs on Linux. Prints milliseconds and CPU milliseconds of a request for the first and the last page, and the CPU of
+// the whole system as a ratio to a bare Express server that answers with the same bytes from one query. Promised: last page to first at
+// most 1.5 (CPU and p50), and at most 3 times the bare server's CPU.
+import { parseArgs } from 'node:util';
+import { connect } from '@crs/crs/connection';
+import { createKey } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import pg from 'pg';
+import { measure, type Result } from './load.ts';
+import { seedCalls } from './seed.ts';
+import { startBare } from './start-bare.ts';
+import { median } from './statistics.ts';
+import { startSystem, type System } from './system.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    requests: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+const ROWS = Number(options.rows);
+const REQUESTS = Number(options.requests);
+const ROUNDS = Number(options.rounds);
+const CONCURRENCY = 8;
+const LIMIT = 50;
+const ORGANIZATION = 'big';
+const TRANSCRIPT_TURNS = 20;
+
+/** Gives the calls short transcripts and places. */
+async function seedFeed(system: System): Promise<void> {
+  const client = new pg.Client({ connectionString: system.databaseUrl });
+  await client.connect();
+  await client.query(
+    `insert into calls.transcripts (organization, call_id, kind, text, segments, bytes)
+      select organization, call_id, 'verbatim', s.text, s.segments, 2 * length(s.text) from calls.calls, (
+        select string_agg('Speaker ' || n % 2 || ': What was said in turn ' || n || ' of this call.', e'\\n' order by n) as text,
+          jsonb_agg(jsonb_build_object('speaker', 'Speaker ' || n % 2, 'startSeconds', n * 7, 'text', 'What was said in turn ' || n || ' of this call.')
+            order by n) as segments
+        from generate_series(1, $2::int) n
+      ) s where organization = $1`,
+    [ORGANIZATION, TRANSCRIPT_TURNS],
+  );
+  await client.query(
+    `insert into calls.changes select organization, call_id, row_number() over (order by call_id), updated_at, false from calls.calls
+      where organization = $1`,
+    [ORGANIZATION],
+  );
+  await client.query(
+    `insert into calls.feeds (organization, secret, place) values ($1, sha256('bench'), $2)
+      on conflict (organization) do update set place = excluded.place`,
+    [ORGANIZATION, ROWS],
+  );
+  for (const table of ['transcripts', 'changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
+  await client.end();
+}
+
+interface Page {
+  cursor: string;
+  hasMore: boolean;
+  changes: string[];
+}
+
+async function read(url: string, headers: Record<string, string>): Promise<Page> {
+  const answer = (await (await fetch(url, { headers })).json()) as { data: object[]; next_cursor: string; has_more: boolean };
+  return { cursor: answer.next_cursor, hasMore: answer.has_more, changes: answer.data.map((change) => JSON.stringify(change)) };
+}
+
+/** Stores the changes of a page as the bare server reads them. */
+async function storeBare(system: System, changes: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: system.databaseUrl });
+  await client.connect();
+  await client.query('create schema bare');
+  await client.query('create table bare.details (place bigint primary key, change text not null)');
+  await client.query('insert into bare.details select * from unnest($1::bigint[], $2::text[])', [
+    changes.map((_, i) => i + 1),
+    changes,
+  ]);
+  await client.query('analyze bare.details');
+  await client.end();
+}
+
+function print(name: string, { p50, p99, cpu, total }: Result): void {
+  const parts = [...cpu].map(([process, value]) => `${process} ${value.toFixed(2)}`).join('  ');
+  console.log(`${name.padEnd(12)} p50 ${p50.toFixed(1)} ms  p99 ${p99.toFixed(1)} ms  CPU ${total.toFixed(2)} ms  (${parts})`);
+}
+
+const system = await startSystem();
+try {
+  const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
+  await load(operator, [
+    { type: 'organization', id: ORGANIZATION, name: 'Big', rate_limit: { requests: 1_000_000_000, period_seconds: 60 } },
+  ]);
+  const headers = { authorization: `Bearer ${await createKey(operator, ORGANIZATION)}` };
+  operator.close();
+  await seedCalls(system.databaseUrl, { organization: ORGANIZATION, rows: ROWS, before: new Date(), days: 1_000 });
+  await seedFeed(system);
+
+  const changes = `${system.api}/v1/changes`;
+  const firstPage = `${changes}?expand=detail&limit=${LIMIT}`;
+  let cursor = '';
+  for (let left = ROWS - LIMIT; left > 0; left -= 1_000) {
+    ({ cursor } = await read(`${changes}?limit=${Math.min(left, 1_000)}${cursor && `&cursor=${cursor}`}`, headers));
+  }
+  const lastPage = `${firstPage}&cursor=${cursor}`;
+  const first = await read(firstPage, headers);
+  const last = await read(lastPage, headers);
+  if (first.changes.length !== LIMIT || last.changes.length !== LIMIT || last.hasMore) throw new Error('the pages are not full');
+  await storeBare(system, first.changes);
+
+  const bare = await startBare('bare-details.ts', system.databaseUrl);
+  const barePids = new Map([
+    ['bare', bare.pid],
+    ['postgres', system.pids.get('postgres')!],
+  ]);
+  const asked = { requests: REQUESTS, concurrency: CONCURRENCY };
+  const ratios: { bare: number; cpu: number; p50: number }[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const theirs = await measure(`${bare.origin}/details?after=0`, {}, asked, barePids);
+    const oursFirst = await measure(firstPage, headers, asked, system.pids);
+    const oursLast = await measure(lastPage, headers, asked, system.pids);
+    // The first round fills caches.
+    if (round === 0) continue;
+    print('bare', theirs);
+    print('first page', oursFirst);
+    print('last page', oursLast);
+    ratios.push({
+      bare: oursFirst.total / theirs.total,
+      cpu: oursLast.total / oursFirst.total,
+      p50: oursLast.p50 / oursFirst.p50,
+    });
+  }
+  bare.stop();
+  const of = (name: keyof (typeof ratios)[number]) => median(ratios.map((ratio) => ratio[name])).toFixed(2);
+  const bytes = first.changes.reduce((sum, change) => sum + change.length, 0);
+  console.log(
+    `\n${ROWS} calls, ${LIMIT} details of ${(bytes / LIMIT / 1024).toFixed(1)} KiB a page, medians of ${ROUNDS} rounds`,
+  );
+  console.log(`last page to first: CPU ${of('cpu')}, p50 ${of('p50')} (at most 1.5)`);
+  console.log(`CPU of a page, whole system to bare server: ${of('bare')} (at most 3)`);
+} finally {
+  await system.stop();
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Request, Response } from 'express';
+import { stateOf } from '@crs/kit/http/request';
+import type { Context } from '../context.ts';
+import { detailsAsked, EXPAND } from '../http/details.ts';
+import { parseQuery, wholeNumber } from '../http/query.ts';
+import { sendJsonOnce } from '../http/send.ts';
+import type { Operation } from '../openapi/operation.ts';
+import { changeList } from '../schema/changes.ts';
+import { CHANGES, DETAILED_CHANGES } from '../schema/examples.ts';
+
+const MAX_LIMIT = 1_000;
+const USUAL_LIMIT = 100;
+const MAX_CURSOR_LENGTH = 1_000;
+
+const query = z.object({
+  cursor: z
+    .string()
+    .max(MAX_CURSOR_LENGTH, 'must be a `next_cursor` of an earlier answer')
+    .optional()
+    .describe('The `next_cursor` of the last answer. Absent: from the beginning, with every call there is.'),
+  limit: wholeNumber(1, MAX_LIMIT)
+    .optional()
+    .describe(
+      'Changes on a page, at most. In digits, without leading zeros. Where absent 100; with `expand=detail` at most 50, and 25 where absent.',
+    ),
+  ...EXPAND,
+});
+
+export const listChangesOperation: Operation = {
+  operationId: 'listChanges',
+  tag: 'Calls',
+  summary: 'List changes',
+  description:
+    'Fills a copy of all calls and keeps it whole. Begin without `cursor`: every call follows, and then what changes. Apply each page, keep its `next_cursor`, and send it as `cursor`, at once where `has_more` is true and later where it is false. Each call stands once, at its latest change, in the order in which changes were committed: nothing is missed, and no reaching back is needed. Pages of details end at 16 MiB, so only `has_more` tells the end. Deletions are told for 30 days.',
+  query,
+  answer: {
+    status: 200,
+    untagged: true,
+    description: 'A page of changes.',
+    schema: changeList,
+    examples: {
+      changes: { summary: 'A changed and a deleted call', value: CHANGES },
+      details: { summary: 'After the settings changed, with `expand=detail`', value: DETAILED_CHANGES },
+    },
+  },
+  refusals: {
+    400: {
+      when: 'A parameter is unknown, empty, repeated or not as described; the message names it. A `cursor` that can’t be used: begin again without it.',
+      message: 'limit: must be a whole number from 1 to 1000, in digits',
+    },
+  },
+};
+
+const DATA = Buffer.from('{"data":');
+
+/** `GET /v1/changes` */
+export function listChanges({ calls, credentials }: Context) {
+  return async (request: Request, response: Response): Promise<void> => {
+    const { cursor, ...asked } = parseQuery(request.url, query);
+    const { facts, deadline, signal } = stateOf(response);
+    const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
+    facts.query = { ...asked, limit, ...(cursor !== undefined && { cursor: true }) };
+    // A remembered answer may be older than the settings that the cursor's pages were rendered with.
+    const token = await credentials.askAnew(request.headers.authorization, 'calls', { deadline, signal });
+    const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, { token, deadline, signal });
+    Object.assign(facts, { rows: answer.changeCount, first_id: answer.firstCallId, last_id: answer.lastCallId });
+    const end = `,"next_cursor":${JSON.stringify(answer.nextCursor)},"has_more":${answer.hasMore}}`;
+    sendJsonOnce(request, response, Buffer.concat([DATA, answer.changesJson, Buffer.from(end)]));
+  };
+}

@@ -1,0 +1,62 @@
+/** The cursor of the feed of changes. */
+import { hash } from 'node:crypto';
+import { Seal } from '@crs/kit/data/seal';
+import { invalid, unavailable } from '@crs/kit/errors';
+import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
+
+/** How far a follower has read. */
+export interface ChangePosition {
+  /** Changed calls follow after this place. */
+  place: number;
+  /** Deletions at or before this place concern no call that the follower may have: the walk began after them. */
+  began: number;
+  /** The {@link settingsOf} the organization that all pages of the walk were rendered with. */
+  settings: string;
+}
+
+/** Seals and opens the cursors of one feed. Only the feed with the same secret opens them. */
+export class ChangeCursors {
+  readonly #seal: Seal;
+  readonly #organization: string;
+
+  /** @param secret of the feed */
+  constructor(secret: Buffer, organization: string) {
+    this.#seal = new Seal([{ id: '0', secret: secret.toString('base64'), plain: true }], 'changes');
+    this.#organization = organization;
+  }
+
+  seal({ place, began, settings }: ChangePosition): string {
+    const plain = JSON.stringify([place, began, settings]);
+    return this.#seal.seal(Buffer.from(plain), this.#organization).toString('base64url');
+  }
+
+  /** @throws ServiceError if the cursor is another feed's, or was changed */
+  open(cursor: string): ChangePosition {
+    try {
+      const sealed = Buffer.from(cursor, 'base64url');
+      // Decoding ignores strange characters and spare bits, and a cursor must be exactly the text that was given out.
+      if (sealed.toString('base64url') !== cursor) throw unusable();
+      const [place, began, settings] = JSON.parse(this.#seal.open(sealed, this.#organization).toString());
+      return { place, began, settings };
+    } catch {
+      throw unusable();
+    }
+  }
+}
+
+export function unusable() {
+  return invalid(
+    'cursor',
+    "can't be used: it isn't a cursor of this organization's changes, deletions since then are forgotten, or the data was restored. Begin again without it",
+  );
+}
+
+/**
+ * Identifies the settings that a page is rendered with. The version tells each change apart. The values also tell changes that moved no
+ * version, such as another default set in a new release.
+ * @throws ServiceError unavailable where auth is of a version that doesn't tell the version of the settings
+ */
+export function settingsOf({ settingsVersion, allowedFields, anonymize }: OrganizationIdentity): string {
+  if (settingsVersion === undefined) throw unavailable('The service is being upgraded.');
+  return hash('sha256', JSON.stringify([settingsVersion, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);
+}

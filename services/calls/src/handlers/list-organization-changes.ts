@@ -1,0 +1,139 @@
+import type { Database } from '@crs/kit/data/database';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
+import { invalid } from '@crs/kit/errors';
+import type { RecordContext } from '@crs/kit/product/record-service';
+import { rpc } from '@crs/kit/rpc/server';
+import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
+import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../domain/change-cursor.ts';
+import { gateOf } from '../domain/fields.ts';
+import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
+import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
+import { isRead } from '../store/details.ts';
+import { beginFeed, findFeedSecret } from '../store/feed.ts';
+import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
+import { nameSecretOf } from '../store/name-secrets.ts';
+
+const MAX_LIMIT = 1_000;
+const MAX_LIMIT_WITH_DETAILS = 50;
+const MAX_DETAIL_BYTES = 16 * 1024 * 1024;
+
+/** The place after which a walk that begins now has no deletions to follow. */
+const NO_DELETIONS = Number.MAX_SAFE_INTEGER;
+
+interface Entry {
+  callId: string;
+  json: string;
+  place: number;
+}
+
+export function listOrganizationChanges({ db }: RecordContext) {
+  return rpc(
+    { organization: 'read' },
+    async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
+      const { identity } = call;
+      const { limit, withDetails } = request;
+      const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
+      if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);
+      const scope = callerScope(call);
+      const settings = settingsOf(identity);
+      const cursor = request.cursor === undefined ? undefined : await openCursor(db, scope, request.cursor);
+      const at = cursor?.position;
+      // Under other settings the walk begins again. Deletions that its follower has not been told of still follow.
+      const isChanged = at !== undefined && at.settings !== settings;
+      const began = at && (isChanged ? Math.max(at.place, at.began) : at.began);
+      const after = at === undefined || isChanged ? 0 : at.place;
+      const room = isChanged ? limit - 1 : limit;
+      // One entry more than the page tells whether more follow.
+      const asked = { after, deletedAfter: Math.max(after, began ?? NO_DELETIONS), limit: room + 1 };
+      const gate = gateOf(identity.allowedFields);
+      const include = includeOf(request);
+
+      const details = { kinds: kindsOf(gate, include), maxBytes: MAX_DETAIL_BYTES };
+      const read = (): Promise<(EntryRow | EntryWithDetailRow)[]> =>
+        withDetails
+          ? db.read(scope, listChangesWithDetails(scope.organization, asked, details))
+          : db.read(scope, listChanges(scope.organization, asked));
+      const rows = await inFeed(db, scope, cursor !== undefined, read);
+      const { secret, head, forgotten } = rows[0]!;
+      if (cursor) check(cursor, { secret, head: Number(head), forgotten: Number(forgotten) });
+
+      const anonymizeWith =
+        withDetails && identity.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
+      const view = withDetails ? { gate, include, anonymizeWith } : undefined;
+      const found = rows.filter(isEntry);
+      const entries = renderPage(found.slice(0, room), view);
+      const hasMore = entries.length < found.length;
+      const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
+      const next: ChangePosition = { place, began: began ?? Number(head), settings };
+      const changes = [
+        ...(isChanged ? [renderAccessChanged(new Date(identity.settingsChangedAt!))] : []),
+        ...entries.map(({ json }) => json),
+      ];
+      return {
+        changesJson: Buffer.from(`[${changes.join(',')}]`),
+        nextCursor: new ChangeCursors(secret, scope.organization).seal(next),
+        hasMore,
+        changeCount: changes.length,
+        firstCallId: entries[0]?.callId,
+        lastCallId: entries.at(-1)?.callId,
+      };
+    },
+  );
+}
+
+interface OpenedCursor {
+  position: ChangePosition;
+  secret: Buffer;
+}
+
+async function openCursor(db: Database, scope: Scope, cursor: string): Promise<OpenedCursor> {
+  const [feed] = await db.read(scope, findFeedSecret(scope.organization));
+  if (!feed) throw unusable();
+  return { position: new ChangeCursors(feed.secret, scope.organization).open(cursor), secret: feed.secret };
+}
+
+/** Reads a page, and begins the feed first where there is none. */
+async function inFeed<Row>(db: Database, scope: Scope, hasCursor: boolean, read: () => Promise<Row[]>): Promise<Row[]> {
+  const rows = await read();
+  if (rows.length > 0) return rows;
+  if (hasCursor) throw unusable();
+  await db.run(scope, beginFeed(scope.organization));
+  return read();
+}
+
+/** @throws ServiceError where the feed is another one, or a deletion that the follower was not told of is forgotten */
+function check(
+  { position: { place, began }, secret: opened }: OpenedCursor,
+  { secret, head, forgotten }: { secret: Buffer; head: number; forgotten: number },
+): void {
+  const known = Math.max(place, began);
+  if (!secret.equals(opened) || known > head || known < forgotten) throw unusable();
+}
+
+type Found = (EntryRow | EntryWithDetailRow) & { changed: string; place: string; changedAt: Date; deleted: boolean };
+
+function isEntry(row: EntryRow | EntryWithDetailRow): row is Found {
+  return row.changed !== null;
+}
+
+/** The entries as long as their details fit into a page. The first detail always fits. */
+function renderPage(rows: Found[], view: View | undefined): Entry[] {
+  const entries: Entry[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    let detail: string | undefined;
+    if (view && 'length' in row && row.length !== null) {
+      if (!isRead(row)) break;
+      detail = JSON.stringify(renderCall(row, view));
+      const isFirst = bytes === 0;
+      bytes += Buffer.byteLength(detail);
+      if (bytes > MAX_DETAIL_BYTES && !isFirst) break;
+    }
+    entries.push({
+      callId: row.changed,
+      json: renderChange(row.changed, row.changedAt, row.deleted, detail),
+      place: Number(row.place),
+    });
+  }
+  return entries;
+}

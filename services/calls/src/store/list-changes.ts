@@ -1,0 +1,79 @@
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
+import { DETAILS, detailsSql, type DetailsAsked } from './details.ts';
+
+const ENTRY = {
+  /** Of the feed. */
+  secret: column.bytes,
+  /** The last place that was given. */
+  head: column.bigint,
+  /** The highest place of a forgotten deletion. */
+  forgotten: column.bigint,
+  /** Null in the one row of an empty page, as the columns after it are. */
+  changed: column.text.orNull,
+  place: column.bigint.orNull,
+  changedAt: column.instant.orNull,
+  deleted: column.boolean.orNull,
+};
+const ENTRY_WITH_DETAIL = { ...ENTRY, ...DETAILS, nameSecret: column.bytes.orNull };
+
+export type EntryRow = column.RowOf<typeof ENTRY>;
+export type EntryWithDetailRow = column.RowOf<typeof ENTRY_WITH_DETAIL>;
+
+/** `$1` organization, `$2` and `$3` the places after which changes and deletions follow, `$4` how many. */
+const PAGE = `
+  with live as (
+    select call_id, place, changed_at, deleted from calls.changes where organization = $1 and not deleted and place > $2
+    order by place limit $4
+  ),
+  gone as (
+    select call_id, place, changed_at, deleted from calls.changes where organization = $1 and deleted and place > $3
+    order by place limit $4
+  ),
+  page as (select * from (select * from live union all select * from gone) either order by place limit $4)`;
+const COLUMNS = 'f.secret, f.place as head, f.forgotten, m.call_id as changed, m.place, m.changed_at as "changedAt", m.deleted';
+const FEED = 'from calls.feeds f';
+const OF_ORGANIZATION = 'where f.organization = $1 order by m.place';
+
+const DETAILS_OF_PAGE = detailsSql('positions', 5, 6);
+const ENTRIES = `${PAGE} select ${COLUMNS} ${FEED} left join page m on true ${OF_ORGANIZATION}`;
+const ENTRIES_WITH_DETAILS = `${PAGE},
+  positions as (select case when not deleted then call_id end as call_id, call_id as changed, place as position, changed_at, deleted from page),
+  ${DETAILS_OF_PAGE.measured}
+  select ${COLUMNS.replace('m.call_id as changed', 'm.changed').replace('m.place', 'm.position as place')}, ${DETAILS_OF_PAGE.columns},
+    (select secret from calls.name_secrets where organization = $1) as "nameSecret"
+  ${FEED} left join measured m on true ${DETAILS_OF_PAGE.join} ${OF_ORGANIZATION.replace('m.place', 'm.position')}`;
+
+export interface PageAsked {
+  /** Changed calls follow after this place. */
+  after: number;
+  /** Deleted calls follow after this place. */
+  deletedAfter: number;
+  limit: number;
+}
+
+/** A page of an organization's feed, by place, and the state of the feed, all of one moment. No row: nothing has begun the feed yet. */
+export function listChanges(organization: string, { after, deletedAfter, limit }: PageAsked): Statement<EntryRow> {
+  return {
+    name: 'list_changes',
+    row: ENTRY,
+    text: ENTRIES,
+    values: [organization, after, deletedAfter, limit],
+    plannedOnce: true,
+  };
+}
+
+/** The same page with details. */
+export function listChangesWithDetails(
+  organization: string,
+  { after, deletedAfter, limit }: PageAsked,
+  { kinds, maxBytes }: DetailsAsked,
+): Statement<EntryWithDetailRow> {
+  return {
+    name: 'list_changes_with_details',
+    row: ENTRY_WITH_DETAIL,
+    text: ENTRIES_WITH_DETAILS,
+    values: [organization, after, deletedAfter, limit, kinds, maxBytes],
+    plannedOnce: true,
+  };
+}

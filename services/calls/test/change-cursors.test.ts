@@ -1,0 +1,150 @@
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import knex from 'knex';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { placeStoredCalls } from '../migrations/20261122T071000-place-stored-calls.ts';
+import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
+
+let feed: FeedWorld;
+beforeAll(async () => {
+  feed = await startFeedWorld();
+});
+afterAll(() => feed?.world.close());
+
+describe('settings', () => {
+  it('that change begin the walk again, and no page shows an old field afterwards', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b', 'c'], FULL);
+    const { cursor } = await feed.follow(organization);
+    const first = await feed.changes(organization, { expand: 'detail', limit: 1 });
+    expect(first.text).toContain('Short.');
+    await feed.world.load([
+      { type: 'organization', id: organization, allowed_fields: ['interviewee.name'], anonymize_interviewees: true },
+    ]);
+    for (const begun of [cursor, first.json.next_cursor as string]) {
+      const { seen, said } = await feed.follow(organization, { cursor: begun, expand: 'detail', limit: 2 });
+      expect(said).toEqual(['access.changed null', 'call.changed a', 'call.changed b', 'call.changed c']);
+      expect(JSON.stringify(seen)).not.toMatch(/Short|Eva Muster/i);
+      expect(JSON.stringify(seen)).toContain('Expert ');
+      expect(Math.abs(Date.parse(seen[0]!.changed_at) - Date.now())).toBeLessThan(60_000);
+    }
+    const { json } = await feed.changes(organization, { cursor, limit: 1 });
+    expect([json.data.length, json.data[0].type, json.has_more]).toEqual([1, 'access.changed', true]);
+    expect((await feed.follow(organization, { cursor: json.next_cursor, limit: 1 })).said).toHaveLength(3);
+  });
+
+  it('that change nothing of a call, or stay as they are, tell nothing', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a']);
+    const { cursor } = await feed.follow(organization);
+    await feed.world.load([
+      { type: 'organization', id: organization, name: 'Other', write_surface: true, allowed_fields: ALLOWED_FIELDS },
+    ]);
+    expect((await feed.follow(organization, { cursor })).said).toEqual([]);
+    await feed.world.load([{ type: 'organization', id: organization, allowed_fields: null }]);
+    await feed.world.load([{ type: 'organization', id: organization, allowed_fields: ALLOWED_FIELDS }]);
+    expect((await feed.follow(organization, { cursor })).said).toEqual(['access.changed null', 'call.changed a']);
+  });
+
+  it('that change keep deletions that the follower was not told of', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b', 'c']);
+    await feed.remove(organization, ['c']);
+    const { cursor } = await feed.follow(organization);
+    await feed.remove(organization, ['a']);
+    await feed.world.load([{ type: 'organization', id: organization, allowed_fields: [] }]);
+    expect((await feed.follow(organization, { cursor, limit: 1 })).said).toEqual([
+      'access.changed null',
+      'call.changed b',
+      'call.deleted a',
+    ]);
+  });
+});
+
+describe('a cursor', () => {
+  const REFUSAL = /^400 cursor: can't be used: .* Begin again without it/;
+  const tried = async (organization: string, cursor: string) => {
+    const { status, json } = await feed.changes(organization, { cursor });
+    return `${status} ${json.error?.message}`;
+  };
+
+  it('of another organization, or changed, is refused', async () => {
+    const [own, other] = [await feed.createTenant(), await feed.createTenant()];
+    for (const organization of [own, other]) await feed.store(organization, ['a']);
+    const { cursor } = await feed.follow(own);
+    expect(await tried(other, cursor)).toMatch(REFUSAL);
+    for (const changed of [cursor.slice(1), `${cursor}A`, cursor.replace(/.$/, '!'), 'x', 'x'.repeat(1000)]) {
+      expect(await tried(own, changed)).toMatch(REFUSAL);
+    }
+    expect(await tried(own, 'x'.repeat(1001))).toBe('400 cursor: must be a `next_cursor` of an earlier answer');
+  });
+
+  it('works with each key of the organization, and with a read-only one', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a']);
+    const { cursor } = await feed.follow(organization);
+    feed.keys.set(organization, await feed.world.createKey(organization, { readOnly: true }));
+    expect((await feed.follow(organization, { cursor })).said).toEqual([]);
+  });
+
+  it('is refused once the organization was made anew, or the database was restored', async () => {
+    const organization = await feed.createTenant();
+    const empty = await feed.follow(organization);
+    await feed.erase(organization, { $case: 'organization', value: true });
+    expect(await tried(organization, empty.cursor)).toMatch(REFUSAL);
+    await feed.store(organization, ['a']);
+    expect(await tried(organization, empty.cursor)).toMatch(REFUSAL);
+    const { cursor } = await feed.follow(organization);
+    await feed.world.query(`update calls.feeds set secret = sha256(secret) where organization = $1`, [organization]);
+    expect(await tried(organization, cursor)).toMatch(REFUSAL);
+    expect((await feed.follow(organization)).said).toEqual(['call.changed a']);
+  });
+
+  it('is refused once a deletion is forgotten that its follower may have missed', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b', 'c', 'd']);
+    const before = await feed.changes(organization, { limit: 1 });
+    const whole = await feed.follow(organization);
+    await feed.remove(organization, ['a']);
+    const after = await feed.follow(organization, { cursor: whole.cursor });
+    const begun = await feed.changes(organization, { limit: 1 });
+    const age = (days: number) =>
+      feed.world.query(
+        `update calls.changes set changed_at = now() - interval '1 day' * $2 where organization = $1 and deleted`,
+        [organization, days],
+      );
+    await age(29.9);
+    await feed.store(organization, ['b'], { summary: 'moves' });
+    expect((await feed.follow(organization, { cursor: whole.cursor })).said).toEqual(['call.deleted a', 'call.changed b']);
+    await age(30.1);
+    await feed.store(organization, ['b'], { summary: 'forgets' });
+    expect(await tried(organization, before.json.next_cursor)).toMatch(REFUSAL);
+    expect(await tried(organization, whole.cursor)).toMatch(REFUSAL);
+    expect((await feed.follow(organization, { cursor: after.cursor })).said).toEqual(['call.changed b']);
+    // This walk began after the deletion, so its own place doesn't matter.
+    expect((await feed.follow(organization, { cursor: begun.json.next_cursor })).said).toEqual([
+      'call.changed c',
+      'call.changed d',
+      'call.changed b',
+    ]);
+  });
+});
+
+it('a migration gives stored calls their places', async () => {
+  const organization = await feed.createTenant();
+  await feed.store(organization, ['a', 'b']);
+  const { cursor } = await feed.follow(organization);
+  const db = knex({ client: 'pg', connection: feed.world.databaseUrl });
+  try {
+    await placeStoredCalls.down(db);
+    await placeStoredCalls.up(db);
+    // Calls of the earlier release have no lengths.
+    await feed.world.query('update calls.calls set bytes = null');
+  } finally {
+    await db.destroy();
+  }
+  const refused = await feed.changes(organization, { cursor });
+  expect(refused.status).toBe(400);
+  expect((await feed.follow(organization, { expand: 'detail', limit: 1 })).said).toEqual(['call.changed a', 'call.changed b']);
+  await feed.store(organization, ['c']);
+  expect((await feed.follow(organization)).said).toEqual(['call.changed a', 'call.changed b', 'call.changed c']);
+});

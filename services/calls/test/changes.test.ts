@@ -1,0 +1,141 @@
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
+import { PROJECT } from './_records.ts';
+
+let feed: FeedWorld;
+beforeAll(async () => {
+  feed = await startFeedWorld();
+});
+afterAll(() => feed?.world.close());
+
+describe('GET /v1/changes', () => {
+  it.each([1, 2, 1000])('begins with every call, and tells each change once, at its latest, %i a page', async (limit) => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b', 'c']);
+    const first = await feed.follow(organization, { limit });
+    expect(first.said).toEqual(['call.changed a', 'call.changed b', 'call.changed c']);
+    const detail = await feed.get(organization, '/calls/a');
+    expect(first.seen[0]!.changed_at).toBe(detail.json.updated_at);
+
+    await feed.store(organization, ['b'], { summary: 'one' });
+    await feed.remove(organization, ['a']);
+    await feed.store(organization, ['b', 'd'], { summary: 'two' });
+    const second = await feed.follow(organization, { limit, cursor: first.cursor });
+    expect(second.said).toEqual(['call.deleted a', 'call.changed b', 'call.changed d']);
+    expect((await feed.follow(organization, { limit, cursor: second.cursor })).said).toEqual([]);
+    expect((await feed.follow(organization, { limit })).said).toEqual(['call.changed c', 'call.changed b', 'call.changed d']);
+  });
+
+  it('says nothing where nothing that the detail shows has changed', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a'], FULL);
+    const { cursor } = await feed.follow(organization);
+    await feed.store(organization, ['a'], FULL);
+    await feed.store(organization, ['a'], { ...FULL, notes: [], conducted_by: null });
+    const [user] = (
+      await feed.world.query(`select user_id as id from auth.users where organization = $1 and name = 'ann'`, [organization])
+    ).rows;
+    await feed.erase(organization, { $case: 'userId', value: user.id });
+    await feed.remove(organization, ['unknown']);
+    expect((await feed.follow(organization, { cursor })).said).toEqual([]);
+  });
+
+  it('tells the deletions of a project, and a call that is stored again', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b'], { project_id: PROJECT });
+    await feed.store(organization, ['c']);
+    const { cursor } = await feed.follow(organization);
+    await feed.erase(organization, { $case: 'projectId', value: PROJECT });
+    const { said, cursor: after } = await feed.follow(organization, { cursor });
+    expect(said.toSorted()).toEqual(['call.deleted a', 'call.deleted b']);
+    await feed.store(organization, ['a']);
+    expect((await feed.follow(organization, { cursor: after })).said).toEqual(['call.changed a']);
+    expect((await feed.follow(organization, { cursor })).said).toEqual(['call.deleted b', 'call.changed a']);
+  });
+
+  it('has no entity tag, and counts as one request', async () => {
+    const organization = await feed.createTenant();
+    const first = await feed.changes(organization);
+    const second = await feed.changes(organization);
+    expect(first.headers.get('etag')).toBeNull();
+    const left = ({ headers }: typeof first) => Number(headers.get('x-ratelimit-remaining'));
+    expect(left(first) - left(second)).toBe(1);
+  });
+});
+
+describe('details', () => {
+  it('are those of GET /v1/calls/{call_id}, byte for byte', async () => {
+    const organization = await feed.createTenant({ anonymize_interviewees: true, allowed_fields: ALLOWED_FIELDS });
+    await feed.store(organization, ['a', 'b'], FULL);
+    await feed.store(organization, ['c']);
+    for (const flags of ['', '&include_verbatim=false', '&include_redacted=false&include_clean=false']) {
+      const details = await Promise.all(
+        ['c', 'b', 'a'].map(
+          async (id) => (await feed.get(organization, `/calls/${id}?${flags.slice(1)}`.replace(/\?$/, ''))).text,
+        ),
+      );
+      const list = await feed.get(
+        organization,
+        `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${flags}`,
+      );
+      expect(list.text).toBe(
+        `{"data":[${details.join(',')}],"pagination":{"page":1,"per_page":25,"total_items":3,"total_pages":1}}`,
+      );
+      const since = '&updated_since=2025-01-01T00:00:00Z&per_page=2';
+      const changed = await feed.get(
+        organization,
+        `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${flags}${since}`,
+      );
+      expect(changed.text).toBe(
+        `{"data":[${details.slice(0, 2).join(',')}],"pagination":{"page":1,"per_page":2,"total_items":3,"total_pages":2}}`,
+      );
+      const all = await feed.get(organization, `/changes?expand=detail${flags}`);
+      for (const detail of details) expect(all.text).toContain(`"call":${detail}}`);
+    }
+  });
+
+  it.each(['/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z', '/changes?'])(
+    '%s takes flags and 50 calls a page only with them',
+    async (path) => {
+      const organization = await feed.createTenant();
+      const size = path.startsWith('/calls') ? 'per_page' : 'limit';
+      const message = async (query: string) => {
+        const { status, json } = await feed.get(organization, path + query);
+        return `${status} ${json.error?.message}`;
+      };
+      expect(await message('&expand=full')).toBe('400 expand: must be detail');
+      expect(await message('&include_clean=false')).toBe('400 include_clean: needs expand=detail');
+      expect(await message(`&expand=detail&${size}=51`)).toBe(
+        `400 ${size}: must be a whole number from 1 to 50 with expand=detail, in digits`,
+      );
+      expect(await message(`&expand=detail&${size}=50`)).toMatch(/^200/);
+    },
+  );
+
+  it('end a page of changes at 16 MiB, and refuse a list page over 32 MiB', async () => {
+    const organization = await feed.createTenant();
+    const transcript = 'x'.repeat(7 * 1024 * 1024);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await feed.store(organization, [id], { transcript });
+    const sizes: number[] = [];
+    for (let cursor: string | undefined; ;) {
+      const { json } = await feed.changes(organization, { expand: 'detail', limit: 50, ...(cursor && { cursor }) });
+      sizes.push(json.data.length);
+      cursor = json.next_cursor;
+      if (!json.has_more) break;
+    }
+    expect(sizes).toEqual([2, 2, 1]);
+    const list = (size: string) =>
+      feed.get(organization, `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${size}`);
+    const refused = await list('');
+    expect([refused.status, refused.json.error.message]).toEqual([
+      400,
+      'per_page: must be at most 4 here: the details of more calls are larger than 32 MiB',
+    ]);
+    const { json } = await list('&per_page=4');
+    expect(json.data.map(({ call_id: id }: { call_id: string }) => id)).toEqual(['e', 'd', 'c', 'b']);
+    // What isn't shown doesn't count.
+    expect((await list('&include_verbatim=false')).json.data.length).toBe(5);
+    expect((await feed.changes(organization, { expand: 'detail', include_verbatim: 'false' })).json.data.length).toBe(5);
+  });
+});

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How a follower asks for pages. */
+export interface PageSize {
+  limit: number;
+  /** Whether pages hold details. Without them the copy holds the times of changes. */
+  details: boolean;
+}
+
+interface Change {
+  type: string;
+  call_id: string | null;
+  changed_at: string;
+  call?: Record<string, unknown>;
+}
+
+/** Keeps a copy by `GET /v1/changes`, and notes each broken promise. It replaces and deletes, and drops nothing by itself. */
+export class Follower {
+  /** Details as JSON, or times of changes, by id. */
+  readonly copy = new Map<string, string>();
+  readonly faults: string[] = [];
+  pages = 0;
+  readonly size: PageSize;
+  readonly #ask: (path: string) => Promise<Response>;
+  readonly #times = new Map<string, string>();
+  #cursor: string | undefined;
+  /** Which fields the details have since the settings last changed. */
+  #fields: string | undefined;
+  #stopped = false;
+  #following: Promise<void> | undefined;
+
+  constructor(size: PageSize, ask: (path: string) => Promise<Response>) {
+    this.size = size;
+    this.#ask = ask;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#following = (async () => {
+      while (!this.#stopped) if (!(await this.#turn())) await sleep(20);
+    })();
+  }
+
+  /** Stops, and follows to the end. */
+  async finish(): Promise<void> {
+    this.#stopped = true;
+    await this.#following;
+    while (await this.#turn());
+  }
+
+  /** Reads a page, again and again until it is answered. @returns whether more follow */
+  async #turn(): Promise<boolean> {
+    const { limit, details } = this.size;
+    const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.#cursor ? `&cursor=${this.#cursor}` : ''}`;
+    for (;;) {
+      const answer = await this.#ask(path).catch(() => undefined);
+      const text = await answer?.text().catch(() => undefined);
+      if (!answer || text === undefined || answer.status >= 500) {
+        await sleep(50);
+        continue;
+      }
+      if (answer.status !== 200) {
+        this.faults.push(`a cursor got ${answer.status}: ${text}`);
+        this.#stopped = true;
+        return false;
+      }
+      const page = JSON.parse(text) as { data: Change[]; next_cursor: string; has_more: boolean };
+      for (const change of page.data) this.#apply(change);
+      this.#cursor = page.next_cursor;
+      this.pages++;
+      return page.has_more;
+    }
+  }
+
+  #apply({ type, call_id: id, changed_at: time, call }: Change): void {
+    if (type === 'access.changed') {
+      this.#fields = undefined;
+      return;
+    }
+    if (id === null || !['call.changed', 'call.deleted'].includes(type)) {
+      this.faults.push(`a change of type ${type} of ${id}`);
+      return;
+    }
+    const before = this.#times.get(id);
+    if (before !== undefined && before > time) this.faults.push(`${id} went back from ${before} to ${time}`);
+    this.#times.set(id, time);
+    if (type === 'call.deleted') this.copy.delete(id);
+    else this.copy.set(id, this.size.details ? JSON.stringify(call) : time);
+    if (call) this.#compareFields(id, call);
+  }
+
+  /** The settings decide which fields a detail has, so between two changes of the settings all details have the same ones. */
+  #compareFields(id: string, call: Record<string, unknown>): void {
+    const fields = [...Object.keys(call), ...Object.keys(call['interviewee'] as object)].join();
+    this.#fields ??= fields;
+    if (this.#fields !== fields) this.faults.push(`${id} has the fields ${fields} among others with ${this.#fields}`);
+  }
+
+  /** @param details JSON of each call, by id @returns a sentence for each difference */
+  compare(details: Map<string, string>): string[] {
+    const { details: whole } = this.size;
+    const differences: string[] = [];
+    for (const [id, detail] of details) {
+      const expected = whole ? detail : (JSON.parse(detail) as { updated_at: string }).updated_at;
+      const held = this.copy.get(id);
+      if (held === undefined) differences.push(`${id} is missing`);
+      else if (held !== expected) differences.push(`${id} is ${held.slice(0, 300)} in place of ${expected.slice(0, 300)}`);
+    }
+    for (const id of this.copy.keys()) if (!details.has(id)) differences.push(`${id} was deleted`);
+    return differences;
+  }
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '@crs/crs/connection';
+import { createKey } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { PROCESS_NAMES } from '@crs/testing/processes';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { say } from '../faults/clients.ts';
+import { startFaultySystem, victimOf, type FaultySystem, type Part } from '../faults/system.ts';
+import { Follower, type PageSize } from './follower.ts';
+import { FIRST_RECORDS, ORGANIZATION, startWriters } from './writers.ts';
+
+const SIZES: PageSize[] = [
+  { limit: 1, details: true },
+  { limit: 7, details: true },
+  { limit: 50, details: true },
+  { limit: 1_000, details: false },
+];
+
+/** These parts are killed in every round of the long form. */
+export const ALL: readonly Part[] = [...PROCESS_NAMES, 'postgres'];
+
+export interface Round {
+  victims: readonly Part[];
+  /** How long writers and followers work before and after the kill, in milliseconds. */
+  workMs: number;
+}
+
+/**
+ * Lets followers of four page sizes keep copies while eight writers work, and kills parts meanwhile. After each round the copies must equal
+ * the details. @returns a sentence for each broken promise
+ */
+export async function followRounds(rounds: Round[], random: () => number): Promise<string[]> {
+  const system = await startFaultySystem({ relays: true });
+  try {
+    const { admin } = system.processes;
+    const operator = connect({ addresses: admin, credential: OPERATOR_CREDENTIAL });
+    await load(operator, FIRST_RECORDS);
+    const key = await createKey(operator, ORGANIZATION);
+    operator.close();
+    const ask = (path: string) =>
+      fetch(`${system.processes.api}${path}`, {
+        headers: { authorization: `Bearer ${key}` },
+        signal: AbortSignal.timeout(10_000),
+      });
+    const followers = SIZES.map((size) => new Follower(size, ask));
+    const faults: string[] = [];
+    for (const [index, round] of rounds.entries()) {
+      const found = await followRound(system, round, followers, ask, random);
+      for (const fault of found) faults.push(`round ${index + 1}: ${fault}`);
+      say(`round ${index + 1} (${round.victims.join(', ')}): ${found.length} faults`);
+    }
+    return faults;
+  } finally {
+    await system.stop();
+  }
+}
+
+async function followRound(
+  system: FaultySystem,
+  { victims, workMs }: Round,
+  followers: Follower[],
+  ask: (path: string) => Promise<Response>,
+  random: () => number,
+): Promise<string[]> {
+  const writers = startWriters(system.processes.admin, random);
+  const pages = followers.reduce((sum, each) => sum + each.pages, 0);
+  for (const follower of followers) follower.start();
+  await sleep(workMs * (0.5 + random()));
+  await Promise.all(victims.map(async (victim) => victimOf(system, victim)?.kill()));
+  // PostgreSQL comes back first: the services are ready once it is there.
+  if (victims.includes('postgres')) await system.postgres.start();
+  const services = victims.filter((victim) => victim !== 'postgres');
+  await Promise.all(services.map(async (victim) => victimOf(system, victim)?.start()));
+  await sleep(workMs);
+  const imports = await writers.stop();
+  await Promise.all(followers.map((follower) => follower.finish()));
+  const details = await readDetails(ask);
+  const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
+  say(`  ${imports} imports, ${read} pages, ${details.size} calls`);
+  return followers.flatMap((follower) =>
+    [...follower.faults.splice(0), ...follower.compare(details)].map((each) => `pages of ${follower.size.limit}: ${each}`),
+  );
+}
+
+/** Each call as `GET /v1/calls/{call_id}` shows it. */
+async function readDetails(ask: (path: string) => Promise<Response>): Promise<Map<string, string>> {
+  const get = async (path: string): Promise<string> => {
+    for (;;) {
+      const answer = await ask(path).catch(() => undefined);
+      if (answer?.status === 200) return answer.text();
+      await sleep(50);
+    }
+  };
+  const list = await get('/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z&per_page=200');
+  const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id);
+  const details = new Map<string, string>();
+  for (const id of ids) details.set(id, await get(`/v1/calls/${id}`));
+  return details;
+}

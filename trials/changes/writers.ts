@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '@crs/crs/connection';
+import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import type { Processes } from '@crs/testing/processes';
+import { loader } from '@crs/testing/load';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+
+export const ORGANIZATION = 'followed';
+const CALLS = 60;
+const USERS = ['ann', 'bob'].map((name) => `${name}@followed.example`);
+const PROJECTS = ['a', 'b'].map((letter) => `00000000-0000-4000-8000-00000000000${letter}`);
+
+export const FIRST_RECORDS = [
+  {
+    type: 'organization',
+    id: ORGANIZATION,
+    name: 'Followed',
+    rate_limit: { requests: 100_000_000, period_seconds: 60 },
+  },
+  ...USERS.map(user),
+  ...PROJECTS.map(project),
+];
+
+function user(email: string): object {
+  return { type: 'user', organization: ORGANIZATION, email, name: email };
+}
+
+function project(id: string): object {
+  return { type: 'project', organization: ORGANIZATION, id, name: 'Followed' };
+}
+
+type Random = () => number;
+
+function some<T>(random: Random, from: readonly T[]): T {
+  return from[Math.floor(random() * from.length)]!;
+}
+
+function call(random: Random): object {
+  const id = `call-${Math.floor(random() * CALLS)}`;
+  if (random() < 0.15) return { type: 'call', organization: ORGANIZATION, id, deleted: true };
+  return {
+    type: 'call',
+    organization: ORGANIZATION,
+    id,
+    created_at: '2025-03-01T00:00:00Z',
+    project_id: some(random, [null, null, ...PROJECTS]),
+    conducted_by: some(random, [null, ...USERS]),
+    expert: { name: some(random, ['Eva Muster', 'Max Muster']), organization: 'Initech' },
+    participants: [{ name: 'Eva Muster', role: 'expert' }],
+    summary: `Summary ${Math.floor(random() * 1e9)}`,
+    transcript: [{ speaker: 'Eva Muster', text: `Said ${random()}.` }],
+  };
+}
+
+/** What a writer imports in a turn, and its mean pause. */
+interface Writer {
+  records: (random: Random) => object[];
+  pauseMs: number;
+}
+
+const importer: Writer = {
+  records: (random) => Array.from({ length: 1 + Math.floor(random() * 12) }, () => call(random)),
+  pauseMs: 20,
+};
+/** Deletions of projects take many calls with them, and settings begin all walks again: both have longer pauses. */
+const WRITERS: Writer[] = [
+  ...Array.from({ length: 5 }, () => importer),
+  {
+    records: (random) => {
+      const id = some(random, PROJECTS);
+      return [{ type: 'project', organization: ORGANIZATION, id, deleted: true }, project(id)];
+    },
+    pauseMs: 300,
+  },
+  {
+    records: (random) => {
+      const email = some(random, USERS);
+      return [{ type: 'user', organization: ORGANIZATION, email, deleted: true }, user(email)];
+    },
+    pauseMs: 300,
+  },
+  {
+    records: (random) => [
+      {
+        type: 'organization',
+        id: ORGANIZATION,
+        anonymize_interviewees: random() < 0.5,
+        allowed_fields: ALLOWED_FIELDS.filter(() => random() < 0.6),
+      },
+    ],
+    pauseMs: 700,
+  },
+];
+
+/** Starts eight writers that import until they are stopped. Failures are expected: parts of the system are killed meanwhile. */
+export function startWriters(admin: Processes['admin'], random: Random): { stop(): Promise<number> } {
+  let stopped = false;
+  let imports = 0;
+  const writing = WRITERS.map(async ({ records, pauseMs }) => {
+    const operator = connect({ addresses: admin, credential: OPERATOR_CREDENTIAL });
+    const importAll = loader(operator);
+    while (!stopped) {
+      await importAll(records(random)).then(
+        () => imports++,
+        () => {},
+      );
+      await sleep(pauseMs * (0.5 + random()));
+    }
+    operator.close();
+  });
+  return {
+    stop: async () => {
+      stopped = true;
+      await Promise.all(writing);
+      return imports;
+    },
+  };
+}

@@ -16,22 +16,7 @@ from ._pages import read_page
 from ._sync import SyncResult
 from ._transport import Answer, Options, Transport
 from .stores import Store
-from .types import BillingOffice, Call, CallListItem, NewProject, Project
-
-
-# The document doesn't describe `GET /changes` yet.
-class Change(TypedDict):
-    type: Literal["call.changed", "call.deleted", "access.changed"]
-    call_id: str | None
-    changed_at: str
-    call: NotRequired[Call]
-
-
-class ChangeList(TypedDict):
-    data: list[Change]
-    next_cursor: str
-    has_more: bool
-
+from .types import BillingOffice, Call, CallListItem, Change, ChangeList, NewProject, Project
 
 MEMORY_BYTES = 32 * 1024 * 1024
 """Bodies that a client remembers for their ETag, all together."""

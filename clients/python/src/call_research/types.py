@@ -224,6 +224,18 @@ class Call(TypedDict):
     """At most one entry of each kind. An entry is there where it is recorded, its kind is enabled (`transcripts.verbatim`, `transcripts.redacted`, `transcripts.clean`) and the request does not leave it out."""
 
 
+class CallDetailList(TypedDict):
+    """A page of calls in full, as `expand=detail` asks for it."""
+
+    data: list[Call]
+    """The calls of this page in full, newest first. Empty past the last page."""
+    pagination: Pagination
+
+
+CallPage: TypeAlias = CallList | CallDetailList
+"""A page of list items, or with `expand=detail` of calls in full."""
+
+
 class Info(TypedDict):
     """What the document is about."""
 
@@ -242,6 +254,56 @@ class OpenApiDocument(TypedDict):
     """What the document is about."""
     paths: dict[str, Any]
     """The operations by path and method."""
+
+
+class CallChanged(TypedDict):
+    """A call was created or changed. Replace what you have of it."""
+
+    type: Literal['call.changed']
+    """Which kind of change this is."""
+    call_id: str
+    """The `call_id` of the call."""
+    changed_at: str
+    """The `updated_at` of the call. RFC 3339, in UTC, to the millisecond."""
+    call: NotRequired[Call]
+    """The call in full. There with `expand=detail` only."""
+
+
+class CallDeleted(TypedDict):
+    """A call was deleted. Delete what you have of it, if you have anything."""
+
+    type: Literal['call.deleted']
+    """Which kind of change this is."""
+    call_id: str
+    """The `call_id` of the call."""
+    changed_at: str
+    """When the call was deleted. RFC 3339, in UTC, to the millisecond."""
+
+
+class AccessChanged(TypedDict):
+    """The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings."""
+
+    type: Literal['access.changed']
+    """Which kind of change this is."""
+    call_id: None
+    """The change concerns every call."""
+    changed_at: str
+    """When the settings changed. RFC 3339, in UTC, to the millisecond."""
+
+
+Change: TypeAlias = CallChanged | CallDeleted | AccessChanged
+"""A change. `type` tells which."""
+
+
+class ChangeList(TypedDict):
+    """A page of changes."""
+
+    data: list[Change]
+    """The changes of this page, in the order in which they were committed."""
+    next_cursor: str
+    """Send it as `cursor` to go on. Opaque. Keep it with the changes of this page."""
+    has_more: bool
+    """Whether more changes are there now. False: come again later with `next_cursor`."""
 
 
 MemberEmail: TypeAlias = str

@@ -70,7 +70,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_language, { runner }) => {
     const { result, exchanges } = await attempt(getCall('call-2'), [unavailable]);
     expect(result[0].call_id).toBe('call-2');
     expect(exchanges[1]!.at - exchanges[0]!.at).toBeGreaterThanOrEqual(1_000);
-    expect(exchanges[1]!.at - exchanges[0]!.at).toBeLessThan(2_000);
+    expect(exchanges[1]!.at - exchanges[0]!.at).toBeLessThan(10_000);
   });
 
   it('waits until X-RateLimit-Reset, by the clock of the service', async () => {
@@ -90,15 +90,14 @@ describe.each(Object.entries(PROGRAMS))('%s', (_language, { runner }) => {
 
   it('one 429 holds all requests', async () => {
     const ids = Array.from({ length: 6 }, (_, n) => `call-${n}`);
-    // The 429 comes at once. The requests that are under way then are passed on.
+    // Alone, the requests after the first one would be sent again within half a second.
     const { result, exchanges } = await attempt({ action: 'get_calls', call_ids: ids }, [
       { status: 429, headers: { 'Retry-After': '1' } },
-      ...Array.from({ length: 5 }, () => ({ status: 429, headers: { 'Retry-After': '1' } })),
+      ...Array.from({ length: 5 }, () => ({ status: 503 })),
     ]);
     expect(result.map(({ call_id: id }: { call_id: string }) => id)).toEqual(ids);
-    const lastRefusal = Math.max(...exchanges.filter(({ status }) => status === 429).map(({ at }) => at));
-    const next = exchanges.filter(({ at }) => at > lastRefusal);
-    expect(Math.min(...next.map(({ at }) => at)) - lastRefusal).toBeGreaterThanOrEqual(1_000);
+    const [refused, ...others] = exchanges;
+    expect(Math.min(...others.slice(5).map(({ at }) => at)) - refused!.at).toBeGreaterThanOrEqual(1_000);
   });
 
   it('tells a wait that is too long instead of beginning it', async () => {

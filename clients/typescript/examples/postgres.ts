@@ -1,4 +1,5 @@
-// Your calls in your own PostgreSQL. Needs Node.js 22.18 or newer and the package pg; run it as often as you like, such as each minute:
+// Your calls in your own PostgreSQL. Needs Node.js 22.18 or newer, the package pg,
+// and "type": "module" in package.json. Run it as often as you like:
 //   CRS_API_KEY=crk_... CRS_BASE_URL=http://127.0.0.1:8080/v1 node postgres.ts postgresql://user:password@host/database
 import { CallResearch, postgresStore } from '@call-research/client';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-// Your calls in SQLite. Needs Node.js 22.18 or newer; run it as often as you like, such as each minute:
+// Your calls in SQLite. Needs Node.js 22.18 or newer, and "type": "module" in package.json. Run it as often as you like:
 //   CRS_API_KEY=crk_... CRS_BASE_URL=http://127.0.0.1:8080/v1 node sqlite.ts calls.db
 import { DatabaseSync } from 'node:sqlite';
 import { CallResearch, sqliteStore } from '@call-research/client';

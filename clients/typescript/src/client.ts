@@ -40,12 +40,13 @@ export class CallResearch {
 
   /** The calls of a range of creation times, newest first; with `expand: 'detail'`, each in full. It asks for page after page. */
   calls(query: CallsQuery & { expand: 'detail' }, options?: RequestOptions): AsyncGenerator<Call>;
-  calls(query: CallsQuery, options?: RequestOptions): AsyncGenerator<CallListItem>;
+  calls(query: CallsQuery & { expand?: never }, options?: RequestOptions): AsyncGenerator<CallListItem>;
+  calls(query: CallsQuery, options?: RequestOptions): AsyncGenerator<Call | CallListItem>;
   async *calls(query: CallsQuery, options?: RequestOptions): AsyncGenerator<Call | CallListItem> {
     for (let page = 1; ; page++) {
-      const size = 'expand' in query ? {} : { per_page: 200 };
+      const size = query.expand === undefined ? { per_page: 200 } : {};
       const answer = await this.#get('/calls', { ...size, ...query, page }, options);
-      const { data, pagination } = readJson<{ data: CallListItem[]; pagination: Pagination }>(answer);
+      const { data, pagination } = readJson<{ data: (Call | CallListItem)[]; pagination: Pagination }>(answer);
       yield* data;
       if (page >= pagination.total_pages) return;
     }

@@ -70,6 +70,18 @@ test('tests that the table of ASVS names exist', () => {
   expect(missing).toEqual([]);
 });
 
+test('examples are shown as they are', () => {
+  const shown = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/^<!-- (\S+) -->\n\n```\w+\n(.*?)^```$/gms)].map(([, path, code]) => ({
+      page,
+      path: path!,
+      code: code!,
+    })),
+  );
+  expect(shown.map(({ path }) => path)).toEqual(expect.arrayContaining(find('clients/*/examples/*.{ts,py}')));
+  for (const { page, path, code } of shown) expect(code, `${page} shows ${path}`).toBe(read(path));
+});
+
 /** A service's source with all modules of kit that it imports, directly or not. */
 function sourceOf(service: string): string {
   const seen = new Set<string>();

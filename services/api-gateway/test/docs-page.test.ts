@@ -126,6 +126,7 @@ describe('the files of the page', () => {
       'Read every call',
       'Keep up with changes',
       'Keep a copy whole',
+      'Use a client',
       'Save what has not changed',
       'Fields that may be absent',
       'Anonymized names',

@@ -376,6 +376,22 @@ export type Call = {
 };
 
 /**
+ * A page of calls in full, as `expand=detail` asks for it.
+ */
+export type CallDetailList = {
+    /**
+     * The calls of this page in full, newest first. Empty past the last page.
+     */
+    data: Array<Call>;
+    pagination: Pagination;
+};
+
+/**
+ * A page of list items, or with `expand=detail` of calls in full.
+ */
+export type CallPage = CallList | CallDetailList;
+
+/**
  * An OpenAPI document.
  */
 export type OpenApiDocument = {
@@ -402,6 +418,87 @@ export type OpenApiDocument = {
     paths: {
         [key: string]: unknown;
     };
+};
+
+/**
+ * A call was created or changed. Replace what you have of it.
+ */
+export type CallChanged = {
+    /**
+     * Which kind of change this is.
+     */
+    type: 'call.changed';
+    /**
+     * The `call_id` of the call.
+     */
+    call_id: string;
+    /**
+     * The `updated_at` of the call. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+    /**
+     * The call in full. There with `expand=detail` only.
+     */
+    call?: Call;
+};
+
+/**
+ * A call was deleted. Delete what you have of it, if you have anything.
+ */
+export type CallDeleted = {
+    /**
+     * Which kind of change this is.
+     */
+    type: 'call.deleted';
+    /**
+     * The `call_id` of the call.
+     */
+    call_id: string;
+    /**
+     * When the call was deleted. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+};
+
+/**
+ * The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings.
+ */
+export type AccessChanged = {
+    /**
+     * Which kind of change this is.
+     */
+    type: 'access.changed';
+    /**
+     * The change concerns every call.
+     */
+    call_id: null;
+    /**
+     * When the settings changed. RFC 3339, in UTC, to the millisecond.
+     */
+    changed_at: string;
+};
+
+/**
+ * A change. `type` tells which.
+ */
+export type Change = CallChanged | CallDeleted | AccessChanged;
+
+/**
+ * A page of changes.
+ */
+export type ChangeList = {
+    /**
+     * The changes of this page, in the order in which they were committed.
+     */
+    data: Array<Change>;
+    /**
+     * Send it as `cursor` to go on. Opaque. Keep it with the changes of this page.
+     */
+    next_cursor: string;
+    /**
+     * Whether more changes are there now. False: come again later with `next_cursor`.
+     */
+    has_more: boolean;
 };
 
 /**
@@ -457,9 +554,25 @@ export type ListCallsData = {
          */
         page?: number;
         /**
-         * Calls on a page. In digits, without leading zeros.
+         * Calls on a page. In digits, without leading zeros. Where absent 50; with `expand=detail` at most 50, and 25 where absent.
          */
         per_page?: number;
+        /**
+         * `detail`: each call is there in full, as `GET /calls/{call_id}` shows it.
+         */
+        expand?: 'detail';
+        /**
+         * Whether details have the word-by-word transcript. Needs `expand=detail`; true where absent.
+         */
+        include_verbatim?: boolean;
+        /**
+         * Whether details have the redacted transcript. Needs `expand=detail`; true where absent.
+         */
+        include_redacted?: boolean;
+        /**
+         * Whether details have the questions and answers as a transcript. Needs `expand=detail`; true where absent.
+         */
+        include_clean?: boolean;
     };
     url: '/calls';
 };
@@ -501,7 +614,7 @@ export type ListCallsResponses = {
     /**
      * A page of calls.
      */
-    200: CallList;
+    200: CallPage;
 };
 
 export type ListCallsResponse = ListCallsResponses[keyof ListCallsResponses];
@@ -582,6 +695,80 @@ export type GetCallResponses = {
 };
 
 export type GetCallResponse = GetCallResponses[keyof GetCallResponses];
+
+export type ListChangesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The `next_cursor` of the last answer. Absent: from the beginning, with every call there is.
+         */
+        cursor?: string;
+        /**
+         * Changes on a page, at most. In digits, without leading zeros. Where absent 100; with `expand=detail` at most 50, and 25 where absent.
+         */
+        limit?: number;
+        /**
+         * `detail`: each call is there in full, as `GET /calls/{call_id}` shows it.
+         */
+        expand?: 'detail';
+        /**
+         * Whether details have the word-by-word transcript. Needs `expand=detail`; true where absent.
+         */
+        include_verbatim?: boolean;
+        /**
+         * Whether details have the redacted transcript. Needs `expand=detail`; true where absent.
+         */
+        include_redacted?: boolean;
+        /**
+         * Whether details have the questions and answers as a transcript. Needs `expand=detail`; true where absent.
+         */
+        include_clean?: boolean;
+    };
+    url: '/changes';
+};
+
+export type ListChangesErrors = {
+    /**
+     * A parameter is unknown, empty, repeated or not as described; the message names it. A `cursor` that can’t be used: begin again without it. Code `bad_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing, unknown, expired or revoked. Code `unauthorized`.
+     */
+    401: Error;
+    /**
+     * The `Accept` header excludes `application/json`. Code `bad_request`.
+     */
+    406: Error;
+    /**
+     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     */
+    429: Error;
+    /**
+     * Something unexpected happened. Quote `request_id` when you report it. Code `internal_error`.
+     */
+    500: Error;
+    /**
+     * Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds. Code `internal_error`.
+     */
+    503: Error;
+    /**
+     * It took too long. Try again after `Retry-After` seconds. Code `internal_error`.
+     */
+    504: Error;
+};
+
+export type ListChangesError = ListChangesErrors[keyof ListChangesErrors];
+
+export type ListChangesResponses = {
+    /**
+     * A page of changes.
+     */
+    200: ChangeList;
+};
+
+export type ListChangesResponse = ListChangesResponses[keyof ListChangesResponses];
 
 export type ListBillingOfficesData = {
     body?: never;

@@ -1,0 +1,238 @@
+/** Scenarios of copies: whatever happens meanwhile, the copy ends as the API shows the calls, text by text. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { copyIn, type Copy } from '../src/copy.ts';
+import { act, PROGRAMS, run } from '../src/programs.ts';
+import type { Fault } from '../src/proxy.ts';
+import { call, RANGE, startClientWorld, type ClientWorld } from '../src/world.ts';
+
+let system: ClientWorld;
+let directory: string;
+let database: TestDatabase;
+beforeAll(async () => {
+  system = await startClientWorld();
+  directory = mkdtempSync(join(tmpdir(), 'crs-copies-'));
+}, 120_000);
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await system?.close();
+});
+
+const unavailable: Fault = { status: 503, headers: { 'Retry-After': '1' } };
+const deletion = (id: string) => ({ type: 'call', organization: 'acme', id, deleted: true });
+const settings = (more: object) => ({ type: 'organization', id: 'acme', name: 'Acme', ...more });
+/** No call but the one is at its first place: each test begins with the same calls. */
+const CALLS = Array.from({ length: 23 }, (_, n) => call(`call-${n}`));
+const FIELDS = ['summary', 'rating', 'interviewee.name', 'transcripts.verbatim'];
+
+describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postgres }) => {
+  beforeEach(async () => {
+    database = await createDatabase(inject('postgresUrl'));
+    await system.load([settings({ allowed_fields: FIELDS, anonymize_interviewees: false }), ...CALLS]);
+    system.proxy.reset();
+  });
+  afterEach(() => database.drop());
+
+  let copies = 0;
+  const inSqlite = () => copyIn(`sqlite:${join(directory, `${language}-${copies++}.db`)}`);
+  const inPostgres = () => copyIn(database.url);
+
+  const sync = (copy: Copy, more: object = {}) =>
+    act(runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address, ...more });
+  const pagesOf = (limit: number) => ({ query: { limit } });
+  /** What the copy must hold: each call's detail as the API sends it. */
+  async function expectWhole(copy: Copy): Promise<void> {
+    const list = await system.ask(`/calls?${new URLSearchParams({ ...RANGE, per_page: '200' }).toString()}`);
+    const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id).toSorted();
+    const details = await Promise.all(ids.map(async (id) => [id, await system.ask(`/calls/${id}`)]));
+    expect(Object.fromEntries(await copy.documents())).toEqual(Object.fromEntries(details));
+    expect(await copy.position()).toEqual({ cursor: expect.any(String), walk: null });
+  }
+
+  it('iterates over all changes', async () => {
+    const { result } = await act(runner, {
+      action: 'changes',
+      base_url: system.proxy.baseUrl,
+      key: system.key,
+      query: { limit: 5 },
+    });
+    const ids = result
+      .filter(({ type }: { type: string }) => type === 'call.changed')
+      .map((change: { call_id: string }) => change.call_id);
+    expect(ids.toSorted()).toEqual(CALLS.map(({ id }) => id).toSorted());
+    expect(system.proxy.exchanges.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it.each([
+    ['SQLite', inSqlite],
+    ['PostgreSQL', inPostgres],
+  ])('fills a copy in %s, then follows', async (_name, create) => {
+    const copy = create();
+    const first = await sync(copy, pagesOf(10));
+    expect(first.result).toEqual({ changed: 23, deleted: 0, walks: 1 });
+    await expectWhole(copy);
+    expect((await sync(copy)).result).toEqual({ changed: 0, deleted: 0, walks: 0 });
+    await system.load([call('call-3', { summary: null }), deletion('call-4'), call('new')]);
+    expect((await sync(copy)).result).toEqual({ changed: 2, deleted: 1, walks: 0 });
+    await expectWhole(copy);
+    await system.load([deletion('new')]);
+  });
+
+  it('is right though calls change, appear and vanish, and requests fail, while it reads', async () => {
+    const copy = inPostgres();
+    system.proxy.reset(async (_exchange, index) => {
+      if (index === 1) await system.load([deletion('call-0'), call('call-20', { rating: 1 }), call('late')]);
+      if (index === 2) return unavailable;
+      if (index === 3) return { cut: 'inside' };
+      if (index === 4) await system.load([deletion('late'), deletion('call-22'), call('call-1', { summary: 'Other.' })]);
+      return undefined;
+    });
+    const { result } = await sync(copy, pagesOf(6));
+    expect(result.walks).toBe(1);
+    await expectWhole(copy);
+  });
+
+  it('holds no field that was taken away, and no call that vanished meanwhile', async () => {
+    const copy = inSqlite();
+    await sync(copy);
+    await system.load([settings({ allowed_fields: ['rating'], anonymize_interviewees: true }), deletion('call-5')]);
+    const { result } = await sync(copy, pagesOf(6));
+    expect(result.walks).toBe(1);
+    await expectWhole(copy);
+    expect((await copy.documents()).get('call-1')).not.toContain('summary');
+  });
+
+  it('begins again where settings change in the middle of a walk', async () => {
+    const copy = inPostgres();
+    system.proxy.reset(async (_exchange, index) => {
+      if (index === 2) await system.load([settings({ allowed_fields: ['rating'] })]);
+      return undefined;
+    });
+    expect((await sync(copy, pagesOf(6))).result.walks).toBe(2);
+    await expectWhole(copy);
+  });
+
+  it('leaves no ghost where the API has forgotten deletions since the cursor', async () => {
+    const copy = inSqlite();
+    await sync(copy);
+    await system.load([deletion('call-7'), call('call-8', { rating: 2 })]);
+    await system.forgetDeletions();
+    const { result } = await sync(copy, pagesOf(6));
+    expect(result).toEqual({ changed: 22, deleted: 0, walks: 1 });
+    await expectWhole(copy);
+  });
+
+  it('keeps its cursor where a parameter is wrong', async () => {
+    const copy = inSqlite();
+    await sync(copy);
+    const before = await copy.position();
+    expect((await sync(copy, pagesOf(51))).error).toMatchObject({
+      type: 'BadRequestError',
+      message: expect.stringContaining('limit'),
+    });
+    expect(await copy.position()).toEqual(before);
+  });
+
+  it('goes on where it was interrupted', async () => {
+    const copy = inPostgres();
+    system.proxy.reset((_exchange, index) => (index === 2 ? { cut: 'inside' } : undefined));
+    const { error } = await sync(copy, { ...pagesOf(6), client: { max_retries: 0 } });
+    expect(error).toMatchObject({ type: 'ConnectionError' });
+    const { cursor, walk } = await copy.position();
+    expect([cursor, walk]).toEqual([expect.any(String), expect.any(String)]);
+    expect((await copy.documents()).size).toBe(12);
+    system.proxy.reset();
+    expect((await sync(copy, pagesOf(6))).result).toEqual({ changed: 11, deleted: 0, walks: 0 });
+    expect(system.proxy.exchanges[0]!.path).toContain(`cursor=${encodeURIComponent(cursor!)}`);
+    await expectWhole(copy);
+  });
+
+  it('goes on after the gateway was killed and started again', { timeout: 60_000 }, async () => {
+    const copy = inPostgres();
+    let restart: Promise<void> | undefined;
+    system.proxy.reset(async (_exchange, index) => {
+      if (index !== 2) return undefined;
+      await system.world.processes.kill('api-gateway');
+      restart = system.world.processes.start('api-gateway');
+      return undefined;
+    });
+    const { result } = await sync(copy, pagesOf(6));
+    await restart;
+    expect(result).toEqual({ changed: 23, deleted: 0, walks: 1 });
+    await expectWhole(copy);
+  });
+
+  it('keeps the text of each call exactly', async () => {
+    const copy = inSqlite();
+    const odd = '{ "call_id" : "call-1",\n"duration_minutes":12.500,"big":12345678901234567890,"text":"\\u00e9 \\"}]{[\\\\"}';
+    system.proxy.reset(() => ({
+      rewrite: () =>
+        `{"has_more":false, "data" : [ {"type":"call.changed","call_id":"call-1","changed_at":"2026-01-01T00:00:00.000Z","call":${odd} } ],"next_cursor":"odd"}`,
+    }));
+    await sync(copy);
+    expect([...(await copy.documents())]).toEqual([['call-1', odd]]);
+  });
+
+  it.each([
+    ['a type of change that it does not know', (body: string) => body.replaceAll('"call.changed"', '"call.moved"')],
+    ['a change without its call', (body: string) => body.replaceAll('"call":', '"other":')],
+    ['a cursor that does not move', (body: string) => body, true],
+  ])('stops at %s, and the copy stays as it was', async (_name, change, isStuck = false) => {
+    const copy = inPostgres();
+    let first: string | undefined;
+    system.proxy.reset((_exchange, index) => ({
+      rewrite: (body) => {
+        const { next_cursor: cursor } = JSON.parse(body) as { next_cursor: string };
+        if (index === 0) first = cursor;
+        if (index === 0) return body;
+        return isStuck ? body.replace(cursor, first!) : change(body);
+      },
+    }));
+    expect((await sync(copy, pagesOf(6))).error).toMatchObject({ type: 'ProtocolError' });
+    expect(system.proxy.exchanges).toHaveLength(2);
+    expect((await copy.documents()).size).toBe(6);
+    expect((await copy.position()).cursor).toBe(first);
+  });
+
+  it('never runs twice on one copy', async () => {
+    const copy = inPostgres();
+    const other = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    system.proxy.reset(async (_exchange, index) => {
+      if (index !== 2) return undefined;
+      held.resolve();
+      await other.promise;
+      return undefined;
+    });
+    const slow = sync(copy, pagesOf(6));
+    await held.promise;
+    const { result } = await sync(copy, pagesOf(6));
+    expect(result.walks).toBe(0);
+    other.resolve();
+    expect((await slow).error).toMatchObject({ type: 'ProtocolError', message: expect.stringMatching(/another sync/i) });
+    await expectWhole(copy);
+  });
+
+  it.each(Object.entries(PROGRAMS))('goes on with the copy of %s', async (_language, other) => {
+    const copy = inPostgres();
+    await act(other.runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address });
+    await system.load([deletion('call-9'), call('call-8', { rating: 3 })]);
+    expect((await sync(copy)).result).toEqual({ changed: 1, deleted: 1, walks: 0 });
+    await expectWhole(copy);
+  });
+
+  it.each([
+    ['SQLite', sqlite, inSqlite],
+    ['PostgreSQL', postgres, inPostgres],
+  ])('the example with %s makes a copy', async (_name, example, create) => {
+    const copy = create();
+    const env = { CRS_API_KEY: system.key, CRS_BASE_URL: system.proxy.baseUrl };
+    const output = await run([...example, copy.address.replace(/^sqlite:/, '')], '', env);
+    expect(output).toMatch(/^23 calls stored, 0 removed$/m);
+    expect(output).toMatch(/interview.*23.*287\.5/);
+    await expectWhole(copy);
+  });
+});

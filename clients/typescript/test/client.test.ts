@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CallResearch } from '../src/index.ts';
+import { VERSION } from '../src/version.ts';
+
+let server: Server;
+let client: CallResearch;
+let requests = 0;
+
+beforeEach(async () => {
+  requests = 0;
+  // An outage that lasts.
+  server = createServer((_request, response) => {
+    requests++;
+    response.writeHead(503, { 'Retry-After': '60' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  client = new CallResearch({ key: 'crk_x', baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/` });
+});
+afterEach(() => server.close());
+
+it('a signal ends a wait at once, with its reason', async () => {
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  const call = client.getCall('a', {}, { signal: controller.signal });
+  while (requests === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  setTimeout(() => controller.abort(reason), 50);
+  const began = performance.now();
+  await expect(call).rejects.toBe(reason);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(requests).toBe(1);
+});
+
+it('a signal that was given before ends the call without a request', async () => {
+  await expect(client.billingOffices({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  expect(requests).toBe(0);
+});
+
+it('options of a call win over those of the client', async () => {
+  await expect(client.billingOffices({ maxRetries: 0 })).rejects.toMatchObject({
+    name: 'ServerError',
+    status: 503,
+    retryAfter: 60,
+  });
+});
+
+it('a key that cannot be sent is an error at once', () => {
+  expect(() => new CallResearch({ key: 'crk_\nx', baseUrl: 'http://x' })).toThrow(TypeError);
+  expect(() => new CallResearch({ key: 'crk_x', baseUrl: 'nonsense' })).toThrow(TypeError);
+});
+
+it('tells the version of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  expect(VERSION).toBe(version);
+});

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { rawCalls } from '../src/raw.ts';
+
+it.each([
+  ['numbers as they were sent', '{"a":1.50,"b":12345678901234567890,"c":-1E+2}'],
+  ['quotes, backslashes and brackets in texts', String.raw`{"a":"}]\"{[\\","b\\":"\\\\\"","":"\u007d"}`],
+  ['white space', '{ "a" :\t[ 1 , 2 ,\r\n{ } ] }'],
+  ['nested objects with the same keys', '{"data":[{"call":{"call":1}}],"call":null}'],
+  ['an empty object', '{}'],
+  ['a text', '"call"'],
+  ['a number', '17'],
+  ['null', 'null'],
+])('finds the text of a call with %s', (_name, call) => {
+  const pages = [
+    `{"data":[{"call":${call}},{"type":"x"},{"type":"x","call":${call},"z":[]}],"has_more":false}`,
+    `\n{ "next" : {"data":[{"call":0}]} , "data" : [\t{ "x":"call", "c\\u0061ll" :  ${call} } , {} ,{"call":${call}}\n] }`,
+  ];
+  for (const page of pages) {
+    JSON.parse(page);
+    expect(rawCalls(page)).toEqual([call, undefined, call]);
+  }
+});
+
+it('a repeated key counts at its last place, as for JSON.parse', () => {
+  expect(rawCalls('{"data":[{"call":0}],"data":[{"call":1,"call":2}]}')).toEqual(['2']);
+});
+
+it('a page without changes has no calls', () => {
+  expect(rawCalls('{"data":[]}')).toEqual([]);
+  expect(rawCalls('{}')).toEqual([]);
+});
+
+it('takes time in proportion to the size of the page', () => {
+  const page = (calls: number) =>
+    `{"data":[${Array.from({ length: calls }, () => `{"call":"${'\\\\'.repeat(5_000)}"}`).join()}]}`;
+  const took = (text: string) => {
+    const began = performance.now();
+    rawCalls(text);
+    return performance.now() - began;
+  };
+  took(page(100));
+  expect(took(page(800))).toBeLessThan(40 * Math.max(1, took(page(100))));
+});

@@ -60,7 +60,13 @@ describe('plain manifests', () => {
 test('Argo CD runs the install Job and all that it needs before the rest', async () => {
   const manifests = await examples('argocd');
   const hooks = manifests.filter((manifest) => annotations(manifest)['helm.sh/hook'] === 'pre-install,pre-upgrade');
-  expect(hooks.map(({ kind }) => String(kind)).toSorted()).toEqual(['Job', 'NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount']);
+  expect(hooks.map(({ kind }) => String(kind)).toSorted()).toEqual([
+    'Job',
+    'NetworkPolicy',
+    'Role',
+    'RoleBinding',
+    'ServiceAccount',
+  ]);
   for (const { metadata } of manifests) expect(metadata.labels['example.com/team']).toBe('research');
 });
 

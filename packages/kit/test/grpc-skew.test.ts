@@ -1,6 +1,6 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { afterEach, expect, it } from 'vitest';
-import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { REASONS, ServiceError } from '../src/errors.ts';
 import { createLogger } from '../src/process/log.ts';
 import { client } from '../src/rpc/client.ts';
@@ -24,7 +24,7 @@ function connect(address: string) {
 /** @param refusals how many of the first calls a replica refuses before it begins them */
 async function serveAfter(refusals: number) {
   let asked = 0;
-  const shouldRateLimit = rpc({ anyone: true }, async (_: RateLimitRequest) => {
+  const shouldRateLimit = rpc({ anyone: true }, async () => {
     if (asked++ < refusals) throw new ServiceError('permission_denied', 'Not for you.', { reason: REASONS.peerNotAdmitted });
     return { overallCode: 'OK' as const, statuses: [] };
   });

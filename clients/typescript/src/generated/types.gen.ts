@@ -591,7 +591,7 @@ export type ListCallsErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -668,7 +668,7 @@ export type GetCallErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -742,7 +742,7 @@ export type ListChangesErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -801,7 +801,7 @@ export type ListBillingOfficesErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -879,7 +879,7 @@ export type CreateProjectErrors = {
      */
     422: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -943,7 +943,7 @@ export type GetProjectErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**
@@ -994,7 +994,7 @@ export type GetOpenapiErrors = {
      */
     406: Error;
     /**
-     * The rate limit is used up. Sleep until `X-RateLimit-Reset`. Code `rate_limited`.
+     * The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`. Code `rate_limited`.
      */
     429: Error;
     /**

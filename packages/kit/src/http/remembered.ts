@@ -17,8 +17,6 @@ interface Asked<A> {
   isKnown: boolean;
   /** The answer, once it is there. */
   settled?: Recollection<A>;
-  /** The refusal that this question repeats, and how long it may still be used. */
-  former?: { refusal: Recollection<A>; until: number } | undefined;
 }
 
 /** Auth's answer about a credential, or auth's refusal of the credential. */
@@ -51,7 +49,7 @@ export class Remembered<A> {
     const arrived = performance.now();
     for (;;) {
       const known = this.#asked.get(digest);
-      if (!known || performance.now() - known.at > REMEMBER_MS) return this.#askAgain(digest, credential, bearer, known);
+      if (!known || performance.now() - known.at > REMEMBER_MS) return this.#askAgain(digest, credential, bearer, known?.isKnown);
       // The answer ages while this request waits for it. An answer that is too old is still good if auth was asked after this request
       // arrived.
       const answer = await known.answer;
@@ -59,27 +57,19 @@ export class Remembered<A> {
     }
   }
 
-  /**
-   * Auth's answer of the last second; undefined where {@link get} has to ask or to wait. While one request asks again about a refused
-   * credential, a crowd with the same credential doesn't wait with it: the refusal is used for another second at most.
-   */
+  /** Auth's answer of the last second; undefined where {@link get} has to ask or to wait. */
   recall(digest: string): Recollection<A> | undefined {
     const known = this.#asked.get(digest);
-    if (!known) return undefined;
-    const now = performance.now();
-    if (known.settled) return now - known.at <= REMEMBER_MS ? known.settled : undefined;
-    return known.former && now < known.former.until ? known.former.refusal : undefined;
+    return known && performance.now() - known.at <= REMEMBER_MS ? known.settled : undefined;
   }
 
-  #askAgain(digest: string, credential: string, { deadline, address }: Bearer, known?: Asked<A>): Promise<A> {
-    const isKnown = known?.isKnown ?? false;
-    const former = known?.settled?.refusal && { refusal: known.settled, until: known.at + 2 * REMEMBER_MS };
+  #askAgain(digest: string, credential: string, { deadline, address }: Bearer, isKnown = false): Promise<A> {
     // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
     const ask = () => {
       asked.at = performance.now();
       return this.#ask(credential, { deadline });
     };
-    const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown, former };
+    const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown };
     asked.answer = isKnown ? ask() : this.#inSlot(address(), deadline, ask);
     this.#asked.set(digest, asked);
     // A refusal is remembered too, so that guesses cost auth nothing. An outage isn't.

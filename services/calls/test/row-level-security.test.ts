@@ -6,6 +6,7 @@ import { interceptStatements, type SentStatement } from '@crs/testing/intercept-
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { exportCalls } from '../src/store/export-calls.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
 import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
@@ -187,6 +188,9 @@ async function leaks(): Promise<Set<string>> {
       const clean = [...SAME, only(own)].toSorted().join() === ids?.join() && !first.text.includes(other);
       if (!clean || next.json.data?.length !== 0) found.add(way);
     }
+
+    const exported = await read(own, exportCalls(own, ''));
+    if (exported.length !== SAME.length + 1 || JSON.stringify(exported).includes(other)) found.add('export');
 
     for (const id of SAME) {
       const { text, json } = await get(`/v1/calls/${id}`);

@@ -1,5 +1,6 @@
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
+import { exportLines } from '@crs/testing/export';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type World } from '@crs/testing/world';
@@ -76,6 +77,9 @@ async function leaks(): Promise<Set<string>> {
     );
     const shown = [...first.entities, ...rest.entities];
     if (shown.length !== 3 || shown.some(({ name }) => name !== own)) found.add('list');
+    const exported = (await exportLines(world.operator, own)) as { type: string; name: string }[];
+    const names = exported.filter(({ type }) => type === 'entity').map(({ name }) => name);
+    if (names.length !== 3 || names.some((name) => name !== own)) found.add('export');
     const lines = [
       entity(own, SAME),
       entity(own, SAME, 'changed'),
@@ -113,7 +117,7 @@ describe('without the predicate on the organization in any statement', () => {
   it('the operations leak once row-level security is off', async () => {
     await world.query('alter table entities.entities disable row level security');
     try {
-      expect(await leaks()).toEqual(new Set(['list', 'import', 'erasure']));
+      expect(await leaks()).toEqual(new Set(['list', 'export', 'import', 'erasure']));
     } finally {
       await world.query('alter table entities.entities enable row level security');
     }

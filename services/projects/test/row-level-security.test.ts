@@ -1,4 +1,5 @@
 import type { CallOptions } from '@crs/kit/rpc/client';
+import { exportLines } from '@crs/testing/export';
 import { declaredStatements, withoutPredicates, type Unwalled } from '@crs/testing/unwalled';
 import { userToken } from '@crs/testing/user-token';
 import { startWorld, type World } from '@crs/testing/world';
@@ -95,6 +96,14 @@ async function leaks(): Promise<Set<string>> {
     const shown = [...first.projects, ...rest.projects];
     if (shown.some((each) => !each.name?.includes(own)) || shown.length !== 3) found.add('list');
 
+    const { operator } = world;
+    const newest = await operator.projects.listProjects({ limit: 1, after: undefined }, await operator.operator(own));
+    const older = await operator.projects.listProjects({ limit: 0, after: newest.next }, await operator.operator(own));
+    const all = [...newest.projects, ...older.projects];
+    if (all.length < 3 || all.some((each) => !each.name?.includes(own))) found.add('list of all');
+    const exported = await exportLines(world.operator, own);
+    if (exported.length === 0 || JSON.stringify(exported).includes(other)) found.add('export');
+
     const again = await post(own, 'same');
     if (again.json.project_id !== names.get(own) || !again.headers.has('idempotent-replayed')) found.add('creation');
     const made = await post(own, `new ${own}`, 'New');
@@ -167,8 +176,8 @@ describe('without the predicate on the organization in any statement', () => {
   });
 
   it.each([
-    ['billing_offices', ['offices', 'import', 'erasure']],
-    ['projects', ['detail', 'list', 'erasure']],
+    ['billing_offices', ['offices', 'export', 'import', 'erasure']],
+    ['projects', ['detail', 'list', 'list of all', 'export', 'erasure']],
     ['creations', ['creation', 'erasure']],
   ])('the operations leak once row-level security of %s is off', async (table, ways) => {
     await world.query(`alter table projects.${table} disable row level security`);

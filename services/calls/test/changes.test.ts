@@ -113,7 +113,7 @@ describe('details', () => {
     },
   );
 
-  it('end a page of changes at 16 MiB, and refuse a list page over 32 MiB', async () => {
+  it('end a page of changes at 16 MiB, and refuse a list page over 32 MiB', { timeout: 90_000 }, async () => {
     const organization = await feed.createTenant();
     const transcript = 'x'.repeat(7 * 1024 * 1024);
     for (const id of ['a', 'b', 'c', 'd', 'e']) await feed.store(organization, [id], { transcript });

@@ -32,7 +32,7 @@ function project(id: string): object {
 type Random = () => number;
 
 function some<T>(random: Random, from: readonly T[]): T {
-  return from[Math.floor(random() * from.length)];
+  return from[Math.floor(random() * from.length)]!;
 }
 
 function call(random: Random): object {

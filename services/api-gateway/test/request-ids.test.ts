@@ -40,7 +40,7 @@ beforeAll(async () => {
   spy = createServer();
   spy.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     inward.push(headers);
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' }, { endStream: true });
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '13' }, { endStream: true });
   });
   await new Promise<void>((resolve) => spy.listen(0, '127.0.0.1', resolve));
   gateway = await startGateway(world, { authAddress: `127.0.0.1:${(spy.address() as AddressInfo).port}` });

@@ -183,7 +183,7 @@ describe('the listeners', () => {
       for (const [method, { requestDeserialize }] of Object.entries(definition)) {
         const strangers = client(definition, { ...shared, address });
         const call = (strangers as unknown as AnyClient)[method]!(requestDeserialize(Buffer.alloc(0)), callers.operator);
-        await expect(call, method).rejects.toMatchObject({ kind: 'internal', cause: { code: 12 } }); // UNIMPLEMENTED
+        await expect(call, method).rejects.toMatchObject({ reason: 'NOT_OFFERED', cause: { code: 12 } }); // UNIMPLEMENTED
         strangers.close();
       }
     }

@@ -9,7 +9,7 @@ import { addAuditOutcomes } from './20261122T100100-add-audit-outcomes.ts';
 import { indexCountedAudit } from './20261122T100200-index-counted-audit.ts';
 import { versionSessions } from './20261122T110000-version-sessions.ts';
 import { retireSigningKeys } from './20261122T120000-retire-signing-keys.ts';
-import { versionSettings } from './20261122T072000-version-settings.ts';
+import { versionSettings } from './20261122T130000-version-settings.ts';
 
 export const migrations: Migration[] = [
   createTenants,

@@ -44,6 +44,8 @@ describe('a good key', () => {
         anonymize: false,
         writeSurface: false,
         readOnly: false,
+        settingsVersion: 1,
+        settingsChangedAt: expect.anything(),
       });
     }
   });

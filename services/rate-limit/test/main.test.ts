@@ -44,6 +44,7 @@ describe('its settings', () => {
     expect(readConfig({ CRS_LISTEN: '0.0.0.0:8080' })).toEqual({
       listen: '0.0.0.0:8080',
       redisUrl: undefined,
+      redisPrefix: '',
       redisTimeoutMs: 20,
       organization: { requests: 600, periodSeconds: 60 },
       user: { requests: 120, periodSeconds: 60 },
@@ -55,6 +56,8 @@ describe('its settings', () => {
     ['CRS_RATE_LIMIT_USER', '120'],
     ['REDIS_URL', 'http://redis:6379'],
     ['REDIS_URL', 'redis://one:6379,two:6379'],
+    ['CRS_REDIS_PREFIX', '{one}'],
+    ['CRS_REDIS_PREFIX', 'x'.repeat(129)],
     ['CRS_REDIS_TIMEOUT_MS', 'soon'],
   ])('name %s when it is bad', (name, value) => {
     expect(() => readConfig({ CRS_LISTEN: '0.0.0.0:8080', [name]: value })).toThrow(new RegExp(`${name}: (must|Invalid)`));

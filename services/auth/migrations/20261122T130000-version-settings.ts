@@ -3,7 +3,7 @@ import type { Migration } from '@crs/kit/data/migration';
 
 /** The settings that decide how calls look have a version, and the time of their latest change. */
 export const versionSettings: Migration = {
-  name: '20261122T072000-version-settings',
+  name: '20261122T130000-version-settings',
 
   async up(db: Knex) {
     await db.raw(`set local lock_timeout = '5s'`);

@@ -14,6 +14,7 @@ import { load } from '@crs/testing/load';
 import { toolClient } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
 import type { ProcessName } from '@crs/testing/processes';
+import { sendRaw } from '@crs/testing/send-raw';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startLoad } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
@@ -37,6 +38,8 @@ export interface Scene {
   guessOperator(): Promise<void>;
   /** Imports a file of good and bad lines. */
   importLines(): Promise<void>;
+  /** Sends a request without its body, and waits for the refusal. */
+  stallBody(): Promise<void>;
   /** Sends more requests at once than there are slots. */
   crowd(): Promise<void>;
   stop(): Promise<void>;
@@ -130,6 +133,15 @@ export async function startScene(): Promise<Scene> {
       crs.stdout!.pipe(log);
       crs.stderr!.pipe(log);
       await once(crs, 'close');
+    },
+    stallBody: async () => {
+      const headers = [
+        'Host: localhost',
+        `Authorization: Bearer ${system.key}`,
+        'Content-Type: application/json',
+        'Content-Length: 9',
+      ];
+      await sendRaw(new URL(processes.api).host, `POST /v1/projects HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     },
     crowd: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => ask(system.key)));

@@ -48,6 +48,7 @@ beforeAll(async () => {
   const { processes, redis, relays } = scene.system;
   traffic = scene.traffic(12);
   await scene.exceedLimit();
+  const stalled = scene.stallBody();
   await scene.guessOperator();
   await scene.importLines();
   await scene.crowd();
@@ -62,6 +63,7 @@ beforeAll(async () => {
   await scrape();
   await processes.kill('rate-limit');
   await sleep(500);
+  await stalled;
   for (const relay of relays.get('postgres')!) await relay.close();
   await sleep(1_500);
   await scrape();

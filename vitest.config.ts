@@ -43,8 +43,8 @@ export default defineConfig({
   test: {
     // Only a fault reaches these times, however busy the machine is.
     testTimeout: 60_000,
-    // Most tests spend half of their time waiting for PostgreSQL.
-    maxWorkers: 2,
+    // Tests wait a third of their time, for PostgreSQL, for killed processes and for windows of limits.
+    maxWorkers: 3,
     // A worker loads the modules once for all its files. A test leaves no global state behind.
     isolate: false,
     hookTimeout: 120_000,

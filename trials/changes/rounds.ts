@@ -74,6 +74,8 @@ async function followRound(
   await sleep(workMs);
   const imports = await writers.stop();
   await Promise.all(followers.map((follower) => follower.finish()));
+  // A gateway may show a detail by the settings of a second ago.
+  await sleep(1_100);
   const details = await readDetails(ask);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
   say(`  ${imports} imports, ${read} pages, ${details.size} calls`);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { copyIn, type Copy } from '../src/copy.ts';
 import { act, PROGRAMS, run } from '../src/programs.ts';
 import type { Fault } from '../src/proxy.ts';
@@ -47,8 +47,15 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   async function expectWhole(copy: Copy): Promise<void> {
     const list = await system.ask(`/calls?${new URLSearchParams({ ...RANGE, per_page: '200' }).toString()}`);
     const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id).toSorted();
-    const details = await Promise.all(ids.map(async (id) => [id, await system.ask(`/calls/${id}`)]));
-    expect(Object.fromEntries(await copy.documents())).toEqual(Object.fromEntries(details));
+    const documents = Object.fromEntries(await copy.documents());
+    // The detail may show the settings of a second ago; the copy never does.
+    await vi.waitFor(
+      async () => {
+        const details = await Promise.all(ids.map(async (id) => [id, await system.ask(`/calls/${id}`)]));
+        expect(documents).toEqual(Object.fromEntries(details));
+      },
+      { timeout: 5_000, interval: 250 },
+    );
     expect(await copy.position()).toEqual({ cursor: expect.any(String), walk: null });
   }
 

@@ -2,7 +2,7 @@ import { createServer, request as send, type IncomingHttpHeaders, type IncomingM
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What happens to one request; absent: it is passed on, and so is the answer. */
+/** The fate of one request; absent: it is passed on, and so is the answer. */
 export type Fault =
   /** The proxy answers; the service never sees the request. */
   | { status: number; headers?: Record<string, string>; body?: string }

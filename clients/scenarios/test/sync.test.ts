@@ -43,7 +43,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (language, { runner, sqlite, postg
   const sync = (copy: Copy, more: object = {}) =>
     act(runner, { action: 'sync', base_url: system.proxy.baseUrl, key: system.key, store: copy.address, ...more });
   const pagesOf = (limit: number) => ({ query: { limit } });
-  /** What the copy must hold: each call's detail as the API sends it. */
+  /** Expects the copy to hold each call's detail as the API sends it. */
   async function expectWhole(copy: Copy): Promise<void> {
     const list = await system.ask(`/calls?${new URLSearchParams({ ...RANGE, per_page: '200' }).toString()}`);
     const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id).toSorted();

@@ -52,7 +52,7 @@ export class CallResearch {
     }
   }
 
-  /** What has changed since `cursor`, or without one every call and what changes meanwhile. It ends where there is nothing more for now. */
+  /** The changes since `cursor`; without one, every call and the changes meanwhile. It ends where there are no more for now. */
   async *changes(query: ChangesQuery = {}, options?: RequestOptions): AsyncGenerator<Change> {
     for await (const { data } of this.changePages(query, options)) yield* data;
   }

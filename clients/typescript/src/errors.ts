@@ -73,7 +73,7 @@ const CLASSES = {
   internal_error: ServerError,
 };
 
-/** The error for an answer whose status isn't a success. What stands between client and service may answer without the API's error body. */
+/** The error for an answer whose status isn't a success. A proxy between client and service may answer without the API's error body. */
 export function errorOf(status: number, body: string, requestIds: string[], retryAfter: number | undefined): CallResearchError {
   const { code = codeOf(status), message = `the answer has status ${status} and no error body` } = readEnvelope(body);
   const Class = CLASSES[code];

@@ -23,7 +23,7 @@ const alone = [
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
-  '**/{admission,audit,audit-counts,authenticate-key,caller-rights,connections,crowds,deadlines,deletions,federation-refusals,guarded-fetch,interrupted-deletions,keys,migrations,commands,operator-liveness,operators,rights,row-security,row-level-security,schema-gate,secrets,shared-connections,sign-in-clients,sign-in-flow,sign-in-metadata-documents,sign-in-refusals,sign-in-service,signer,tokens,twins,user-access}.test.ts',
+  '**/{admission,audit,change-cursors,changes,export,held-changes,audit-counts,authenticate-key,caller-rights,connections,crowds,deadlines,deletions,federation-refusals,guarded-fetch,interrupted-deletions,keys,migrations,commands,operator-liveness,operators,rights,row-security,row-level-security,schema-gate,secrets,shared-connections,sign-in-clients,sign-in-flow,sign-in-metadata-documents,sign-in-refusals,sign-in-service,signer,tokens,twins,user-access}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,tool-contract}.test.ts',
 ];
 
@@ -43,8 +43,8 @@ export default defineConfig({
   test: {
     // Only a fault reaches these times, however busy the machine is.
     testTimeout: 60_000,
-    // Tests wait a third of their time, for PostgreSQL, for killed processes and for windows of limits.
-    maxWorkers: 3,
+    // More workers than cores make every test slower than one after the other.
+    maxWorkers: 2,
     // A worker loads the modules once for all its files. A test leaves no global state behind.
     isolate: false,
     hookTimeout: 120_000,

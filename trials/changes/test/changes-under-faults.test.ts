@@ -3,7 +3,7 @@ import { randomFrom } from '../../faults/random.ts';
 import { followRounds } from '../rounds.ts';
 
 // A short form of `node trials/changes/main.ts`.
-it('copies equal the details after ten rounds in which parts are killed', { timeout: 120_000 }, async () => {
+it('copies equal the details after ten rounds in which parts are killed', { timeout: 300_000 }, async () => {
   const parts = [
     'calls',
     'postgres',

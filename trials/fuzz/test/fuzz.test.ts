@@ -5,7 +5,7 @@ import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
 
 /** A short run. The long one is the script `node trials/fuzz/main.ts`. */
-const REQUESTS = 600;
+const REQUESTS = 450;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));

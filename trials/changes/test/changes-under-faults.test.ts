@@ -16,6 +16,6 @@ it('copies equal the details after ten rounds in which parts are killed', { time
     'rate-limit',
     'postgres',
   ] as const;
-  const rounds = parts.map((part) => ({ victims: [part], workMs: 250 }));
+  const rounds = parts.map((part) => ({ victims: [part], workMs: 150 }));
   expect(await followRounds(rounds, randomFrom(Date.now()))).toEqual([]);
 });

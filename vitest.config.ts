@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SecondTries } from './packages/testing/src/second-tries.ts';
 
 /** These tests kill and restart processes, which takes long. The locale doesn't matter to them. */
 const underFaults = ['{services/*,trials/*}/test/**/*-under-faults.test.ts'];
@@ -41,6 +42,7 @@ const clients = {
 /** Tests that need no database run once. The others run in the `C` locale, and those about text in an ICU locale, too. */
 export default defineConfig({
   test: {
+    reporters: ['default', new SecondTries()],
     // Only a fault reaches these times, however busy the machine is.
     testTimeout: 60_000,
     // More workers than cores make every test slower than one after the other.

@@ -24,7 +24,7 @@ class Error1(TypedDict):
     code: Literal['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error']
     """For programs. The five codes are the whole list; the status says more."""
     message: str
-    """For people: what is wrong, and what to do about it. Its wording may change."""
+    """For people: the fault, and how to mend it. Its wording may change."""
     request_id: str
     """The same as `X-Request-Id`. Log it, and quote it when you ask for help."""
 
@@ -79,18 +79,18 @@ class Project(TypedDict):
     members: list[Person]
     """All others on the project, further leads of an imported project among them, by e-mail."""
     billing_office_name: str | None
-    """Who is billed. Null where no office is."""
+    """The office that is billed. Null where there is none."""
 
 
 class TranscriptSegment(TypedDict):
-    """What one speaker said in one go."""
+    """The words of one speaker, up to the next speaker."""
 
     speaker: str | None
     """Null where not recorded."""
     start_seconds: float | None
     """Seconds from the start of the recording. Null where not recorded."""
     text: str
-    """What was said."""
+    """The words."""
 
 
 class TranscriptEntry(TypedDict):
@@ -142,7 +142,7 @@ class CallList(TypedDict):
 
 
 class Interviewee(TypedDict):
-    """Who was interviewed. Always an object; empty where none of its fields is enabled."""
+    """The person interviewed. Always an object; empty where none of its fields is enabled."""
 
     name: NotRequired[str | None]
     """As recorded, or anonymized where the organization asks for that. Null where not recorded. Absent where `interviewee.name` is not among the organization's `allowed_fields`."""
@@ -162,7 +162,7 @@ class Participant(TypedDict):
     name: str | None
     """Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it."""
     role: str | None
-    """What they are to the call, such as `Lead`. Null where not recorded."""
+    """Their part in the call, such as `Lead`. Null where not recorded."""
     email: NotRequired[str | None]
     """Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`."""
 
@@ -211,7 +211,7 @@ class Call(TypedDict):
     """Recorded spend, in the project's currency. Null where not recorded. Absent where `cost` is not among the organization's `allowed_fields`."""
     interviewee: Interviewee
     participants: NotRequired[list[Participant]]
-    """Who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`."""
+    """The people who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`."""
     summary: NotRequired[str | None]
     """Summary of the call, in Markdown. Null where there is none yet. Absent where `summary` is not among the organization's `allowed_fields`."""
     key_takeaways: NotRequired[str | None]
@@ -237,7 +237,7 @@ CallPage: TypeAlias = CallList | CallDetailList
 
 
 class Info(TypedDict):
-    """What the document is about."""
+    """Title and version of the API."""
 
     title: str
     """Name of the API."""
@@ -251,7 +251,7 @@ class OpenApiDocument(TypedDict):
     openapi: str
     """Version of the OpenAPI Specification."""
     info: Info
-    """What the document is about."""
+    """Title and version of the API."""
     paths: dict[str, Any]
     """The operations by path and method."""
 
@@ -315,10 +315,10 @@ class NewProject(TypedDict):
     name: str
     """Name of the project. White space at its ends is cut off, and does not count."""
     lead_email: str
-    """Who leads it: the e-mail address, in any case, of a user of the organization."""
+    """The e-mail address of the lead, in any case: a user of the organization."""
     member_emails: NotRequired[list[MemberEmail] | None]
-    """Who else is on it: users of the organization. The lead and repeated addresses are passed over."""
+    """The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over."""
     billing_office_name: NotRequired[str | None]
-    """Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none."""
+    """The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none."""
     summary: NotRequired[str | None]
     """The scope of the research."""

@@ -39,7 +39,7 @@ export type Error = {
          */
         code: 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
         /**
-         * For people: what is wrong, and what to do about it. Its wording may change.
+         * For people: the fault, and how to mend it. Its wording may change.
          */
         message: string;
         /**
@@ -120,13 +120,13 @@ export type Project = {
      */
     members: Array<Person>;
     /**
-     * Who is billed. Null where no office is.
+     * The office that is billed. Null where there is none.
      */
     billing_office_name: string | null;
 };
 
 /**
- * What one speaker said in one go.
+ * The words of one speaker, up to the next speaker.
  */
 export type TranscriptSegment = {
     /**
@@ -138,7 +138,7 @@ export type TranscriptSegment = {
      */
     start_seconds: number | null;
     /**
-     * What was said.
+     * The words.
      */
     text: string;
 };
@@ -227,7 +227,7 @@ export type CallList = {
 };
 
 /**
- * Who was interviewed. Always an object; empty where none of its fields is enabled.
+ * The person interviewed. Always an object; empty where none of its fields is enabled.
  */
 export type Interviewee = {
     /**
@@ -261,7 +261,7 @@ export type Participant = {
      */
     name: string | null;
     /**
-     * What they are to the call, such as `Lead`. Null where not recorded.
+     * Their part in the call, such as `Lead`. Null where not recorded.
      */
     role: string | null;
     /**
@@ -350,7 +350,7 @@ export type Call = {
     cost?: number | null;
     interviewee: Interviewee;
     /**
-     * Who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`.
+     * The people who took part; empty where nobody is recorded. Absent where `participants` is not among the organization's `allowed_fields`.
      */
     participants?: Array<Participant>;
     /**
@@ -400,7 +400,7 @@ export type OpenApiDocument = {
      */
     openapi: string;
     /**
-     * What the document is about.
+     * Title and version of the API.
      */
     info: {
         /**
@@ -510,15 +510,15 @@ export type NewProject = {
      */
     name: string;
     /**
-     * Who leads it: the e-mail address, in any case, of a user of the organization.
+     * The e-mail address of the lead, in any case: a user of the organization.
      */
     lead_email: string;
     /**
-     * Who else is on it: users of the organization. The lead and repeated addresses are passed over.
+     * The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over.
      */
     member_emails?: Array<string> | null;
     /**
-     * Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.
+     * The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.
      */
     billing_office_name?: string | null;
     /**

@@ -36,7 +36,7 @@ export const HEADERS = {
     example: 17,
   },
   'WWW-Authenticate': {
-    description: 'What is asked for.',
+    description: 'The kind of credential to send.',
     schema: { type: 'string' },
     example: 'Bearer',
   },

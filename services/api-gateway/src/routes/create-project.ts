@@ -40,16 +40,18 @@ const body = closedObject({
       maxLength: MAX_NAME,
       pattern: String.raw`\S`,
     }),
-  lead_email: personEmail.describe('Who leads it: the e-mail address, in any case, of a user of the organization.'),
+  lead_email: personEmail.describe('The e-mail address of the lead, in any case: a user of the organization.'),
   member_emails: list(personEmail)
     .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
     .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
     .nullish()
-    .describe('Who else is on it: users of the organization. The lead and repeated addresses are passed over.'),
+    .describe(
+      'The e-mail addresses of the other members: users of the organization. The lead and repeated addresses are passed over.',
+    ),
   billing_office_name: freeText
     .nullish()
     .describe(
-      'Who is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
+      'The office that is billed: one of the names of `GET /billing-offices`, exactly. Absent: the default office, or none where there is none.',
     ),
   summary: text(0, MAX_SUMMARY).meta({ maxLength: MAX_SUMMARY }).nullish().describe('The scope of the research.'),
 }).describe('A project to be created.');

@@ -83,13 +83,13 @@ const interviewee = z
     country: text(`Null where not recorded. ${gated('interviewee.country')}`).optional(),
     bio: text(`A few sentences on the interviewee. Null where not recorded. ${gated('interviewee.bio')}`).optional(),
   })
-  .describe('Who was interviewed. Always an object; empty where none of its fields is enabled.')
+  .describe('The person interviewed. Always an object; empty where none of its fields is enabled.')
   .register(components, { id: 'Interviewee' });
 
 const participant = z
   .strictObject({
     name: text("Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it."),
-    role: text('What they are to the call, such as `Lead`. Null where not recorded.'),
+    role: text('Their part in the call, such as `Lead`. Null where not recorded.'),
     email: text(`Null where not recorded. ${gated('participants.email')}`).optional(),
   })
   .describe('Somebody who took part in the call.')
@@ -137,7 +137,7 @@ export const call = z
     interviewee,
     participants: z
       .array(participant)
-      .describe(`Who took part; empty where nobody is recorded. ${gated('participants')}`)
+      .describe(`The people who took part; empty where nobody is recorded. ${gated('participants')}`)
       .optional(),
     summary: text(`Summary of the call, in Markdown. Null where there is none yet. ${gated('summary')}`).optional(),
     key_takeaways: text(`Key takeaways, in Markdown. Null where there are none yet. ${gated('key_takeaways')}`).optional(),

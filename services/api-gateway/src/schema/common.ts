@@ -55,7 +55,7 @@ export const errorEnvelope = z
     error: z
       .strictObject({
         code: z.enum(ERROR_CODES).describe('For programs. The five codes are the whole list; the status says more.'),
-        message: z.string().describe('For people: what is wrong, and what to do about it. Its wording may change.'),
+        message: z.string().describe('For people: the fault, and how to mend it. Its wording may change.'),
         request_id: z
           .string()
           .regex(/^[0-9a-f]{32}$/)

@@ -9,7 +9,7 @@ export const openapiDocument = z
         title: z.string().describe('Name of the API.'),
         version: z.string().meta({ description: 'Version of the API.', examples: ['1.0.0'] }),
       })
-      .describe('What the document is about.'),
+      .describe('Title and version of the API.'),
     paths: z.looseObject({}).describe('The operations by path and method.'),
   })
   .describe('An OpenAPI document.')

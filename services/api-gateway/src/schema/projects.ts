@@ -41,7 +41,7 @@ export const project = z
     created_at: shownInstant('When the project was created.'),
     lead: person.nullable().describe('Null where an imported project has none.'),
     members: z.array(person).describe('All others on the project, further leads of an imported project among them, by e-mail.'),
-    billing_office_name: z.string().nullable().describe('Who is billed. Null where no office is.'),
+    billing_office_name: z.string().nullable().describe('The office that is billed. Null where there is none.'),
   })
   .describe('A project of the organization.')
   .register(components, { id: 'Project' });

@@ -9,9 +9,9 @@ const segment = z
       .min(0)
       .nullable()
       .meta({ description: 'Seconds from the start of the recording. Null where not recorded.', examples: [12.4] }),
-    text: z.string().describe('What was said.'),
+    text: z.string().describe('The words.'),
   })
-  .describe('What one speaker said in one go.')
+  .describe('The words of one speaker, up to the next speaker.')
   .register(components, { id: 'TranscriptSegment' });
 
 export const transcriptEntry = z

@@ -9,7 +9,7 @@ import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../dom
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
-import { isRead } from '../store/details.ts';
+import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
@@ -150,8 +150,9 @@ function renderPage(rows: Found[], view: View | undefined): Entry[] {
   for (const row of rows) {
     let detail: string | undefined;
     if (view && 'length' in row && row.length !== null) {
-      if (!isRead(row)) break;
-      detail = JSON.stringify(renderCall(row, view));
+      const read = callOf(row);
+      if (!read) break;
+      detail = JSON.stringify(renderCall(read, view));
       const isFirst = bytes === 0;
       bytes += Buffer.byteLength(detail);
       if (bytes > MAX_DETAIL_BYTES && !isFirst) break;

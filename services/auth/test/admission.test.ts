@@ -17,6 +17,7 @@ const INTERNAL: Record<
   listCallerKeys: 'anyone',
   getVisibleProjects: ['user'],
   getVisibilityVersion: ['user'],
+  getViewSettings: ['organization'],
   resolveProfiles: ['organization'],
   resolveReferences: ['operator'],
   describeReferences: ['operator'],

@@ -24,6 +24,7 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       listCallerKeys: 'none',
       getVisibleProjects: OAUTH_SCOPES,
       getVisibilityVersion: OAUTH_SCOPES,
+      getViewSettings: 'read',
       resolveProfiles: 'write',
       resolveReferences: 'none',
       describeReferences: 'none',

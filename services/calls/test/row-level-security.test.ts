@@ -156,6 +156,7 @@ function nameSecretOf(organization: string): Promise<Buffer> {
 async function leaks(): Promise<Set<string>> {
   const found = new Set<string>();
   const names: string[] = [];
+  let foreignCursor = 'AAAA';
   for (const [own] of PAIRS) await nameSecretOf(own);
   for (const [own] of PAIRS) {
     const [stored] = await superuser.query<{ secret: Buffer }>('select secret from calls.name_secrets where organization = $1', [
@@ -178,6 +179,8 @@ async function leaks(): Promise<Set<string>> {
       if (!clean) found.add(way);
     }
 
+    if ((await get(`/v1/changes?cursor=${foreignCursor}`)).status !== 400) found.add('feed');
+    let ownCursor = '';
     for (const [way, query] of [
       ['feed', 'limit=1000'],
       ['feed with details', 'limit=50&expand=detail'],
@@ -187,7 +190,10 @@ async function leaks(): Promise<Set<string>> {
       const ids = first.json.data?.map((it: { call_id: string }) => it.call_id).toSorted();
       const clean = [...SAME, only(own)].toSorted().join() === ids?.join() && !first.text.includes(other);
       if (!clean || next.json.data?.length !== 0) found.add(way);
+      ownCursor = next.json.next_cursor;
     }
+
+    foreignCursor = ownCursor;
 
     const exported = await read(own, exportCalls(own, ''));
     if (exported.length !== SAME.length + 1 || JSON.stringify(exported).includes(other)) found.add('export');

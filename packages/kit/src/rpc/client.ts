@@ -189,6 +189,8 @@ function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
     'grpc.dns_min_time_between_resolutions_ms': 1_000,
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 2_000,
+    // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.
+    'grpc-node.flow_control_window': 1024 * 1024,
     'grpc.max_receive_message_length': options.maxMessageBytes ?? 64 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
   };

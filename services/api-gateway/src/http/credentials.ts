@@ -1,7 +1,7 @@
 import { REASONS } from '@crs/kit/errors';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
-import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
+import type { ServiceClient } from '@crs/kit/rpc/client';
 import { credentialPrefix } from '@crs/kit/http/register';
 import { Remembered, type Bearer } from '@crs/kit/http/remembered';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -13,10 +13,8 @@ const SERVICES = ['calls', 'projects'];
 /** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
   readonly #remembered: Remembered<AuthenticateKeyResponse>;
-  readonly #auth: ServiceClient<AuthServiceService>;
 
   constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
-    this.#auth = auth;
     this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), strangers);
   }
 
@@ -25,15 +23,6 @@ export class Credentials {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
     return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
-  }
-
-  /** A caller token of this moment for one service. @throws Refusal 401, or ServiceError */
-  async askAnew(authorization: string | undefined, service: string, call: CallOptions): Promise<CallOptions['token']> {
-    const key = keyOf(authorization);
-    if (key === undefined) throw unauthorized();
-    const { callerToken, callerTokens } = await this.#auth.authenticateKey({ apiKey: key, audiences: [service] }, call);
-    // Auth of the previous version answers one token for all services.
-    return callerToken || callerTokens;
   }
 
   /**

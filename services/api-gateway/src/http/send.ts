@@ -26,18 +26,22 @@ export function send(request: Request, response: Response, { type, body, tag }: 
     response.status(304).end();
     return;
   }
-  sendBody(request, response, type, body);
+  sendBody(request, response, type, [body]);
 }
 
-/** Answers 200 with JSON that no client keeps for a later request. */
-export function sendJsonOnce(request: Request, response: Response, body: Buffer): void {
-  sendBody(request, response, JSON_TYPE, body);
+/** Answers 200 with JSON that no client keeps for a later request. Its parts are sent one after the other, because a long one is dear to copy. */
+export function sendJsonOnce(request: Request, response: Response, parts: Buffer[]): void {
+  sendBody(request, response, JSON_TYPE, parts);
 }
 
-function sendBody(request: Request, response: Response, type: string, body: Buffer): void {
-  response.set({ 'Content-Type': type, 'Content-Length': String(body.length) });
-  if (request.method === 'HEAD') response.end();
-  else response.end(body);
+function sendBody(request: Request, response: Response, type: string, parts: Buffer[]): void {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  response.set({ 'Content-Type': type, 'Content-Length': String(length) });
+  if (request.method !== 'HEAD') {
+    response.cork();
+    for (const part of parts) response.write(part);
+  }
+  response.end();
 }
 
 /**

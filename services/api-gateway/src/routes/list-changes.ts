@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Request, Response } from 'express';
-import { stateOf } from '@crs/kit/http/request';
+import { callOf, stateOf } from '@crs/kit/http/request';
 import type { Context } from '../context.ts';
 import { detailsAsked, EXPAND } from '../http/details.ts';
 import { parseQuery, wholeNumber } from '../http/query.ts';
@@ -55,17 +55,15 @@ export const listChangesOperation: Operation = {
 const DATA = Buffer.from('{"data":');
 
 /** `GET /v1/changes` */
-export function listChanges({ calls, credentials }: Context) {
+export function listChanges({ calls }: Context) {
   return async (request: Request, response: Response): Promise<void> => {
     const { cursor, ...asked } = parseQuery(request.url, query);
-    const { facts, deadline, signal } = stateOf(response);
+    const { facts } = stateOf(response);
     const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
     facts.query = { ...asked, limit, ...(cursor !== undefined && { cursor: true }) };
-    // A remembered answer may be older than the settings that the cursor's pages were rendered with.
-    const token = await credentials.askAnew(request.headers.authorization, 'calls', { deadline, signal });
-    const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, { token, deadline, signal });
+    const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, callOf(response));
     Object.assign(facts, { rows: answer.changeCount, first_id: answer.firstCallId, last_id: answer.lastCallId });
     const end = `,"next_cursor":${JSON.stringify(answer.nextCursor)},"has_more":${answer.hasMore}}`;
-    sendJsonOnce(request, response, Buffer.concat([DATA, answer.changesJson, Buffer.from(end)]));
+    sendJsonOnce(request, response, [DATA, answer.changesJson, Buffer.from(end)]);
   };
 }

@@ -48,7 +48,7 @@ export function authenticateKey({ db, signer, log }: Context) {
 }
 
 /** The answer is the same for every cause, so that nobody learns whether a key existed. */
-function invalidKey(): ServiceError {
+export function invalidKey(): ServiceError {
   return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
     reason: REASONS.invalidApiKey,
   });

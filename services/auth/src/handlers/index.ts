@@ -44,6 +44,7 @@ import { authenticateKey } from './authenticate-key.ts';
 import { authenticateToken } from './authenticate-token.ts';
 import { checkOperator } from './check-operator.ts';
 import { describeReferences } from './describe-references.ts';
+import { getViewSettings } from './get-view-settings.ts';
 import { getVisibilityVersion } from './get-visibility-version.ts';
 import { getVisibleProjects } from './get-visible-projects.ts';
 import { grantProject } from './grant-project.ts';
@@ -64,6 +65,7 @@ const FROM: From<AuthServiceService> = {
   listCallerKeys: RECORD_SERVICES,
   getVisibleProjects: RECORD_SERVICES,
   getVisibilityVersion: RECORD_SERVICES,
+  getViewSettings: ['calls'],
   resolveProfiles: ['projects'],
   resolveReferences: RECORD_SERVICES,
   describeReferences: RECORD_SERVICES,
@@ -84,6 +86,7 @@ export function internalServices(context: Context) {
       listCallerKeys: listCallerKeys(context),
       getVisibleProjects: getVisibleProjects(context),
       getVisibilityVersion: getVisibilityVersion(context),
+      getViewSettings: getViewSettings(context),
       resolveProfiles: resolveProfiles(context),
       resolveReferences: resolveReferences(context),
       describeReferences: describeReferences(context),

@@ -47,6 +47,24 @@ export function organizationExists(organization: string): Statement<{ name: stri
   };
 }
 
+const VIEW_SETTINGS = {
+  /** Null: the default set. */
+  allowedFields: column.textArray.orNull,
+  anonymizeInterviewees: column.boolean,
+  settingsVersion: column.integer,
+  settingsChangedAt: column.instant,
+};
+
+/** The settings that decide how an organization sees its calls; no row once its deletion has begun. */
+export function findViewSettings(organization: string): Statement<column.RowOf<typeof VIEW_SETTINGS>> {
+  return {
+    name: 'find_view_settings',
+    row: VIEW_SETTINGS,
+    text: `select ${column.selectList(VIEW_SETTINGS)} from auth.organizations where organization = $1 and erasing_at is null`,
+    values: [organization],
+  };
+}
+
 /** By id: these, or all, which takes a scope of every organization. */
 export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZATION): Statement<OrganizationRow> {
   return {

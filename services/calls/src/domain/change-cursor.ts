@@ -1,8 +1,7 @@
 /** The cursor of the feed of changes. */
 import { hash } from 'node:crypto';
 import { Seal } from '@crs/kit/data/seal';
-import { invalid, unavailable } from '@crs/kit/errors';
-import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
+import { invalid } from '@crs/kit/errors';
 
 /** How far a follower has read. */
 export interface ChangePosition {
@@ -16,11 +15,13 @@ export interface ChangePosition {
 
 /** Seals and opens the cursors of one feed. Only the feed with the same secret opens them. */
 export class ChangeCursors {
+  /** Of the feed. */
+  readonly secret: Buffer;
   readonly #seal: Seal;
   readonly #organization: string;
 
-  /** @param secret of the feed */
   constructor(secret: Buffer, organization: string) {
+    this.secret = secret;
     this.#seal = new Seal([{ id: '0', secret: secret.toString('base64'), plain: true }], 'changes');
     this.#organization = organization;
   }
@@ -30,17 +31,19 @@ export class ChangeCursors {
     return this.#seal.seal(Buffer.from(plain), this.#organization).toString('base64url');
   }
 
-  /** @throws ServiceError if the cursor is another feed's, or was changed */
-  open(cursor: string): ChangePosition {
+  /** Undefined if the cursor is another feed's, or was changed. */
+  open(cursor: string): ChangePosition | undefined {
+    const sealed = Buffer.from(cursor, 'base64url');
+    // Decoding ignores strange characters and spare bits, and a cursor must be exactly the text that was given out.
+    if (sealed.toString('base64url') !== cursor) return undefined;
+    let plain: Buffer;
     try {
-      const sealed = Buffer.from(cursor, 'base64url');
-      // Decoding ignores strange characters and spare bits, and a cursor must be exactly the text that was given out.
-      if (sealed.toString('base64url') !== cursor) throw unusable();
-      const [place, began, settings] = JSON.parse(this.#seal.open(sealed, this.#organization).toString());
-      return { place, began, settings };
+      plain = this.#seal.open(sealed, this.#organization);
     } catch {
-      throw unusable();
+      return undefined;
     }
+    const [place, began, settings] = JSON.parse(plain.toString());
+    return { place, began, settings };
   }
 }
 
@@ -51,12 +54,22 @@ export function unusable() {
   );
 }
 
+/** The settings of an organization that decide how it sees its calls. */
+export interface ViewSettings {
+  /** Dotted paths of the call detail. */
+  allowedFields: string[];
+  /** Interviewees' names are shown anonymized. */
+  anonymize: boolean;
+  /** Rises with each change of the two. */
+  version: number;
+  /** When they last changed. */
+  changedAt: Date;
+}
+
 /**
  * Identifies the settings that a page is rendered with. The version tells each change apart. The values also tell changes that moved no
  * version, such as another default set in a new release.
- * @throws ServiceError unavailable where auth is of a version that doesn't tell the version of the settings
  */
-export function settingsOf({ settingsVersion, allowedFields, anonymize }: OrganizationIdentity): string {
-  if (settingsVersion === undefined) throw unavailable('The service is being upgraded.');
-  return hash('sha256', JSON.stringify([settingsVersion, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);
+export function settingsOf({ version, allowedFields, anonymize }: ViewSettings): string {
+  return hash('sha256', JSON.stringify([version, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);
 }

@@ -8,6 +8,7 @@ import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall } from '../domain/render.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
+import { withTranscripts } from '../store/transcripts.ts';
 
 export function getOrganizationCall({ db }: RecordContext) {
   return rpc(
@@ -21,7 +22,7 @@ export function getOrganizationCall({ db }: RecordContext) {
         : [];
       if (!found) throw notFound('There is no call with this id.');
       const anonymizeWith = call.identity.anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-      return { callJson: Buffer.from(JSON.stringify(renderCall(found, { gate, include, anonymizeWith }))) };
+      return { callJson: Buffer.from(JSON.stringify(renderCall(withTranscripts(found), { gate, include, anonymizeWith }))) };
     },
   );
 }

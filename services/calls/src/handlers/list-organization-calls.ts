@@ -7,7 +7,7 @@ import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from
 import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, renderListItem } from '../domain/render.ts';
-import { isRead } from '../store/details.ts';
+import { callOf } from '../store/details.ts';
 import { listCalls, listChangedCalls, listChangedDetails, listDetails, type ListRow } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
@@ -86,7 +86,8 @@ async function readDetails(
   const items: string[] = [];
   let bytes = 0;
   for (const row of listed) {
-    const item = isRead(row) ? JSON.stringify(renderCall(row, { gate, include, anonymizeWith })) : undefined;
+    const read = callOf(row);
+    const item = read && JSON.stringify(renderCall(read, { gate, include, anonymizeWith }));
     bytes += item === undefined ? Infinity : Buffer.byteLength(item);
     if (item === undefined || (bytes > MAX_DETAIL_BYTES && items.length > 0)) {
       throw invalid('per_page', `must be at most ${items.length} here: the details of more calls are larger than 32 MiB`);

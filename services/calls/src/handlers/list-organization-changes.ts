@@ -4,14 +4,16 @@ import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
+import { LRUCache } from 'lru-cache';
 import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../domain/change-cursor.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
-import { isRead } from '../store/details.ts';
+import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
+import { currentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;
 const MAX_LIMIT_WITH_DETAILS = 50;
@@ -26,17 +28,18 @@ interface Entry {
   place: number;
 }
 
-export function listOrganizationChanges({ db }: RecordContext) {
+export function listOrganizationChanges({ db, auth }: RecordContext) {
+  const feeds = new Feeds(db);
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
-      const { identity } = call;
       const { limit, withDetails } = request;
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
       if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);
       const scope = callerScope(call);
-      const settings = settingsOf(identity);
-      const cursor = request.cursor === undefined ? undefined : await openCursor(db, scope, request.cursor);
+      const now = await currentSettings(auth, call.identity, call);
+      const settings = settingsOf(now);
+      const cursor = request.cursor === undefined ? undefined : await feeds.open(scope, request.cursor);
       const at = cursor?.position;
       // Under other settings the walk begins again. Deletions that its follower has not been told of still follow.
       const isChanged = at !== undefined && at.settings !== settings;
@@ -45,7 +48,7 @@ export function listOrganizationChanges({ db }: RecordContext) {
       const room = isChanged ? limit - 1 : limit;
       // One entry more than the page tells whether more follow.
       const asked = { after, deletedAfter: Math.max(after, began ?? NO_DELETIONS), limit: room + 1 };
-      const gate = gateOf(identity.allowedFields);
+      const gate = gateOf(now.allowedFields);
       const include = includeOf(request);
 
       const details = { kinds: kindsOf(gate, include), maxBytes: MAX_DETAIL_BYTES };
@@ -58,7 +61,7 @@ export function listOrganizationChanges({ db }: RecordContext) {
       if (cursor) check(cursor, { secret, head: Number(head), forgotten: Number(forgotten) });
 
       const anonymizeWith =
-        withDetails && identity.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
+        withDetails && now.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
       const view = withDetails ? { gate, include, anonymizeWith } : undefined;
       const found = rows.filter(isEntry);
       const entries = renderPage(found.slice(0, room), view);
@@ -66,12 +69,12 @@ export function listOrganizationChanges({ db }: RecordContext) {
       const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
       const next: ChangePosition = { place, began: began ?? Number(head), settings };
       const changes = [
-        ...(isChanged ? [renderAccessChanged(new Date(identity.settingsChangedAt!))] : []),
+        ...(isChanged ? [renderAccessChanged(now.changedAt)] : []),
         ...entries.map(({ json }) => json),
       ];
       return {
         changesJson: Buffer.from(`[${changes.join(',')}]`),
-        nextCursor: new ChangeCursors(secret, scope.organization).seal(next),
+        nextCursor: feeds.cursorsOf(scope.organization, secret).seal(next),
         hasMore,
         changeCount: changes.length,
         firstCallId: entries[0]?.callId,
@@ -86,10 +89,34 @@ interface OpenedCursor {
   secret: Buffer;
 }
 
-async function openCursor(db: Database, scope: Scope, cursor: string): Promise<OpenedCursor> {
-  const [feed] = await db.read(scope, findFeedSecret(scope.organization));
-  if (!feed) throw unusable();
-  return { position: new ChangeCursors(feed.secret, scope.organization).open(cursor), secret: feed.secret };
+/** The feeds whose cursors were used lately: deriving keys from a secret takes longer than sealing a cursor, and reading it takes a query. */
+class Feeds {
+  readonly #db: Database;
+  readonly #known = new LRUCache<string, ChangeCursors>({ max: 10_000 });
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  cursorsOf(organization: string, secret: Buffer): ChangeCursors {
+    const known = this.#known.get(organization);
+    if (known?.secret.equals(secret)) return known;
+    const cursors = new ChangeCursors(secret, organization);
+    this.#known.set(organization, cursors);
+    return cursors;
+  }
+
+  /** @throws ServiceError if the cursor is another feed's, or was changed */
+  async open(scope: Scope, cursor: string): Promise<OpenedCursor> {
+    const { organization } = scope;
+    const known = this.#known.get(organization);
+    const position = known?.open(cursor);
+    if (known && position) return { position, secret: known.secret };
+    const [feed] = await this.#db.read(scope, findFeedSecret(organization));
+    const found = feed && this.cursorsOf(organization, feed.secret).open(cursor);
+    if (!found) throw unusable();
+    return { position: found, secret: feed.secret };
+  }
 }
 
 /** Reads a page, and begins the feed first where there is none. */
@@ -123,8 +150,9 @@ function renderPage(rows: Found[], view: View | undefined): Entry[] {
   for (const row of rows) {
     let detail: string | undefined;
     if (view && 'length' in row && row.length !== null) {
-      if (!isRead(row)) break;
-      detail = JSON.stringify(renderCall(row, view));
+      const read = callOf(row);
+      if (!read) break;
+      detail = JSON.stringify(renderCall(read, view));
       const isFirst = bytes === 0;
       bytes += Buffer.byteLength(detail);
       if (bytes > MAX_DETAIL_BYTES && !isFirst) break;

@@ -1,6 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Transcript } from '../domain/call.ts';
 import { DETAIL, type Call } from '../domain/columns.ts';
+import { TRANSCRIPTS, transcriptsSql, withTranscripts } from './transcripts.ts';
 
 /** The kinds of transcripts to read, and how many bytes of details: about as many are read, and always the first detail. */
 export interface DetailsAsked {
@@ -13,14 +14,14 @@ export const DETAILS = {
   ...DETAIL,
   length: column.bigint.orNull,
   callId: column.text.orNull,
-  transcripts: column.json<Transcript[]>(),
+  ...TRANSCRIPTS,
 };
 
 export type DetailRow = column.RowOf<typeof DETAILS>;
 
-/** Whether the detail of a row was read. */
-export function isRead<Row extends DetailRow>(row: Row): row is Row & Call {
-  return row.callId !== null;
+/** The call of a row; undefined where its detail was not read. */
+export function callOf(row: DetailRow): Call | undefined {
+  return row.callId === null ? undefined : withTranscripts(row as typeof row & Omit<Call, 'transcripts'>);
 }
 
 const LENGTH = `coalesce(c.bytes, octet_length(c.participants::text) + octet_length(c.qa_blocks::text)
@@ -38,6 +39,7 @@ const LENGTH = `coalesce(c.bytes, octet_length(c.participants::text) + octet_len
  * @returns a subquery `measured`, and a select list and a join for a query that selects from `measured m`
  */
 export function detailsSql(page: string, kinds: number, maxBytes: number) {
+  const transcripts = transcriptsSql(kinds);
   return {
     measured: `measured as (
       select p.*, c.length, sum(c.length) over (order by p.position) as upto from ${page} p left join lateral (
@@ -45,14 +47,12 @@ export function detailsSql(page: string, kinds: number, maxBytes: number) {
         from calls.calls c where c.organization = $1 and c.call_id = p.call_id limit 1
       ) c on true
     )`,
-    columns: `${Object.keys(DETAIL)
+    columns: `${Object.keys({ ...DETAIL, ...TRANSCRIPTS })
       .map((name) => `d."${name}"`)
-      .join(', ')}, d.transcripts, m.length`,
+      .join(', ')}, m.length`,
     join: `left join lateral (
-      select ${column.selectList(DETAIL, 'c')}, coalesce((
-        select json_agg(json_build_object('kind', t.kind, 'text', t.text, 'segments', t.segments)) from calls.transcripts t
-        where t.organization = $1 and t.call_id = c.call_id and t.kind = any($${kinds})), '[]') as transcripts
-      from calls.calls c where c.organization = $1 and c.call_id = m.call_id and (m.upto <= $${maxBytes} or m.upto = m.length) limit 1
+      select ${column.selectList(DETAIL, 'c')}, ${transcripts.columns} from calls.calls c ${transcripts.joins}
+      where c.organization = $1 and c.call_id = m.call_id and (m.upto <= $${maxBytes} or m.upto = m.length) limit 1
     ) d on true`,
   };
 }

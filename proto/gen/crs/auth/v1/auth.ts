@@ -145,6 +145,20 @@ export interface GetVisibilityVersionResponse {
   version: number;
 }
 
+export interface GetViewSettingsRequest {
+}
+
+export interface GetViewSettingsResponse {
+  /** Dotted paths of the call detail that the organization sees. */
+  allowedFields: string[];
+  /** Interviewees' names are shown anonymized. */
+  anonymize: boolean;
+  /** Rises with each change of the two. */
+  version: number;
+  /** When they last changed. */
+  changedAt: Date | undefined;
+}
+
 export interface ResolveProfilesRequest {
   /** At most 101, in any case. The answer leaves out e-mails of unknown users, disabled users and users of other organizations. */
   emails: string[];
@@ -1842,6 +1856,183 @@ export const GetVisibilityVersionResponse: MessageFns<GetVisibilityVersionRespon
   fromPartial(object: DeepPartial<GetVisibilityVersionResponse>): GetVisibilityVersionResponse {
     const message = createBaseGetVisibilityVersionResponse();
     message.version = object.version ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetViewSettingsRequest(): GetViewSettingsRequest {
+  return {};
+}
+
+export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
+  encode(_: GetViewSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetViewSettingsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): GetViewSettingsRequest {
+    return {};
+  },
+
+  toJSON(_: GetViewSettingsRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
+    return GetViewSettingsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
+    const message = createBaseGetViewSettingsRequest();
+    return message;
+  },
+};
+
+function createBaseGetViewSettingsResponse(): GetViewSettingsResponse {
+  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined };
+}
+
+export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
+  encode(message: GetViewSettingsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.allowedFields) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.anonymize !== false) {
+      writer.uint32(16).bool(message.anonymize);
+    }
+    if (message.version !== 0) {
+      writer.uint32(24).uint32(message.version);
+    }
+    if (message.changedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.changedAt), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetViewSettingsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.allowedFields.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.anonymize = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.version = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.changedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetViewSettingsResponse {
+    return {
+      allowedFields: globalThis.Array.isArray(object?.allowedFields)
+        ? object.allowedFields.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.allowed_fields)
+        ? object.allowed_fields.map((e: any) => globalThis.String(e))
+        : [],
+      anonymize: isSet(object.anonymize) ? globalThis.Boolean(object.anonymize) : false,
+      version: isSet(object.version) ? globalThis.Number(object.version) : 0,
+      changedAt: isSet(object.changedAt)
+        ? fromJsonTimestamp(object.changedAt)
+        : isSet(object.changed_at)
+        ? fromJsonTimestamp(object.changed_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: GetViewSettingsResponse): unknown {
+    const obj: any = {};
+    if (message.allowedFields?.length) {
+      obj.allowedFields = message.allowedFields;
+    }
+    if (message.anonymize !== false) {
+      obj.anonymize = message.anonymize;
+    }
+    if (message.version !== 0) {
+      obj.version = Math.round(message.version);
+    }
+    if (message.changedAt !== undefined) {
+      obj.changedAt = message.changedAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    return GetViewSettingsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    const message = createBaseGetViewSettingsResponse();
+    message.allowedFields = object.allowedFields?.map((e) => e) || [];
+    message.anonymize = object.anonymize ?? false;
+    message.version = object.version ?? 0;
+    message.changedAt = object.changedAt ?? undefined;
     return message;
   },
 };
@@ -4142,6 +4333,21 @@ export const AuthServiceService = {
       Buffer.from(GetVisibilityVersionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetVisibilityVersionResponse => GetVisibilityVersionResponse.decode(value),
   },
+  /**
+   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   */
+  getViewSettings: {
+    path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetViewSettingsRequest): Buffer =>
+      Buffer.from(GetViewSettingsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetViewSettingsRequest => GetViewSettingsRequest.decode(value),
+    responseSerialize: (value: GetViewSettingsResponse): Buffer =>
+      Buffer.from(GetViewSettingsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetViewSettingsResponse => GetViewSettingsResponse.decode(value),
+  },
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: {
     path: "/crs.auth.v1.AuthService/ResolveProfiles" as const,
@@ -4285,6 +4491,11 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * scope.
    */
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
+  /**
+   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   */
+  getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
@@ -4412,6 +4623,25 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetVisibilityVersionResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   */
+  getViewSettings(
+    request: GetViewSettingsRequest,
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getViewSettings(
+    request: GetViewSettingsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getViewSettings(
+    request: GetViewSettingsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
   ): ClientUnaryCall;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles(

@@ -23,6 +23,7 @@ const INTERNAL: Record<
   grantProject: ['organization'],
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
+  checkProjectGrants: ['operator'],
   recordAudit: ['operator'],
   checkOperator: 'the token that is asked about',
   recordRefusal: 'the refused token',

@@ -8,6 +8,7 @@ import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../dom
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
+import { retention } from '../retention.ts';
 import { isRead } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
@@ -26,7 +27,8 @@ interface Entry {
   place: number;
 }
 
-export function listOrganizationChanges({ db }: RecordContext) {
+export function listOrganizationChanges({ db, log }: RecordContext) {
+  const forgetOld = retention(db, log);
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
@@ -63,6 +65,8 @@ export function listOrganizationChanges({ db }: RecordContext) {
       const found = rows.filter(isEntry);
       const entries = renderPage(found.slice(0, room), view);
       const hasMore = entries.length < found.length;
+      // A follower who has read everything loses nothing by it.
+      if (!hasMore) await forgetOld(scope);
       const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
       const next: ChangePosition = { place, began: began ?? Number(head), settings };
       const changes = [

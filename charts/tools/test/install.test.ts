@@ -97,6 +97,26 @@ describe('crs', () => {
     }
   });
 
+  test('may have operators of their own, and the test has the first one', async () => {
+    const manifests = await render({
+      files: ['examples/production.yaml'],
+      values: {
+        toolbox: { operatorSecret: 'support' },
+        jobs: { 'nightly-import': { operatorSecret: 'importer' }, other: { args: ['status'] } },
+      },
+    });
+    const secretOf = (wanted: string) =>
+      pods(manifests)
+        .find(({ name }) => name === wanted)!
+        .spec.volumes.find(({ name }: { name: string }) => name === 'operator').secret.secretName;
+    expect(['crs', 'nightly-import', 'other', 'test'].map((part) => secretOf(`${NAME}-${part}`))).toEqual([
+      'support',
+      'importer',
+      'support',
+      `${NAME}-operator`,
+    ]);
+  });
+
   test('is absent with toolbox.enabled false', async () => {
     const manifests = await render({ files: ['examples/trial.yaml'], values: { toolbox: { enabled: false } } });
     expect(() => find(manifests, 'Deployment', `${NAME}-crs`)).toThrow('0 objects');

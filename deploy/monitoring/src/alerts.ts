@@ -90,6 +90,17 @@ or (
     },
   },
   {
+    alert: 'CallResearchFeedHeld',
+    // A statement waits 5 s, and `crs` tries again for half a minute at most.
+    expr: `sum by (job, namespace, service) (increase(db_client_operation_duration_count{${OURS},db_query_summary="take_places",error_type=~"55P03|57014"}[10m])) > 0`,
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'A transaction holds the feed of an organization',
+      description:
+        '{{ $value | humanize }} imports or deletions of {{ $labels.service }} waited in vain for the row that orders changes, within ten minutes.',
+    },
+  },
+  {
     alert: 'CallResearchDatabasePoolExhausted',
     expr: `avg_over_time(crs_bulkhead_work{${OURS},crs_bulkhead_name=~".+-database",crs_bulkhead_state="waiting"}[5m]) > 1`,
     for: '5m',

@@ -8,6 +8,7 @@ import {
   type Work,
 } from '@crs/kit/data/scope';
 import { digestOf } from '@crs/kit/product/api-key';
+import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 import { countAgain, countFirst, type CountedEntry } from './store/audit.ts';
 import { countTry } from './store/throttles.ts';
 
@@ -37,6 +38,15 @@ export async function countAction(db: Database, action: FrequentAction): Promise
   const others = { ...entry, organization: EVERY_ORGANIZATION, target: 'others', address: '' };
   const ofOthers = digestOf(JSON.stringify([actor, entry.action, outcome, source, 'others']));
   await db.run(everyOrganizationScope(work), countFirst({ ...others, countedAs: ofOthers }));
+}
+
+/** Records what an operator was allowed to do, and may do very often. */
+export function countOperatorAction(
+  db: Database,
+  { organization = EVERY_ORGANIZATION, name }: OperatorIdentity,
+  action: { action: string; target: string; address: string },
+): Promise<void> {
+  return countAction(db, { ...action, organization, actor: name, outcome: 'done', source: `done by ${name}` });
 }
 
 function scopeOf(organization: string, work: Work) {

@@ -24,6 +24,7 @@ const INTERNAL: Record<
   grantProject: ['organization'],
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
+  checkProjectGrants: ['operator'],
   recordAudit: ['operator'],
   checkOperator: 'the token that is asked about',
   recordRefusal: 'the refused token',
@@ -72,15 +73,7 @@ let clients: Record<string, AnyClient>;
 
 beforeAll(async () => {
   world = await startAuthWorld([...PEOPLE_AND_PROJECTS, organization('acme', { write_surface: true })]);
-  callers = {
-    nobody: {},
-    garbage: { token: 'x' },
-    'an expired operator': { token: await world.signer.sign({ kind: 'operator', name: 'local', organization: 'acme' }, -1) },
-    organization: await world.asOrganization('acme'),
-    user: await world.asUser('acme', ANN),
-    operator: await world.operate('acme'),
-    'operator of none': await world.operate(),
-  };
+  await renewCallers();
   const options = { name: 'auth', address: world.stack.addresses.authAdmin, timeoutMs: 5_000, retry: false };
   clients = Object.fromEntries(
     [...ADMIN, ['AuthService', AuthServiceService as unknown as Definition] as const].map(([service, definition]) => {
@@ -94,11 +87,28 @@ afterAll(async () => {
   await world?.close();
 });
 
+let renewed = 0;
+/** A caller token lives 30 s, and the tests may take longer. */
+async function renewCallers(): Promise<void> {
+  if (Date.now() - renewed < 10_000) return;
+  renewed = Date.now();
+  callers = {
+    nobody: {},
+    garbage: { token: 'x' },
+    'an expired operator': { token: await world.signer.sign({ kind: 'operator', name: 'local', organization: 'acme' }, -1) },
+    organization: await world.asOrganization('acme'),
+    user: await world.asUser('acme', ANN),
+    operator: await world.operate('acme'),
+    'operator of none': await world.operate(),
+  };
+}
+
 /** Calls with an empty request. */
 async function ask(service: string, method: string, caller: Caller): Promise<string> {
   const definition =
     service === 'AuthService' ? (AuthServiceService as unknown as Definition) : ADMIN.find(([name]) => name === service)![1];
   const request = definition[method]!.requestDeserialize(Buffer.alloc(0));
+  await renewCallers();
   const failure = await failureOf(clients[service]![method]!(request, callers[caller]));
   return failure?.kind ?? 'answered';
 }

@@ -58,6 +58,29 @@ describe('an imported user', () => {
     expect(await stored('Café@example.com')).toBeUndefined();
   });
 
+  it('is disabled by true, which ends tokens and is audited; nothing enables it', async () => {
+    const record = { type: 'user', organization: 'acme', email: 'leaver@example.com' };
+    await world.load([record]);
+    const acme = await world.operate('acme');
+    const { accessToken } = await world.operator.auth.createToken({ email: record.email, scopes: [], expiresInSeconds: 0 }, acme);
+    expect(await outcomeOf({ ...record, disabled: false })).toBe('unchanged');
+    expect((await stored(record.email))!.disabled).toBe(false);
+    expect(await outcomeOf({ ...record, disabled: true })).toBe('accepted');
+    for (const disabled of [true, false, null, undefined]) expect(await outcomeOf({ ...record, disabled })).toBe('unchanged');
+    expect((await stored(record.email))!.disabled).toBe(true);
+    const { entries } = await world.operator.auth.listAudit({ limit: 20 }, acme);
+    expect(entries.filter(({ action }) => action === 'user.disable').map(({ target }) => target)).toEqual([record.email]);
+    await world.operator.auth.setUserDisabled({ email: record.email, disabled: false }, acme);
+    await expect(world.auth.authenticateToken({ accessToken, audiences: [] }, {})).rejects.toMatchObject({
+      kind: 'unauthenticated',
+    });
+  });
+
+  it('may be new and disabled', async () => {
+    await world.load([{ type: 'user', organization: 'acme', email: 'gone@example.com', disabled: true }]);
+    expect((await stored('gone@example.com'))!.disabled).toBe(true);
+  });
+
   it('is another person in the other organization', async () => {
     await world.load(
       TENANTS.map((tenant) => user(tenant, 'both@example.com', { name: tenant, password: `${tenant} otters mend clocks` })),
@@ -174,7 +197,7 @@ describe('a line of a user', () => {
     ['password', GUESSABLE, { password: 'password12345' }],
     ['password', GUESSABLE, { password: 'bad@example.com' }],
     ['password', GUESSABLE, { password: 'Gertrude Winterbottom', name: 'Gertrude Winterbottom' }],
-    ['disabled', 'is not a known property', { disabled: false }],
+    ['is_admin', 'is not a known property', { is_admin: false }],
     ['id', 'is not a known property', { id: 'x' }],
     ['organization', 'must be an organization that exists', { organization: 'nowhere' }],
     ['organization', 'is required', { organization: undefined }],

@@ -90,8 +90,9 @@ beforeAll(async () => {
   });
   const shared = { none: false, bound: true };
   for (const [service, address] of Object.entries({ authAdmin, projectsAdmin, callsAdmin, entitiesAdmin })) {
-    const importRecords = open(ImportServiceService, address)('importRecords');
-    rpcs.push({ ...shared, name: `${service} import`, roles: IMPORTS, call: importRecords });
+    for (const method of ['importRecords', 'checkRecords']) {
+      rpcs.push({ ...shared, name: `${service} ${method}`, roles: IMPORTS, call: open(ImportServiceService, address)(method) });
+    }
     const exportRecords = open(ExportServiceService, address)('exportRecords');
     rpcs.push({ ...shared, name: `${service} export`, roles: ['admin'], call: exportRecords });
     if (service === 'authAdmin') continue;

@@ -1,4 +1,5 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { openSession } from '@crs/testing/sql';
 import knex from 'knex';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { placeStoredCalls } from '../migrations/20261122T071000-place-stored-calls.ts';
@@ -127,6 +128,51 @@ describe('a cursor', () => {
       'call.changed b',
     ]);
   });
+});
+
+describe('deletions of an organization in which nothing changes any more', () => {
+  it.each([
+    [29.9, 2_001],
+    [30.1, 0],
+  ])('after %d days: %d are kept once a follower has read everything', async (days, kept) => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a', 'b']);
+    await feed.remove(organization, ['a']);
+    await feed.world.query(
+      `insert into calls.changes select $1, 'gone-' || n, n + 10, now(), true from generate_series(1, 2000) n`,
+      [organization],
+    );
+    await feed.world.query('update calls.feeds set place = 2010 where organization = $1', [organization]);
+    await feed.world.query(
+      `update calls.changes set changed_at = now() - interval '1 day' * $2 where organization = $1 and deleted`,
+      [organization, days],
+    );
+    expect((await feed.follow(organization)).said).toEqual(['call.changed b']);
+    const { rows } = await feed.world.query('select count(*)::int as n from calls.changes where organization = $1 and deleted', [
+      organization,
+    ]);
+    expect(rows[0].n).toBe(kept);
+    const again = await feed.follow(organization);
+    expect((await feed.follow(organization, { cursor: again.cursor })).said).toEqual([]);
+  });
+});
+
+it('while another transaction holds the feed, an import is refused in seconds, and works afterwards', async () => {
+  const [held, other] = [await feed.createTenant(), await feed.createTenant()];
+  await feed.store(held, ['a']);
+  const holder = await openSession(feed.world.databaseUrl);
+  await holder.query('begin');
+  await holder.query(`update calls.feeds set place = place where organization = '${held}'`);
+  const started = performance.now();
+  const refused = feed.store(held, ['b']).catch((error: unknown) => error);
+  await feed.store(other, ['b']);
+  expect(await refused).toMatchObject({ kind: 'aborted' });
+  expect(performance.now() - started).toBeGreaterThan(4_900);
+  expect(performance.now() - started).toBeLessThan(25_000);
+  expect((await feed.follow(held)).said).toEqual(['call.changed a']);
+  await holder.close();
+  await feed.store(held, ['b']);
+  expect((await feed.follow(held)).said).toEqual(['call.changed a', 'call.changed b']);
 });
 
 it('a migration gives stored calls their places', async () => {

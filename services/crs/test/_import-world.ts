@@ -75,12 +75,17 @@ export interface Import {
   ended: Promise<{ status: number | null; stdout: string; stderr: string }>;
 }
 
-export function startImport(file: string, { admin }: Processes, environment: Record<string, string> = {}): Import {
+export function startImport(
+  file: string,
+  { admin }: Pick<Processes, 'admin'>,
+  environment: Record<string, string> = {},
+  options: string[] = [],
+): Import {
   const addresses = Object.fromEntries(
     Object.entries(admin).map(([service, address]) => [`CRS_${service.toUpperCase()}_ADMIN_ADDRESS`, address]),
   );
   const env = { ...INHERITED, CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL, ...addresses, ...environment };
-  const child = spawn(process.execPath, [MAIN, 'import', file, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'import', file, '--json', ...options], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const read = async (stream: AsyncIterable<Buffer>) => {
     let text = '';
     for await (const chunk of stream) text += chunk.toString();

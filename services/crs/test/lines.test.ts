@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_LINE_BYTES, readLines, type Line } from '../src/import/lines.ts';
+import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { readLines, type Line } from '../src/import/lines.ts';
 
 async function linesOf(...chunks: (string | Buffer)[]): Promise<Line[]> {
   return Array.fromAsync(readLines(streamOf(chunks)));

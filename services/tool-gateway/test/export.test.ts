@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 import { exportLines } from '@crs/testing/export';
 import { toolClient } from '@crs/testing/mcp';
 import { startWorld, type World } from '@crs/testing/world';
@@ -107,6 +108,51 @@ describe('an export', () => {
   it('is of the types that the service owns', async () => {
     const failure = await page('user').catch((error: Error) => error);
     expect(failure).toMatchObject({ kind: 'invalid_argument', message: 'type: must be call' });
+  });
+
+  it('says which users are disabled, and its import disables them', async () => {
+    const organization = 'former';
+    const [ann, bob] = USERS as [string, string];
+    await here.load([
+      { type: 'organization', id: organization },
+      { type: 'user', organization, email: ann, disabled: true },
+      { type: 'user', organization, email: bob },
+    ]);
+    const lines = await exportLines(here.operator, organization);
+    expect(lines.slice(1)).toEqual([
+      { type: 'user', organization, email: ann, disabled: true },
+      { type: 'user', organization, email: bob },
+    ]);
+    await there.load(lines);
+    const { users } = await there.operator.auth.listUsers({}, await there.operator.operator(organization));
+    expect(users.map(({ email, disabled }) => [email, disabled])).toEqual([
+      [ann, true],
+      [bob, false],
+    ]);
+  });
+
+  it('of a call from a line of 8 MiB, whose answers have no ids, is no longer', async () => {
+    const organization = 'edge';
+    await here.load([{ type: 'organization', id: organization }]);
+    const record = {
+      type: 'call',
+      organization,
+      id: 'call_1',
+      created_at: '2026-01-01T00:00:00.000Z',
+      qa_blocks: Array.from({ length: 10_000 }, (_, i) => ({ question: String(i) })),
+      summary: '',
+    };
+    const length = (line: object) => Buffer.byteLength(JSON.stringify(line));
+    const longest = { ...record, summary: 'x'.repeat(MAX_LINE_BYTES - length(record)) };
+    expect(length(longest)).toBe(MAX_LINE_BYTES);
+    await here.load([longest]);
+    const [, exported] = await exportLines(here.operator, organization);
+    expect(length(exported!)).toBe(MAX_LINE_BYTES);
+    expect(await here.tryLoad([exported!])).toEqual({ accepted: 0, unchanged: 1, refused: [] });
+    // With room for them, the ids are there.
+    await here.load([record]);
+    const [, short] = await exportLines(here.operator, organization);
+    expect((short as { qa_blocks: object[] }).qa_blocks[9_999]).toEqual({ id: expect.any(String) as string, question: '9999' });
   });
 
   it('leaves out a user and a project whose deletion has begun, and the calls and entities of that project', async () => {

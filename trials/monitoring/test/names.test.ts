@@ -7,7 +7,8 @@ import { readExpression, readScrape, unknowns, type Known } from '@crs/monitorin
 import { DASHBOARDS } from '@crs/monitoring/generate';
 import { queriesOf } from '@crs/monitoring/panels';
 import { rules, type Recording } from '@crs/monitoring/rules';
-import { PROCESS_NAMES } from '@crs/testing/processes';
+import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
+import { openSession } from '@crs/testing/sql';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
 import { startScene, type Lone, type Scene } from '../scene.ts';
@@ -36,6 +37,18 @@ const appears = (text: string, read: () => Promise<string>) =>
   }, 30_000);
 const logged = (name: string, text: string) => appears(text, () => readFile(join(scene.logs, `${name}.log`), 'utf8'));
 
+const metricsOf = async (name: ProcessName) => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text();
+
+async function importWhileFeedIsHeld(): Promise<void> {
+  const holder = await openSession(scene.system.databaseUrl);
+  await holder.query('begin');
+  await holder.query(`update calls.feeds set place = place where organization = 'acme'`);
+  const imported = scene.importLines();
+  await appears('error_type="55P03"', () => metricsOf('calls'));
+  await holder.close();
+  await imported;
+}
+
 beforeAll(async () => {
   scene = await startScene();
   const { certificates, ...lone } = await scene.secure();
@@ -51,6 +64,7 @@ beforeAll(async () => {
   const stalled = scene.stallBody();
   await scene.guessOperator();
   await scene.importLines();
+  await importWhileFeedIsHeld();
   await scene.crowd();
   await scrape();
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');
@@ -70,7 +84,7 @@ beforeAll(async () => {
   for (const relay of relays.get('postgres')!) await relay.open();
   await redis?.start();
   await processes.start('rate-limit');
-  await appears('crs_ratelimit_checks_total{', async () => (await fetch(`http://${processes.ops('rate-limit')}/metrics`)).text());
+  await appears('crs_ratelimit_checks_total{', () => metricsOf('rate-limit'));
   await logged('rate-limit-alone', 'new certificates could not be used');
 }, 240_000);
 afterAll(async () => {

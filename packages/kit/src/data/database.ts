@@ -128,10 +128,19 @@ export class Database {
    * connection, for commands such as COPY, which need a pool without `pipeline`.
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
+    return this.#transact(scope, 'commit', work);
+  }
+
+  /** A transaction that is rolled back also when `work` resolves. */
+  rehearse<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
+    return this.#transact(scope, 'rollback', work);
+  }
+
+  #transact<T>(scope: Scope, end: 'commit' | 'rollback', work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
       await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
-      await client.query('commit');
+      await client.query(end);
       return result;
     });
   }
@@ -293,7 +302,8 @@ function translate(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
-  if (code === '40001' || code === '40P01')
+  // Serialization, deadlock, and a lock that wasn't had within lock_timeout.
+  if (code === '40001' || code === '40P01' || code === '55P03')
     return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);

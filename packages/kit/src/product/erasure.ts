@@ -12,7 +12,12 @@ export function eraseRpc(service: string, { auth }: RecordContext, handle: (targ
   return rpc({ operator: access }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     if (target?.$case === 'organization') requireTenantDeletion(call.rights);
     const scope = callerScope(call);
-    const entry = { action: `${service}.erase`, target: nameOf(target, scope.organization), address: call.address };
+    const entry = {
+      action: `${service}.erase`,
+      target: nameOf(target, scope.organization),
+      address: call.address,
+      counted: false,
+    };
     await auth.recordAudit(entry, call);
     await handle(target, scope);
     return {};

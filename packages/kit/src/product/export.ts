@@ -30,7 +30,7 @@ export function exportRpc(service: string, record: RecordImport, readers: Record
     const problem = unstorable(after);
     if (problem) throw invalid('after', problem);
     const target = after === '' ? type : `${type} after ${after}`.slice(0, 300);
-    await record({ action: `${service}.export`, target, address: call.address }, call);
+    await record({ action: `${service}.export`, target, address: call.address, counted: false }, call);
     const { lines, next } = await read(after, call);
     return { lines: lines.map((line) => Buffer.from(JSON.stringify(line))), next };
   });

@@ -1,5 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ImportError, ImportRecordsRequest, ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
+import type {
+  CheckRecordsRequest,
+  CheckRecordsResponse,
+  EarlierLines,
+  ImportError,
+  ImportLine,
+  ImportRecordsRequest,
+  ImportRecordsResponse,
+} from '@crs/proto/crs/imports/v1/imports';
 import { ServiceError } from '../errors.ts';
 import { rpc, type CallContext } from '../rpc/server.ts';
 import { parseLine, type Problem } from './import-record.ts';
@@ -11,30 +19,52 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Lines that are read without a pause. Callers, and the writing of the previous batch, must not wait for a whole batch. */
 const LINES_AT_ONCE = 50;
 
-/** Records an import in the audit trail before it happens. */
+/** Records an import, a check or an export in the audit trail before it happens. Equal counted entries of a minute are one. */
 export type RecordImport = (
-  entry: { action: string; target: string; address: string },
+  entry: { action: string; target: string; address: string; counted: boolean },
   call: CallContext<'operator'>,
 ) => Promise<unknown>;
 
-/** The handler of `ImportRecords`, for operators. It counts lines by their outcome. */
-export function importRpc(
+/** Lines of an organization. */
+export interface Batch {
+  lines: ImportLine[];
+  /** Present: nothing is stored. The answer is as if these lines of the file had been. */
+  earlier?: EarlierLines;
+}
+
+const NOTHING_EARLIER: EarlierLines = { organization: undefined, users: [], projects: [], billingOffices: [] };
+
+/** The handlers of imports, for operators. They count imported lines by their outcome. */
+export function importRpcs(
   service: string,
   record: RecordImport,
-  handle: (request: ImportRecordsRequest, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
+  handle: (batch: Batch, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
 ) {
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
   // A counter must start at zero, or a graph of increases would miss the first batch.
   for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
   const access = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
-  return rpc({ operator: access }, async (request: ImportRecordsRequest, call) => {
-    await record({ action: `${service}.import`, target: `${request.lines.length} lines`, address: call.address }, call);
-    const response = await handle(request, call);
-    counted.add(response.accepted, { outcome: 'accepted' });
-    counted.add(response.unchanged, { outcome: 'unchanged' });
-    counted.add(response.errors.length, { outcome: 'refused' });
-    return response;
-  });
+  const importRecords = rpc(
+    { operator: access },
+    async ({ lines }: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
+      const entry = { action: `${service}.import`, target: `${lines.length} lines`, address: call.address, counted: false };
+      await record(entry, call);
+      const response = await handle({ lines }, call);
+      counted.add(response.accepted, { outcome: 'accepted' });
+      counted.add(response.unchanged, { outcome: 'unchanged' });
+      counted.add(response.errors.length, { outcome: 'refused' });
+      return response;
+    },
+  );
+  const checked = { ...access, action: 'import.check' } as const;
+  const checkRecords = rpc(
+    { operator: checked },
+    async ({ lines, earlier = NOTHING_EARLIER }: CheckRecordsRequest, call): Promise<CheckRecordsResponse> => {
+      await record({ action: 'import.check', target: '', address: call.address, counted: true }, call);
+      return handle({ lines, earlier }, call);
+    },
+  );
+  return { importRecords, checkRecords };
 }
 
 /** A good line of a batch. */
@@ -48,7 +78,7 @@ export interface Line<R> {
  * @throws ServiceError if the batch as a whole is too large
  */
 export async function readBatch<S extends z.ZodType<{ organization: string }>>(
-  request: ImportRecordsRequest,
+  request: Batch,
   schema: S,
   organization: string,
 ): Promise<{ lines: Line<z.output<S>>[]; errors: ImportError[] }> {
@@ -66,7 +96,7 @@ export async function readBatch<S extends z.ZodType<{ organization: string }>>(
 }
 
 /** @throws ServiceError if the batch is too large */
-export function checkSize({ lines }: ImportRecordsRequest): void {
+export function checkSize({ lines }: Batch): void {
   const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
   if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
     throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {

@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '../text.ts';
 
+/** The longest line of an import, without its end. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+
 /** Why a line can't be used. It never holds a value of the line. */
 export interface Problem {
   /** Path of the field, as in `qa_blocks[0].id`; empty if the reason is about the line as a whole. */

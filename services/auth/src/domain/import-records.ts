@@ -43,6 +43,9 @@ const user = z.strictObject({
   password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe(
     'Password for sign-in, hard to guess. A user who has a password keeps it.',
   ),
+  disabled: kept(z.boolean()).describe(
+    'True disables the user, as `crs user disable` does. False keeps the stored value: an import enables nobody.',
+  ),
 });
 
 /** A line of type `organization` or `user`. */

@@ -17,7 +17,7 @@ import { exportRecords } from './admin/export-records.ts';
 import { finishErasure } from './admin/finish-erasure.ts';
 import { getOrganization } from './admin/get-organization.ts';
 import { getSecretStatus } from './admin/get-secret-status.ts';
-import { importRecords } from './admin/import-records.ts';
+import { imports } from './admin/import-records.ts';
 import { issueOperatorToken } from './admin/issue-operator-token.ts';
 import { listAudit } from './admin/list-audit.ts';
 import { listClients } from './admin/list-clients.ts';
@@ -50,7 +50,7 @@ import { getVisibleProjects } from './get-visible-projects.ts';
 import { grantProject } from './grant-project.ts';
 import { listCallerKeys } from './list-caller-keys.ts';
 import { listProjectPeople } from './list-project-people.ts';
-import { putProjectGrants } from './put-project-grants.ts';
+import { checkProjectGrants, putProjectGrants } from './put-project-grants.ts';
 import { recordAudit } from './record-audit.ts';
 import { recordRefusal } from './record-refusal.ts';
 import { resolveProfiles } from './resolve-profiles.ts';
@@ -72,6 +72,7 @@ const FROM: From<AuthServiceService> = {
   grantProject: ['projects'],
   listProjectPeople: ['projects'],
   putProjectGrants: ['projects'],
+  checkProjectGrants: ['projects'],
   recordAudit: RECORD_SERVICES,
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,
@@ -93,6 +94,7 @@ export function internalServices(context: Context) {
       grantProject: grantProject(context),
       listProjectPeople: listProjectPeople(context),
       putProjectGrants: putProjectGrants(context),
+      checkProjectGrants: checkProjectGrants(context),
       recordAudit: recordAudit(context),
       checkOperator: checkOperator(context),
       recordRefusal: recordRefusal(context),
@@ -139,7 +141,7 @@ export function adminServices(context: Context) {
       revokeOperator: revokeOperator(context),
       listAudit: listAudit(context),
     }),
-    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ImportServiceService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
   ];
 }

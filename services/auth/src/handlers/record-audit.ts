@@ -4,6 +4,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { RecordAuditRequest, RecordAuditResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { requireText } from '../domain/settings.ts';
+import { countOperatorAction } from '../count-action.ts';
 import { operatorEntry } from '../store/audit.ts';
 
 /** Only the services call this, for the operators whom they admit themselves. */
@@ -14,7 +15,9 @@ export function recordAudit({ db }: Context) {
       const action = requireText('action', request.action, 1, 100);
       const target = requireText('target', request.target, 0, 500);
       const address = requireText('address', request.address, 0, 45);
-      await db.run(callerScope(call), operatorEntry(call.identity, action, target, { address }));
+      const scope = callerScope(call);
+      if (request.counted) await countOperatorAction(db, call.identity, { action, target, address });
+      else await db.run(scope, operatorEntry(call.identity, action, target, { address }));
       return {};
     },
   );

@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-const USER = { email: column.text, emailFolded: column.text, name: column.text.orNull };
+const USER = { email: column.text, emailFolded: column.text, name: column.text.orNull, disabledAt: column.instant.orNull };
 
 /** Users after a folded e-mail, in that order. Users whose deletion has begun are left out. */
 export function exportUsers(organization: string, after: string): Statement<column.RowOf<typeof USER>> {

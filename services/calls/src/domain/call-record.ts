@@ -149,7 +149,7 @@ function refuse(context: z.RefinementCtx, path: PropertyKey[], message: string):
 }
 
 /** The id of a block that was recorded without one: the same whenever the same file is imported. A UUID of version 8 (RFC 9562). */
-function derivedId(organization: string, id: string, position: number): string {
+export function derivedId(organization: string, id: string, position: number): string {
   const bytes = createHash('sha256')
     .update(JSON.stringify([organization, id, position]))
     .digest();

@@ -1,6 +1,7 @@
 import { withoutNulls } from '@crs/kit/product/export';
+import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
-import { EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
+import { derivedId, EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
 import type { Transcript } from './call.ts';
 import type { Call } from './columns.ts';
 
@@ -11,10 +12,23 @@ export interface ExportedCall extends Omit<Call, 'updatedAt'> {
 }
 
 /**
- * The line that an import makes the call of.
+ * The line that an import makes the call of. If it would be too long for an import, it leaves out what an import makes by itself.
  * @param emails e-mails by user id; a user who isn't there is being deleted
  */
 export function exportLine(organization: string, call: ExportedCall, emails: Map<string, string>): object {
+  const line = lineOf(organization, call, emails);
+  if (Buffer.byteLength(JSON.stringify(line)) <= MAX_LINE_BYTES) return line;
+  const qaBlocks = call.qaBlocks.map(({ id, ...block }, i) =>
+    withoutNulls({ id: id === derivedId(organization, call.callId, i) ? null : id, ...block }),
+  );
+  return withoutNulls({
+    ...line,
+    call_type: call.callType === 'interview' ? null : call.callType,
+    qa_blocks: qaBlocks.length > 0 ? qaBlocks : null,
+  });
+}
+
+function lineOf(organization: string, call: ExportedCall, emails: Map<string, string>): object {
   const expert = withoutNulls(valuesOf(call, EXPERT_FIELDS));
   const notes = call.notes.flatMap(({ userId, text }) => {
     const email = emails.get(userId);

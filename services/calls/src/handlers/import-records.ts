@@ -1,13 +1,14 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, checkSize, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { withEarlier } from '@crs/kit/product/earlier-lines';
+import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
-import { changesOf, lineHashOf, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
+import { changesOf, lineHashOf, type Changes, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
 import { placeChanges } from '../store/feed.ts';
 import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, prepare, writeCalls } from '../store/import-calls.ts';
 
@@ -22,16 +23,17 @@ const REFERENCES_AT_ONCE = 2_000;
 /** Each record is replaced by its rows at once, because a whole batch of records would take much memory. */
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
-export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc('calls', auth.recordAudit, async (request, call) => {
+export function imports({ importDb, auth }: RecordContext) {
+  return importRpcs('calls', auth.recordAudit, async (batch, call) => {
     const scope = callerScope(call);
-    checkSize(request);
-    const hashes = new Map(request.lines.map(({ number, json }) => [number, lineHashOf(json)]));
+    checkSize(batch);
+    const hashes = new Map(batch.lines.map(({ number, json }) => [number, lineHashOf(json)]));
     const fresh = await importDb.transact(scope, async (query) => {
       await query(discardPlans());
-      return withoutRepeats(query, scope.organization, request.lines, hashes);
+      // In a check, an earlier line may have deleted the call with its project.
+      return batch.earlier ? batch.lines : withoutRepeats(query, scope.organization, batch.lines, hashes);
     });
-    const repeated = request.lines.length - fresh.length;
+    const repeated = batch.lines.length - fresh.length;
     // Before the lock, so that the next batch is read while this one is written.
     const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
@@ -41,8 +43,12 @@ export function importRecords({ importDb, auth }: RecordContext) {
       const [lock] = await query(lockImports('calls', scope.organization));
       const time = lock!.now;
       // Under the lock: a deletion that comes later also deletes the calls of this batch.
-      const { known, unknown } = await resolve(lines, hashes, (question) => auth.resolveReferences(question, call));
-      const counts = await store(query, connection, scope.organization, known, time);
+      const { known, unknown } = await resolve(lines, hashes, async (question) =>
+        withEarlier(question, await auth.resolveReferences(question, call), batch.earlier),
+      );
+      const changes = await findChanges(query, scope.organization, known, time);
+      if (!batch.earlier) await store(query, connection, scope.organization, changes, time);
+      const counts = { accepted: changes.accepted, unchanged: known.length - changes.accepted };
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
     });
   });
@@ -138,20 +144,16 @@ async function lookUp(records: PreparedCall[], ask: Ask) {
   return { users, projects, organizationExists };
 }
 
-async function store(
-  query: Query,
-  connection: PoolClient,
-  organization: string,
-  lines: Resolved[],
-  time: Date,
-): Promise<{ accepted: number; unchanged: number }> {
+async function findChanges(query: Query, organization: string, lines: Resolved[], time: Date): Promise<Changes> {
   const records = lines.map(({ record }) => record);
   const stored = await query(findStored(organization, [...new Set(records.map(({ callId }) => callId))]));
-  const changes = changesOf(stored, records, time);
+  return changesOf(stored, records, time);
+}
+
+async function store(query: Query, connection: PoolClient, organization: string, changes: Changes, time: Date): Promise<void> {
   if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
   if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
   await moveDays(query, organization, changes.days);
   const moved = (callIds: string[], deleted: boolean) => callIds.map((callId) => ({ callId, changedAt: time, deleted }));
   await placeChanges(query, organization, [...moved(changes.deleted, true), ...moved(changes.shown, false)], time);
-  return { accepted: changes.accepted, unchanged: lines.length - changes.accepted };
 }

@@ -8,7 +8,7 @@ import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
 import { getUserCall } from './get-user-call.ts';
-import { importRecords } from './import-records.ts';
+import { imports } from './import-records.ts';
 import { listOrganizationCalls } from './list-organization-calls.ts';
 import { listOrganizationChanges } from './list-organization-changes.ts';
 import { listProjectSegments } from './list-project-segments.ts';
@@ -41,7 +41,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ImportServiceService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

@@ -9,6 +9,7 @@ import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../dom
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
+import { retention } from '../retention.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
@@ -28,8 +29,9 @@ interface Entry {
   place: number;
 }
 
-export function listOrganizationChanges({ db, auth }: RecordContext) {
+export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const feeds = new Feeds(db);
+  const forgetOld = retention(db, log);
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
@@ -66,6 +68,8 @@ export function listOrganizationChanges({ db, auth }: RecordContext) {
       const found = rows.filter(isEntry);
       const entries = renderPage(found.slice(0, room), view);
       const hasMore = entries.length < found.length;
+      // A follower who has read everything loses nothing by it.
+      if (!hasMore) await forgetOld(scope);
       const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
       const next: ChangePosition = { place, began: began ?? Number(head), settings };
       const changes = [

@@ -28,6 +28,7 @@ const putEntries = upsert<Moved & { place: string }>({
  */
 export async function placeChanges(query: Query, organization: string, moved: readonly Moved[], now: Date): Promise<void> {
   if (moved.length === 0) return;
+  await query(limitLockWait());
   const [last] = await query({
     name: 'take_places',
     row: PLACE,
@@ -42,21 +43,36 @@ export async function placeChanges(query: Query, organization: string, moved: re
       moved.map((call, i) => ({ ...call, place: String(first + i) })),
     ),
   );
-  await query(forgetDeletions(organization, new Date(now.getTime() - KEEP_DELETIONS_MS)));
+  await query(forgetDeletions(organization, now));
 }
 
-/** Takes the oldest deletions first, at most 1,000 of them. Where one is forgotten, a cursor before its place may have missed it. */
-function forgetDeletions(organization: string, before: Date): Statement {
+/**
+ * Imports and erasures of an organization hold a lock of their own before they come here. So whoever else holds the row of the feed is a transaction
+ * that was prepared or left open, and nothing is gained by waiting for as long as the caller does.
+ */
+function limitLockWait(): Statement {
+  return { name: 'limit_lock_wait', text: `select set_config('lock_timeout', '5s', true)` };
+}
+
+/** The deletions that one statement forgets. */
+export const FORGOTTEN_AT_ONCE = 1_000;
+
+const FORGOTTEN = { forgotten: column.integer };
+
+/** Takes the oldest deletions first. Where one is forgotten, a cursor before its place may have missed it. No row: none is old enough. */
+export function forgetDeletions(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
   return {
     name: 'forget_deletions',
+    row: FORGOTTEN,
     text: `with oldest as (
-        select call_id, place, changed_at from calls.changes where organization = $1 and deleted order by place limit 1000
+        select call_id, place, changed_at from calls.changes where organization = $1 and deleted order by place limit ${FORGOTTEN_AT_ONCE}
       ),
       old as (select call_id, place from oldest where changed_at < $2),
       forgotten as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)
       update calls.feeds set forgotten = greatest(forgotten, (select max(place) from old))
-      where organization = $1 and exists (select from old)`,
-    values: [organization, before],
+      where organization = $1 and exists (select from old)
+      returning (select count(*)::integer from old) as forgotten`,
+    values: [organization, new Date(now.getTime() - KEEP_DELETIONS_MS)],
   };
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { organizationId } from '../arguments.ts';
 import { connected, type Connect } from '../command.ts';
 import type { Connection } from '../connection.ts';
+import { Failure } from '../failure.ts';
 
 /** `crs export`: everything of an organization, as lines for `crs import`. */
 export function exportCommand(program: Command, connect: Connect): void {
@@ -24,15 +25,21 @@ Examples:
 }
 
 async function exportOrganization(connection: Connection, organization: string): Promise<void> {
-  const [{ exportPages }, { retrying }] = await Promise.all([import('../export/run.ts'), import('../retry.ts')]);
+  const [{ exportPages }, { retrying }, { MAX_LINE_BYTES }] = await Promise.all([
+    import('../export/run.ts'),
+    import('../retry.ts'),
+    import('@crs/kit/product/import-record'),
+  ]);
   const read = retrying(async ({ service, page }: Parameters<Parameters<typeof exportPages>[0]>[0]) =>
     connection.exporters[service].exportRecords(page, await connection.operator(organization)),
   );
   const counts = new Map<string, number>();
+  const tooLong: string[] = [];
   const progress = progressOf(counts);
   try {
     for await (const { type, lines } of exportPages(read)) {
       if (lines.length === 0) continue;
+      tooLong.push(...lines.filter(({ length }) => length > MAX_LINE_BYTES).map(idOf));
       counts.set(type, (counts.get(type) ?? 0) + lines.length);
       const isReady = process.stdout.write(Buffer.concat(lines.flatMap((line) => [line, LINE_END])));
       progress.update();
@@ -41,6 +48,19 @@ async function exportOrganization(connection: Connection, organization: string):
   } finally {
     progress.stop();
   }
+  if (tooLong.length > 0) {
+    const named = tooLong.slice(0, MAX_NAMED).join(', ');
+    throw new Failure(
+      'too_long',
+      `The output is complete, but an import takes no line over 8 MiB: ${tooLong.length} calls, ${named}.`,
+    );
+  }
+}
+
+const MAX_NAMED = 20;
+
+function idOf(line: Uint8Array): string {
+  return (JSON.parse(Buffer.from(line).toString()) as { id: string }).id;
 }
 
 const LINE_END = Buffer.from('\n');

@@ -9,6 +9,7 @@ import type { Refusal } from '../import/route.ts';
 interface ImportOptions extends OutputOptions {
   org?: string;
   types?: string[];
+  check?: boolean;
 }
 
 const MAX_ERRORS = 1_000;
@@ -19,6 +20,7 @@ export function importCommand(program: Command, connect: Connect): void {
     .argument('<file>', 'file with one record a line, or - for standard input')
     .option('--org <org>', 'refuse lines of other organizations', organizationId)
     .option('--types <types>', `refuse lines of other types: some of ${RECORD_TYPES.join(',')}`, recordTypes)
+    .option('--check', 'store nothing, and name each line that an import would refuse')
     .option('--schema', 'print the JSON Schema of a line, and do nothing else')
     .on('option:schema', () => {
       // A listener comes before the check that the file is named.
@@ -35,6 +37,7 @@ Examples:
   crs import records.ndjson
   zcat records.ndjson.gz | crs import -
   crs import records.ndjson --org acme --types call,entity
+  crs import records.ndjson --check
   crs import --schema > line.schema.json
   crs import records.ndjson --json | jq '.errors[] | "\\(.line): \\(.field) \\(.reason)"'`,
     )
@@ -42,17 +45,21 @@ Examples:
 }
 
 async function importFile(file: string, options: ImportOptions, connect: Connect): Promise<void> {
-  const [{ run, ImportStopped }, { sender }, { retrying }, { display }, { openSource }] = await Promise.all([
-    import('../import/run.ts'),
-    import('../import/send.ts'),
-    import('../retry.ts'),
-    import('../import/progress.ts'),
-    import('../import/source.ts'),
-  ]);
+  const [{ run, ImportStopped }, { checker, sender }, { EarlierIndex }, { retrying }, { display }, { openSource }] =
+    await Promise.all([
+      import('../import/run.ts'),
+      import('../import/send.ts'),
+      import('../import/earlier.ts'),
+      import('../retry.ts'),
+      import('../import/progress.ts'),
+      import('../import/source.ts'),
+    ]);
   const { chunks, totalBytes } = await openSource(file);
   await connected(connect, async (connection) => {
     const errors: Refusal[] = [];
     const view = await display(totalBytes);
+    const index = options.check ? new EarlierIndex() : undefined;
+    const send = index ? checker(connection, index, retrying) : retrying(sender(connection));
     const refused = (refusal: Refusal) => {
       if (errors.length === MAX_ERRORS) return;
       errors.push(refusal);
@@ -64,23 +71,19 @@ async function importFile(file: string, options: ImportOptions, connect: Connect
         accepted,
         unchanged,
         refused: count,
-      } = await run(
-        chunks,
-        retrying(sender(connection)),
-        { progress: view.update, refused },
-        { organization: options.org, types: options.types },
-      );
+      } = await run(chunks, send, { progress: view.update, refused }, { organization: options.org, types: options.types });
       view.stop();
       if (count > errors.length && !options.json) view.print(`... and ${count - errors.length} more.`);
-      show(
-        options,
-        { lines, accepted, unchanged, refused: count, errors },
-        () => `${lines} lines: ${accepted} accepted, ${unchanged} unchanged, ${count} refused.`,
-      );
+      show(options, { lines, accepted, unchanged, refused: count, errors }, () => {
+        const counts = `${lines} lines: ${accepted} accepted, ${unchanged} unchanged, ${count} refused.`;
+        return options.check ? `${counts} Nothing was stored.` : counts;
+      });
       if (count > 0) process.exitCode = 1;
     } catch (error) {
       view.stop();
-      throw error instanceof ImportStopped ? stopped(error.doneThrough, error.cause) : error;
+      throw error instanceof ImportStopped ? stopped(error.doneThrough, error.cause, options) : error;
+    } finally {
+      index?.close();
     }
   });
 }
@@ -89,8 +92,12 @@ function sentence({ line, field, reason }: Refusal): string {
   return printable(field === null ? `line ${line}: ${reason}` : `line ${line}: ${field}: ${reason}`);
 }
 
-function stopped(doneThrough: number, cause: unknown): Failure {
+function stopped(doneThrough: number, cause: unknown, { check }: ImportOptions): Failure {
   const { code, message } = describe(cause);
+  if (check) {
+    const done = doneThrough === 0 ? 'before its first lines were checked' : `after line ${doneThrough}`;
+    return new Failure(code, `The check stopped ${done}: ${message} Run it again once that is fixed.`, cause);
+  }
   const done = doneThrough === 0 ? 'before its first lines were stored' : `after line ${doneThrough}`;
   const again = 'Run the same file again once that is fixed: what is stored already counts as unchanged.';
   return new Failure(code, `The import stopped ${done}: ${message} ${again}`, cause);

@@ -1,5 +1,4 @@
-/** Longest line, without its end. */
-export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 
 /** One line of a file. */
 export interface Line {

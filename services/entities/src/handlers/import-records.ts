@@ -1,5 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, importRpc, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { withEarlier } from '@crs/kit/product/earlier-lines';
+import { byLine, importRpcs, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
@@ -9,17 +10,18 @@ import { deleteEntities, findStored, putEntities } from '../store/entities.ts';
 
 const NO_PROJECT = { field: 'project_id', reason: 'must be a project of this organization' };
 
-export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc('entities', auth.recordAudit, async (request, call) => {
+export function imports({ importDb, auth }: RecordContext) {
+  return importRpcs('entities', auth.recordAudit, async (batch, call) => {
     const scope = callerScope(call);
     const { organization } = scope;
-    const { lines, errors } = await readBatch(request, entityLine, organization);
+    const { lines, errors } = await readBatch(batch, entityLine, organization);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('entities', organization));
       // Auth is asked under the lock, so that an erasure of a project that comes later finds the entities that this import writes.
       const projectIds = [...new Set(lines.flatMap(({ record }) => (record.deleted ? [] : record.project_id)))];
-      const references = await auth.resolveReferences({ emails: [], projectIds }, call);
+      const question = { emails: [], projectIds };
+      const references = withEarlier(question, await auth.resolveReferences(question, call), batch.earlier);
       const projects = new Set(references.projectIds);
       const unknown: ImportError[] = [];
       const known: EntityLine[] = [];
@@ -30,9 +32,11 @@ export function importRecords({ importDb, auth }: RecordContext) {
       }
       const stored = await query(findStored(organization, [...new Set(known.map(({ id }) => id))]));
       const { accepted, deleted, written } = changesOf(known, stored, lock!.now);
+      const counts = { accepted, unchanged: known.length - accepted, errors: byLine([...errors, ...unknown]) };
+      if (batch.earlier) return counts;
       if (deleted.length > 0) await query(deleteEntities(organization, deleted));
       if (written.length > 0) await query(putEntities(organization, written));
-      return { accepted, unchanged: known.length - accepted, errors: byLine([...errors, ...unknown]) };
+      return counts;
     });
   });
 }

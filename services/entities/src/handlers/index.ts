@@ -6,7 +6,7 @@ import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
-import { importRecords } from './import-records.ts';
+import { imports } from './import-records.ts';
 import { listUserEntities } from './list-user-entities.ts';
 
 /** For the gateways. */
@@ -17,7 +17,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ImportServiceService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
+import { withEarlier } from '@crs/kit/product/earlier-lines';
+import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
-import type { CallContext } from '@crs/kit/rpc/server';
+import type { GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
@@ -16,15 +17,17 @@ interface Counts {
   errors: ImportError[];
 }
 
-export function importRecords({ importDb, auth }: RecordContext) {
-  return importRpc('projects', auth.recordAudit, async (request, call) => {
+export function imports({ importDb, auth }: RecordContext) {
+  return importRpcs('projects', auth.recordAudit, async (batch, call) => {
+    const { earlier } = batch;
     const scope = callerScope(call);
-    const { lines, errors } = await readBatch(request, projectsLine, scope.organization);
+    const { lines, errors } = await readBatch(batch, projectsLine, scope.organization);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
-    return importDb.transact(scope, async (query) => {
+    return importDb[earlier ? 'rehearse' : 'transact'](scope, async (query) => {
       const [lock] = await query(lockImports('projects', scope.organization));
-      const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
+      const question = { emails: [], projectIds: [] };
+      const { organizationExists } = withEarlier(question, await auth.resolveReferences(question, call), earlier);
       if (!organizationExists) {
         return {
           accepted: 0,
@@ -32,10 +35,15 @@ export function importRecords({ importDb, auth }: RecordContext) {
           errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]),
         };
       }
+      for (const name of earlier?.billingOffices ?? []) {
+        await putBillingOffice(query, scope.organization, { name, isDefault: undefined });
+      }
       // In the order of the file: a project may name an office of an earlier line, but not one of a later line.
+      const putGrants = async (grants: ProjectGrant[]) =>
+        (await (earlier ? auth.checkProjectGrants({ grants, earlier }, call) : auth.putProjectGrants({ grants }, call))).outcomes;
       for (const run of runsOfOneType(lines)) {
         if (isOffices(run)) await storeOffices(query, run, counts);
-        else await storeProjects(query, auth, call, run as Line<ProjectRecord>[], lock!.now, counts);
+        else await storeProjects(query, putGrants, run as Line<ProjectRecord>[], lock!.now, counts);
       }
       return { ...counts, errors: byLine(counts.errors) };
     });
@@ -69,8 +77,7 @@ async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], co
 /** Auth stores the grants before the projects are stored, so that no project is without the people who may see it. */
 async function storeProjects(
   query: Query,
-  auth: RecordContext['auth'],
-  call: CallContext<'operator'>,
+  putGrants: (grants: ProjectGrant[]) => Promise<GrantOutcome[]>,
   lines: Line<ProjectRecord>[],
   time: Date,
   counts: Counts,
@@ -84,7 +91,7 @@ async function storeProjects(
     );
     return false;
   });
-  const { outcomes } = await auth.putProjectGrants({ grants: known.map(({ record }) => toGrant(record)) }, call);
+  const outcomes = await putGrants(known.map(({ record }) => toGrant(record)));
   const stored = await query(findProjects(organization, [...new Set(known.map(({ record }) => record.id))]));
   const rows = new Map(stored.map((row) => [row.projectId, row]));
   const written = new Set<string>();
@@ -108,7 +115,7 @@ async function storeProjects(
   await query(putProjects(organization, writes));
 }
 
-function toGrant({ id, created_by: createdBy, members }: ProjectRecord) {
+function toGrant({ id, created_by: createdBy, members }: ProjectRecord): ProjectGrant {
   return {
     projectId: id,
     createdBy: createdBy ?? undefined,

@@ -9,7 +9,7 @@ import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { getProject } from './get-project.ts';
-import { importRecords } from './import-records.ts';
+import { imports } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
 import { listProjects } from './list-projects.ts';
 import { listUserProjects } from './list-user-projects.ts';
@@ -38,7 +38,7 @@ export function internalServices(context: RecordContext) {
 export function adminServices(context: RecordContext) {
   return [
     bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context) }),
-    bind(ImportServiceService, ['crs'], { importRecords: importRecords(context) }),
+    bind(ImportServiceService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

@@ -12,7 +12,7 @@ export function listProjects({ db, auth }: RecordContext) {
   return rpc({ operator: access }, async ({ limit, after }: ListProjectsRequest, call): Promise<ListProjectsResponse> => {
     if (limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const scope = callerScope(call);
-    await auth.recordAudit({ action: access.action, target: '', address: call.address }, call);
+    await auth.recordAudit({ action: access.action, target: '', address: call.address, counted: false }, call);
     const count = limit || MAX_LIMIT;
     const place = after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null;
     // One row more than the page shows tells whether there is another page.

@@ -16,8 +16,8 @@ export function exportRecords({ db }: Context) {
       user: async (after, call) => {
         const scope = callerScope(call);
         const page = await readPage(db, scope, exportUsers(scope.organization, after));
-        const lines = page.rows.map(({ email, name }) =>
-          withoutNulls({ type: 'user', organization: scope.organization, email, name }),
+        const lines = page.rows.map(({ email, name, disabledAt }) =>
+          withoutNulls({ type: 'user', organization: scope.organization, email, name, disabled: disabledAt && true }),
         );
         return { lines, next: nextOf(page, ({ emailFolded }) => emailFolded) };
       },

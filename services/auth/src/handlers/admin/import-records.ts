@@ -1,12 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Database, Query } from '@crs/kit/data/database';
-import { callerScope, type Scope } from '@crs/kit/data/scope';
+import type { Query } from '@crs/kit/data/database';
+import { callerScope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import { byLine, importRpc, type Line, NO_ORGANIZATION, readBatch, refused as refusedLine } from '@crs/kit/product/import-batch';
+import {
+  byLine,
+  importRpcs,
+  type Line,
+  NO_ORGANIZATION,
+  readBatch,
+  type RecordImport,
+  refused as refusedLine,
+} from '@crs/kit/product/import-batch';
 import type { Problem } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
+import { countOperatorAction } from '../../count-action.ts';
 import { authLine, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword } from '../../domain/password.ts';
@@ -14,35 +23,52 @@ import { passwordProblem } from '../../domain/password-policy.ts';
 import { changesOf } from '../../domain/setting-changes.ts';
 import type { OrganizationChange } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
+import { revokeConsentsOfUser } from '../../store/consents.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
-import { findEmailsWithPassword, findUser, insertUser, updateUser } from '../../store/users.ts';
+import { supposeEarlier } from '../../store/suppose-earlier.ts';
+import {
+  endSessions,
+  findEmailsWithPassword,
+  findUser,
+  insertUser,
+  setUserDisabled,
+  updateUser,
+  type UserRow,
+} from '../../store/users.ts';
 
 /** What became of a line. */
 type Outcome = 'accepted' | 'unchanged' | Problem;
 
-export function importRecords({ db }: Context) {
-  // The entry in the audit trail names the changed settings, so it is written with them.
-  const recordedBelow = () => Promise.resolve();
-  return importRpc('auth', recordedBelow, async (request, call) => {
+export function imports({ db }: Context) {
+  // The entry of an import names the changed settings, so it is written with them.
+  const record: RecordImport = async ({ counted, ...entry }, call) => {
+    if (counted) await countOperatorAction(db, call.identity, entry);
+  };
+  return importRpcs('auth', record, async (batch, call) => {
     const scope = callerScope(call);
-    const { lines, errors } = await readBatch(request, authLine, scope.organization);
-    const passwords = await hashPasswords(db, scope, lines);
-    return db.transact(scope, async (query) => {
+    const { lines, errors } = await readBatch(batch, authLine, scope.organization);
+    const read: Query = (statement) => db.read(scope, statement);
+    const hashed = batch.earlier ? undefined : await setPasswords(read, scope.organization, lines, hashPassword);
+    return db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
+      await supposeEarlier(query, scope.organization, batch.earlier);
+      const passwords = hashed ?? (await setPasswords(query, scope.organization, lines, () => Promise.resolve('unknown')));
       let accepted = 0;
       let unchanged = 0;
+      const disabled: string[] = [];
       const [before] = await query(findOrganization(scope.organization));
       for (const { number, record } of lines) {
         const outcome =
           record.type === 'organization' && !before && call.rights.organizations.length > 0
             ? MAY_NOT_CREATE
-            : (passwords.refused.get(number) ?? (await store(query, record, passwords.hashes)));
+            : (passwords.refused.get(number) ?? (await store(query, record, passwords.hashes, disabled)));
         if (outcome === 'accepted') accepted++;
         else if (outcome === 'unchanged') unchanged++;
         else errors.push(refusedLine(number, outcome));
       }
+      for (const email of disabled) await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
       const [after] = await query(findOrganization(scope.organization));
       const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
-      await query(operatorEntry(call.identity, 'auth.import', `${request.lines.length} lines`, details));
+      await query(operatorEntry(call.identity, 'auth.import', `${batch.lines.length} lines`, details));
       return { accepted, unchanged, errors: byLine(errors) };
     });
   });
@@ -58,10 +84,11 @@ type Hashes = Map<string, string>;
  * transaction, and side by side.
  * @returns the hashes, and the problems by line number
  */
-async function hashPasswords(
-  db: Database,
-  scope: Scope,
+async function setPasswords(
+  query: Query,
+  organization: string,
   lines: Line<AuthRecord>[],
+  hash: (password: string) => Promise<string>,
 ): Promise<{ hashes: Hashes; refused: Map<number, Problem> }> {
   const refused = new Map<number, Problem>();
   const withPassword = lines.flatMap(({ number, record }) =>
@@ -72,8 +99,8 @@ async function hashPasswords(
   if (withPassword.length === 0) return { hashes: new Map(), refused };
   const emails = withPassword.map(({ folded }) => folded);
   const [known, [stored]] = await Promise.all([
-    db.read(scope, findEmailsWithPassword(scope.organization, emails)),
-    db.read(scope, organizationExists(scope.organization)),
+    query(findEmailsWithPassword(organization, emails)),
+    query(organizationExists(organization)),
   ]);
   const done = new Set(known.map(({ emailFolded }) => emailFolded));
   const hashing: Promise<readonly [string, string]>[] = [];
@@ -82,20 +109,21 @@ async function hashPasswords(
     if (done.has(folded)) continue;
     // An estimate takes up to some milliseconds, for which nobody else must wait.
     await setImmediate();
-    const reason = await passwordProblem(password, [scope.organization, stored?.name, name, email]);
+    const reason = await passwordProblem(password, [organization, stored?.name, name, email]);
     if (reason) refused.set(number, { field: 'password', reason });
     else {
       done.add(folded);
-      hashing.push(hashPassword(password).then((hash) => [folded, hash] as const));
+      hashing.push(hash(password).then((hash) => [folded, hash] as const));
     }
   }
   return { hashes: new Map(await Promise.all(hashing)), refused };
 }
 
-async function store(query: Query, record: AuthRecord, hashes: Hashes): Promise<Outcome> {
+/** @param disabled gets the e-mails of the users whom the record disables */
+async function store(query: Query, record: AuthRecord, hashes: Hashes, disabled: string[]): Promise<Outcome> {
   if (record.type === 'organization') return storeOrganization(query, record);
   const [known] = await query(organizationExists(record.organization));
-  return known ? storeUser(query, record, hashes) : NO_ORGANIZATION;
+  return known ? storeUser(query, record, hashes, disabled) : NO_ORGANIZATION;
 }
 
 async function storeOrganization(query: Query, record: OrganizationRecord): Promise<Outcome> {
@@ -120,7 +148,7 @@ async function storeOrganization(query: Query, record: OrganizationRecord): Prom
   return isDeepStrictEqual(before, after) ? 'unchanged' : 'accepted';
 }
 
-async function storeUser(query: Query, record: UserRecord, hashes: Hashes): Promise<Outcome> {
+async function storeUser(query: Query, record: UserRecord, hashes: Hashes, disabled: string[]): Promise<Outcome> {
   const { organization, email } = record;
   const [before] = await query(findUser(organization, email));
   // An import sets a password only where there is none, so that it can't take over the account of a user who has signed in since.
@@ -128,13 +156,23 @@ async function storeUser(query: Query, record: UserRecord, hashes: Hashes): Prom
   const after = { email, name: record.name ?? before?.name ?? null, passwordHash };
   if (!before) {
     const [inserted] = await query(insertUser(organization, after));
+    if (inserted && record.disabled) await disable(query, organization, inserted, disabled);
     if (inserted) return 'accepted';
     const [other] = await query(findUser(organization, email));
     if (!other) return beingDeleted('email');
     throw new ServiceError('aborted', 'Another import got in between; try again.');
   }
-  if (before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
+  const disables = record.disabled === true && before.disabledAt === null;
+  if (!disables && before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
     return 'unchanged';
   await query(updateUser(organization, before.userId, after));
+  if (disables) await disable(query, organization, before, disabled);
   return 'accepted';
+}
+
+async function disable(query: Query, organization: string, { userId, email }: UserRow, disabled: string[]): Promise<void> {
+  await query(setUserDisabled(organization, email, true));
+  await query(endSessions(organization, userId));
+  await revokeConsentsOfUser(query, organization, userId);
+  disabled.push(email);
 }

@@ -1,0 +1,205 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { EarlierIndex } from '../src/import/earlier.ts';
+import { run } from '../src/import/run.ts';
+import { checker, sender } from '../src/import/send.ts';
+import { retrying } from '../src/retry.ts';
+import { records, startImport } from './_import-world.ts';
+
+interface Summary {
+  lines: number;
+  accepted: number;
+  unchanged: number;
+  refused: number;
+  errors: { line: number; field: string | null; reason: string }[];
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world?.close());
+beforeEach(async () => {
+  await query('truncate calls.calls, calls.call_days, calls.changes, calls.feeds, entities.entities cascade');
+  await query('truncate projects.projects, projects.billing_offices cascade');
+  await query('delete from auth.organizations');
+});
+
+const query = async <Row>(text: string) => (await world.query(text)).rows as Row[];
+
+async function crs(lines: (object | string)[], isCheck: boolean): Promise<Summary> {
+  const text = lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
+  const errors: Summary['errors'] = [];
+  const index = new EarlierIndex();
+  const send = isCheck ? checker(world.operator, index, retrying) : retrying(sender(world.operator));
+  const observer = { progress: () => undefined, refused: (refusal: Summary['errors'][number]) => void errors.push(refusal) };
+  const { lines: count, accepted, unchanged, refused } = await run(chunks(text), send, observer);
+  index.close();
+  return { lines: count, accepted, unchanged, refused, errors };
+}
+async function* chunks(text: string) {
+  yield Buffer.from(text);
+}
+const check = (lines: (object | string)[]) => crs(lines, true);
+const load = (lines: (object | string)[]) => crs(lines, false);
+
+/** Every row of every table but the audit trail, sign-in state and signing keys, which move by themselves. */
+async function everything(): Promise<Record<string, string[]>> {
+  const tables = await query<{ name: string }>(
+    `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('auth', 'calls', 'entities', 'projects')
+      and tablename not in ('audit', 'throttles', 'caller_keys', 'token_keys')`,
+  );
+  const rows: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    // The version of a row's last change, so that a change back is seen, too.
+    const found = await query<{ row: string }>(`select xmin::text || ' ' || to_jsonb(t)::text as row from ${name} t`);
+    rows[name] = found.map(({ row }) => row).toSorted();
+  }
+  return rows;
+}
+const trail = () =>
+  query<{ action: string; organization: string; target: string; entries: number; count: number }>(
+    `select action, organization, target, count(*)::int as entries, sum(count)::int as count from auth.audit
+      group by 1, 2, 3 order by 1, 2, 3`,
+  );
+
+const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const acme = (type: string, fields: object) => ({ type, organization: 'acme', ...fields });
+const ACME = { type: 'organization', id: 'acme', name: 'Acme Corporation of Zanzibar' };
+const user = (email: string, fields: object = {}) => acme('user', { email, ...fields });
+const project = (n: number, fields: object = {}) => acme('project', { id: uuid(n), ...fields });
+const call = (id: string, fields: object = {}) => acme('call', { id, created_at: '2026-01-01T00:00:00Z', ...fields });
+
+/** Each error that a line can have because of other lines or of the stored rows, and some of its own. */
+const FAULTS: (object | string)[] = [
+  call('early'),
+  ACME,
+  'not JSON',
+  { type: 'frog', organization: 'acme' },
+  user('ann@acme.example', { password: 'a long and odd passphrase 7319' }),
+  user('bob@acme.example', { password: 'zanzibar corporation' }),
+  user('nobody'),
+  project(1, { created_by: 'ANN@acme.example', billing_office_name: 'London' }),
+  acme('billing_office', { name: 'London' }),
+  project(1, { created_by: 'ANN@acme.example', billing_office_name: 'London', members: [{ email: 'bob@acme.example' }] }),
+  project(1, { billing_office_name: 'London', members: [{ email: 'Ann@acme.example', role: 'lead' }] }),
+  project(2, { billing_office_name: 'Paris' }),
+  call('a', { project_id: uuid(1), conducted_by: 'ann@ACME.example', notes: [{ email: 'ann@acme.example', text: 'x' }] }),
+  call('b', { project_id: uuid(2) }),
+  call('c', { conducted_by: 'bob@acme.example' }),
+  call('d', { notes: [{ email: 'eve@acme.example', text: 'x' }] }),
+  call('e', { rating: 9 }),
+  call('x', { deleted: true }),
+  acme('entity', { id: uuid(3), project_id: uuid(1) }),
+  acme('entity', { id: uuid(4), project_id: uuid(2) }),
+  // A second line of a user who has a password by now isn't looked at.
+  user('ann@acme.example', { password: 'zanzibar corporation' }),
+  project(1, { deleted: true }),
+  project(7, { deleted: true, name: 'no' }),
+  call('f', { project_id: uuid(1) }),
+  acme('entity', { id: uuid(5), project_id: uuid(1) }),
+  project(1),
+  call('g', { project_id: uuid(1) }),
+  user('ann@acme.example', { deleted: true }),
+  call('h', { conducted_by: 'ann@acme.example' }),
+  project(3, { members: [{ email: 'ann@acme.example' }] }),
+  user('ann@acme.example', { password: 'zanzibar corporation' }),
+  { type: 'user', organization: 'globex', email: 'gil@globex.example' },
+];
+
+describe('a check names what an import then refuses', { timeout: 120_000 }, () => {
+  it.each([
+    ['of an installation without records', []],
+    [
+      'of one with the same ids',
+      [
+        ACME,
+        user('ann@acme.example', { password: 'another long passphrase 9482' }),
+        user('bob@acme.example'),
+        project(1, { created_by: 'ann@acme.example' }),
+        call('f', { project_id: uuid(1) }),
+        call('h', { conducted_by: 'ann@acme.example' }),
+      ],
+    ],
+  ])('%s', async (_case, before) => {
+    if (before.length > 0) expect(await load(before)).toMatchObject({ refused: 0 });
+    const rows = await everything();
+    const checked = await check(FAULTS);
+    expect(await everything()).toEqual(rows);
+    const imported = await load(FAULTS);
+    expect(checked.errors).toEqual(imported.errors);
+    expect(checked).toMatchObject({ lines: imported.lines, refused: imported.refused });
+    expect(imported.errors.length).toBeGreaterThan(14);
+  });
+
+  it('of users and projects whose deletion was interrupted', async () => {
+    const names = [ACME, user('ann@acme.example'), project(1)];
+    await load(names);
+    await query('update auth.users set erasing_at = now()');
+    await query('update auth.projects set erasing_at = now()');
+    const { errors } = await check(names);
+    expect(errors.map(({ line, field }) => [line, field])).toEqual([
+      [2, 'email'],
+      [3, 'id'],
+    ]);
+    expect((await load(names)).errors).toEqual(errors);
+    // A deletion in the file finishes the interrupted one.
+    const again = [user('ann@acme.example', { deleted: true }), project(1, { deleted: true }), ...names];
+    expect(await check(again)).toMatchObject({ refused: 0 });
+    expect(await load(again)).toMatchObject({ refused: 0 });
+  });
+
+  it('of a large file with every type, in many batches, also once it is stored', async () => {
+    const lines = records();
+    const first = await check(lines);
+    expect(first).toMatchObject({ lines: lines.length, refused: 0, errors: [] });
+    await load(lines);
+    const rows = await everything();
+    expect(await check(lines)).toMatchObject({ lines: lines.length, refused: 0, errors: [] });
+    expect(await everything()).toEqual(rows);
+  });
+});
+
+it('the command prints what would become of the lines, and ends as an import does', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'crs-check-'));
+  const file = join(dir, 'records.ndjson');
+  await writeFile(file, `${JSON.stringify(ACME)}\n${JSON.stringify(user('nobody'))}\n`);
+  const rows = await everything();
+  const { status, stdout, stderr } = await startImport(file, { admin: world.operator.config.addresses }, {}, ['--check']).ended;
+  const errors = [{ line: 2, field: 'email', reason: 'must be an e-mail address of 3 to 254 characters' }];
+  expect({ status, stderr, ...(JSON.parse(stdout) as Summary) }).toEqual({
+    status: 1,
+    stderr: '',
+    ...{ lines: 2, accepted: 1, unchanged: 0, refused: 1, errors },
+  });
+  expect(await everything()).toEqual(rows);
+  await rm(dir, { recursive: true });
+});
+
+it('what is stored counts as unchanged', async () => {
+  const lines = [
+    ACME,
+    user('ann@acme.example'),
+    project(1, { created_by: 'ann@acme.example' }),
+    call('a', { project_id: uuid(1) }),
+  ];
+  expect(await check(lines)).toMatchObject({ accepted: 4, unchanged: 0 });
+  await load(lines);
+  expect(await check([...lines.slice(1), call('b')])).toMatchObject({ accepted: 1, unchanged: 3 });
+});
+
+it('the audit trail gets one entry for all batches of an organization and minute, and nothing else', async () => {
+  // In no minute of another test.
+  await load([{ type: 'organization', id: 'audited' }]);
+  const before = await trail();
+  const lines = [ACME, user('ann@acme.example'), project(1), call('a'), acme('entity', { id: uuid(3), project_id: uuid(1) })];
+  await check(lines.map((line) => ('organization' in line ? { ...line, organization: 'audited' } : { ...line, id: 'audited' })));
+  const added = { action: 'import.check', organization: 'audited', target: '', count: 5 };
+  const known = before.map((entry) => JSON.stringify(entry));
+  const after = (await trail()).filter((entry) => !known.includes(JSON.stringify(entry)));
+  // The minute may have ended in between.
+  expect(after).toEqual([{ ...added, entries: expect.toSatisfy((n: number) => n <= 2) as unknown }]);
+});

@@ -7,6 +7,7 @@ import { prepareDatabase } from '@crs/local/stack';
 import { startTestPostgres } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { interceptStatements } from '@crs/testing/intercept-statements';
+import { STEP_SESSION } from '@crs/kit/data/run-steps';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name the folder to write to.');
@@ -14,13 +15,16 @@ const steps = new Map<string, string[]>();
 let sent: string[] = [];
 const stop = interceptStatements((statement) => {
   const { text, values = [] } = statement;
-  // knex records each finished step in the table `migrations` of the service's schema.
-  const service = /^insert into "(\w+)"\."migrations"/.exec(text)?.[1];
+  // Each finished step is recorded in the table `migrations` of the service's schema.
+  const service = /^insert into "(\w+)"\.migrations/.exec(text)?.[1];
   if (service !== undefined) {
-    steps.set(`${service}-${String(values.find((value) => typeof value === 'string'))}`, sent);
+    if (sent[0] === 'begin') sent.push('commit');
+    steps.set(`${service}-${String(values[0])}`, [STEP_SESSION, ...sent]);
     sent = [];
+  } else if (/^begin/i.test(text)) {
+    sent = ['begin'];
   } else if (
-    !/\."?migrations/.test(text) &&
+    !/\.migrations/.test(text) &&
     /^\s*(alter|comment|create|drop|grant|revoke|set|truncate|update|delete)\b/i.test(text)
   ) {
     sent.push(text.trim());

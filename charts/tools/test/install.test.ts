@@ -16,7 +16,7 @@ describe('the install Job', () => {
 
   test('runs before each installation and upgrade, not at a deletion, and its log stays', () => {
     expect(job.metadata.annotations).toEqual({
-      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook': 'pre-install,pre-upgrade,pre-rollback',
       'helm.sh/hook-weight': '0',
       'helm.sh/hook-delete-policy': 'before-hook-creation',
     });
@@ -25,7 +25,7 @@ describe('the install Job', () => {
   test('needs only earlier hooks and objects named in values, nothing of the release', () => {
     const { spec } = job.spec.template;
     const before = manifests.filter(
-      (manifest) => hookOf(manifest) === 'pre-install,pre-upgrade' && weightOf(manifest) < weightOf(job),
+      (manifest) => hookOf(manifest) === 'pre-install,pre-upgrade,pre-rollback' && weightOf(manifest) < weightOf(job),
     );
     expect(before.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual(
       ['NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount'].map((kind) => `${kind} ${INSTALL}`),

@@ -59,7 +59,7 @@ describe('plain manifests', () => {
 
 test('Argo CD runs the install Job and all that it needs before the rest', async () => {
   const manifests = await examples('argocd');
-  const hooks = manifests.filter((manifest) => annotations(manifest)['helm.sh/hook'] === 'pre-install,pre-upgrade');
+  const hooks = manifests.filter((manifest) => annotations(manifest)['helm.sh/hook'] === 'pre-install,pre-upgrade,pre-rollback');
   expect(hooks.map(({ kind }) => String(kind)).toSorted()).toEqual([
     'Job',
     'NetworkPolicy',
@@ -140,4 +140,32 @@ describe('Istio', () => {
     ]);
     for (const part of ['auth', 'api-gateway', 'crs']) expect(outside(manifests, part, 'egress')).toContain('istio-system:15012');
   });
+});
+
+test("in a corporate network, auth alone reaches the proxy and the firm's provider, and no public address", async () => {
+  const manifests = await examples('corporate-network');
+  expect(outside(manifests, 'auth', 'egress')).toContain('10.1.2.3/32+10.1.8.0/24:3128,443,8443');
+  expect(outside(manifests, 'auth', 'egress').join(' ')).not.toContain('0.0.0.0/0');
+  expect(outside(manifests, 'calls', 'egress').join(' ')).not.toContain('3128');
+  expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({
+    HTTPS_PROXY: 'http://proxy.corp.example:3128',
+    CRS_OIDC_ALLOW_HOSTS: 'login.corp.example:443,keycloak.corp.example:8443',
+  });
+});
+
+test.each([
+  ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'projects']],
+  ['memorystore-iam', 'CRS_REDIS_PASSWORD_FILE', ['rate-limit']],
+])('%s has a sidecar that writes the file of %s', async (name, setting, parts) => {
+  const manifests = await examples(name);
+  const beside = pods(manifests).filter(({ spec }) => spec.initContainers?.[0].name === 'tokens');
+  expect(beside.map((pod) => pod.name).toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
+  for (const pod of beside) {
+    const [sidecar] = pod.spec.initContainers;
+    const path = find(manifests, 'ConfigMap', pod.name).data[setting];
+    expect(sidecar.restartPolicy).toBe('Always');
+    expect(sidecar.args[0]).toContain(` ${path}\n`);
+    expect(sidecar.startupProbe.exec.command).toContain(path);
+    expect(pod.spec.containers[0].volumeMounts).toContainEqual({ name: 'tokens', mountPath: '/run/tokens', readOnly: true });
+  }
 });

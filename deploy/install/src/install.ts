@@ -1,5 +1,5 @@
 import type { Logger } from '@crs/kit/process/log';
-import { explainRights, waitForDatabase } from './database.ts';
+import { explain, waitForDatabase } from './database.ts';
 import { prepareDatabase } from './prepare-database.ts';
 import { ensureSecrets, type SecretStore } from './secrets.ts';
 
@@ -22,6 +22,6 @@ export async function install({ adminUrl, serviceUrl }: Installation, store: Sec
     const ran = await prepareDatabase({ adminUrl, loginOf: (owner) => logins[owner], operator });
     log.info({ ran, operator: operator.name }, 'the database is prepared');
   } catch (error) {
-    throw explainRights(error);
+    throw explain(error);
   }
 }

@@ -4,7 +4,9 @@ import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
 import { digestOf } from '@crs/kit/product/api-key';
 import { migrate } from '@crs/kit/data/migrate';
+import { releaseVersion } from '@crs/kit/process/version';
 import { migrations as projects } from '@crs/projects/migrations';
+import { beginRelease, finishRelease } from './releases.ts';
 
 const MIGRATIONS = { auth, projects, calls, entities };
 
@@ -31,13 +33,22 @@ export interface Preparation {
   loginOf: (owner: Owner) => Login | undefined;
   /** The first operator. */
   operator: Operator;
+  /** The version that is installed; by default this one. */
+  version?: string;
 }
 
 /**
  * Migrates every schema, sets the passwords of the services' logins, and stores the first operator.
  * @returns the migrations that ran, as `schema/name`
+ * @throws Failure if the version may not follow the one that is installed
  */
-export async function prepareDatabase({ adminUrl, loginOf, operator }: Preparation): Promise<string[]> {
+export async function prepareDatabase({
+  adminUrl,
+  loginOf,
+  operator,
+  version = releaseVersion(),
+}: Preparation): Promise<string[]> {
+  await beginRelease(adminUrl, version);
   const ran: string[] = [];
   for (const owner of OWNERS) {
     const { role: loginRole, password } = loginOf(owner) ?? {};
@@ -45,5 +56,6 @@ export async function prepareDatabase({ adminUrl, loginOf, operator }: Preparati
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
   await ensureOperator(adminUrl, operator.name, digestOf(operator.credential));
+  await finishRelease(adminUrl, version);
   return ran;
 }

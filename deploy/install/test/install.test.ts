@@ -15,6 +15,7 @@ import { waitForDatabase } from '../src/database.ts';
 import { Failure } from '../src/failure.ts';
 import { install } from '../src/install.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
+import { prepareDatabase } from '../src/prepare-database.ts';
 import { startCluster, type FakeCluster } from './_cluster.ts';
 
 const LABELS = { 'app.kubernetes.io/part-of': 'call-research' };
@@ -130,6 +131,55 @@ describe('an installation', () => {
   });
 });
 
+describe('a version', () => {
+  const prepare = (version: string) =>
+    prepareDatabase({
+      adminUrl: database.url,
+      loginOf: () => undefined,
+      operator: { name: 'first', credential: 'cro_first' },
+      version,
+    });
+  const schemas = () => query(database.url, `select nspname from pg_namespace where nspname in ('auth', 'calls')`);
+
+  it('is installed, one minor version at a time, there and back', { timeout: 30_000 }, async () => {
+    await run();
+    await query(database.url, 'delete from install.releases');
+    for (const version of ['0.1.0', '0.2.3', '0.1.4', '0.2.0', '0.3.0', '0.3.0']) await prepare(version);
+    await expect(prepare('0.5.0')).rejects.toThrow(
+      "Version 0.5.0 can't follow 0.3.0, because upgrades go one minor version at a time. " +
+        'Install the newest 0.4.x first, wait until its pods have replaced all others, then install 0.5.0.',
+    );
+    await expect(prepare('0.1.0')).rejects.toThrow(
+      "Version 0.1.0 can't run on this database, whose schema is that of 0.3.0: only 0.3 and the minor version before it can. " +
+        'Install one of these, or restore the backup from before the upgrade.',
+    );
+  });
+
+  it('that is refused changes nothing', async () => {
+    await query(
+      database.url,
+      'create schema install; create table install.releases (version text primary key, begun_at timestamptz, installed_at timestamptz)',
+    );
+    await query(database.url, `insert into install.releases values ('9.9.9', now(), now())`);
+    const failed = await run().catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(Failure);
+    expect((failed as Error).message).toMatch(/can't run on this database, whose schema is that of 9\.9\.9/);
+    expect(await schemas()).toEqual([]);
+  });
+
+  it('counts as running only once it is installed', async () => {
+    await run();
+    await query(database.url, 'delete from install.releases');
+    await prepare('0.1.0');
+    await query(postgres.url, 'alter role crs_calls superuser');
+    await expect(prepare('0.2.0')).rejects.toThrow('Row-level security does not hold for the role crs_calls');
+    await query(postgres.url, 'alter role crs_calls nosuperuser');
+    await expect(prepare('0.3.0')).rejects.toThrow("can't follow 0.1.0");
+    await prepare('0.2.0');
+    await prepare('0.3.0');
+  });
+});
+
 describe('the Kubernetes API', () => {
   it('is retried while it is busy', { timeout: 20_000 }, async () => {
     cluster.failures.push(503, 429);
@@ -189,9 +239,16 @@ describe('the database', () => {
       return url.href;
     };
     await expect(run(as('feeble'))).rejects.toThrow(
+      `The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied for database ${database.name}): ` +
+        'it needs CREATEROLE, and CREATE on the database.',
+    );
+    await query(postgres.url, `grant create on database ${database.name} to feeble`);
+    await expect(run(as('feeble'))).rejects.toThrow(
       'The role of MIGRATE_DATABASE_URL lacks rights for a migration (permission denied to create role): ' +
         'it needs CREATEROLE, and CREATE on the database.',
     );
+    // The schema that the first attempt has made belongs to its role.
+    await query(database.url, 'drop schema install cascade');
     await query(postgres.url, `grant create on database ${database.name} to managed`);
     await run(as('managed'));
     await run(as('managed'));

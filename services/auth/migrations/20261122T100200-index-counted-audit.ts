@@ -1,19 +1,15 @@
 import type { Knex } from 'knex';
-import type { Migration } from '@crs/kit/data/migration';
+import { buildIndex, type Migration } from '@crs/kit/data/migration';
 
-/**
- * Finds the entry that counts a refusal. No entry is in the index when it is built, so that takes one scan of the trail. Meanwhile writers wait: a
- * step runs in a transaction, where no index is built concurrently.
- */
+/** Finds the entry that counts a refusal. */
 export const indexCountedAudit: Migration = {
   name: '20261122T100200-index-counted-audit',
 
+  outsideTransaction: true,
+
   async up(db: Knex) {
-    await db.raw(`
-      set local lock_timeout = '5s';
-      -- squawk-ignore require-concurrent-index-creation
-      create unique index audit_counted on auth.audit (organization, counted_as, counted_until) where counted_as is not null;
-    `);
+    const on = 'auth.audit (organization, counted_as, counted_until) where counted_as is not null';
+    await buildIndex(db, 'auth', 'audit_counted', on, 'unique');
   },
 
   async down(db: Knex) {

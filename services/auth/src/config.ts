@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { commaSeparated, databaseConnections, hostPort, origin, postgresUrl, secrets, settings } from '@crs/kit/process/config';
+import {
+  commaSeparated,
+  databaseConnections,
+  hostPort,
+  origin,
+  passwordFile,
+  postgresUrl,
+  secrets,
+  settings,
+} from '@crs/kit/process/config';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 
 export type AuthConfig = ReturnType<typeof readConfig>;
@@ -12,6 +21,7 @@ export const readConfig = settings({
   /** Listener for sign-in, over HTTP. Only the tool gateway reaches it; it passes requests on. */
   httpListen: ['CRS_HTTP_LISTEN', hostPort.default('0.0.0.0:8082')],
   databaseUrl: ['DATABASE_URL', postgresUrl],
+  databasePasswordFile: ['CRS_DATABASE_PASSWORD_FILE', passwordFile],
   maxConnections: ['CRS_DATABASE_CONNECTIONS', databaseConnections],
   /** Seal private keys and sign-in state, and sign cookies and forms. */
   secrets: ['CRS_SECRET', secrets],
@@ -24,4 +34,11 @@ export const readConfig = settings({
   ],
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: ['CRS_CIMD_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
+  /** `host:port` of OpenID providers that may be at any port and address. They are asked past the proxy. */
+  oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
+  /** The proxy of all other requests to providers and for client metadata documents. */
+  proxyUrl: [
+    'HTTPS_PROXY',
+    z.url({ protocol: /^https?$/, error: 'must be a URL such as http://proxy.example.com:3128' }).optional(),
+  ],
 });

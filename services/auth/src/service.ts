@@ -59,6 +59,8 @@ export function createAuthService(
         secrets: config.secrets,
         defaultOrganization: config.defaultOrganization,
         cimdAllowHosts: config.cimdAllowHosts ?? [],
+        oidcAllowHosts: config.oidcAllowHosts ?? [],
+        proxyUrl: config.proxyUrl,
       };
       closer.defer('cleanup', startCleanup(signIn));
       const signInApp = createSignInApp(signIn);

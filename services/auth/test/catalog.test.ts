@@ -11,7 +11,7 @@ afterAll(() => database?.drop());
 
 const names = async (text: string) => (await query<{ name: string }>(database.url, text)).map(({ name }) => name);
 
-const OURS = `n.nspname !~ '^(pg_|information_schema$|public$)' and c.relname !~ '^migrations(_lock)?$'`;
+const OURS = `n.nspname !~ '^(pg_|information_schema$|public$|install$)' and c.relname <> 'migrations'`;
 /** Tables above tenants: their rows hold nothing that belongs to a tenant. */
 const ABOVE_TENANTS = [
   'auth.caller_keys',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
 import type { Connect } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
@@ -48,11 +48,6 @@ for (const register of [
   register(program, connect);
 }
 explainUsage(program, 'crs');
-
-function releaseVersion(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
-}
 
 function explainUsage(command: Command, path: string): void {
   command.showHelpAfterError(`Run \`${path} --help\` for usage.`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ruleSetting } from '@crs/kit/limits/rule';
-import { hostPort, milliseconds, settings } from '@crs/kit/process/config';
+import { hostPort, milliseconds, passwordFile, settings } from '@crs/kit/process/config';
 
 const redisUrl = z.url({ protocol: /^rediss?$/ });
 const redisUrls = z.string().refine((text) => text.split(',').every((part) => redisUrl.safeParse(part).success), {
@@ -18,6 +18,7 @@ export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort],
   /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: the counters are in this process, which must then be the only one. */
   redisUrl: ['REDIS_URL', redisUrls.optional()],
+  redisPasswordFile: ['CRS_REDIS_PASSWORD_FILE', passwordFile],
   /** In front of each key, so that installations can share a Redis. */
   redisPrefix: ['CRS_REDIS_PREFIX', redisPrefix.default('')],
   /** How long a hit waits for Redis. */

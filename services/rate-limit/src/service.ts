@@ -34,12 +34,13 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
 }
 
 async function openStore(
-  { redisUrl, redisPrefix, redisTimeoutMs }: RateLimitConfig,
+  { redisUrl, redisPasswordFile, redisPrefix, redisTimeoutMs }: RateLimitConfig,
   log: Logger,
   closer: Closer,
 ): Promise<CounterStore> {
   if (redisUrl === undefined) return new MemoryStore();
-  const store = new RedisStore({ url: redisUrl, prefix: redisPrefix, timeoutMs: redisTimeoutMs, log });
+  const options = { url: redisUrl, passwordFile: redisPasswordFile, prefix: redisPrefix, timeoutMs: redisTimeoutMs, log };
+  const store = new RedisStore(options);
   closer.defer('redis', () => store.close());
   await store.open();
   return store;

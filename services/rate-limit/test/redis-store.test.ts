@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -23,8 +25,8 @@ async function openRedis(port?: number): Promise<RedisServer> {
   return redis!;
 }
 
-async function openStore(url: string, prefix = ''): Promise<RedisStore> {
-  const store = new RedisStore({ url, prefix, timeoutMs: 100, log: createLogger('test', { level: 'silent' }) });
+async function openStore(url: string, prefix = '', passwordFile?: string): Promise<RedisStore> {
+  const store = new RedisStore({ url, passwordFile, prefix, timeoutMs: 100, log: createLogger('test', { level: 'silent' }) });
   cleanups.push(() => store.close());
   await store.open();
   return store;
@@ -52,6 +54,25 @@ async function resultOfHit(store: RedisStore): Promise<string> {
 const recovered = (store: RedisStore) => vi.waitFor(() => store.add(hit), { timeout: 15_000, interval: 50 });
 
 describe.skipIf(!probe)('counters in Redis', { timeout: 40_000 }, () => {
+  it('each new connection reads its password from the file anew', async () => {
+    const redis = await openRedis();
+    const admin = await openAdmin(redis.url);
+    const folder = await mkdtemp(join(tmpdir(), 'crs-test-'));
+    cleanups.push(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'token');
+    await writeFile(path, 'first-token\n');
+    await admin.sendCommand(['ACL', 'SETUSER', 'limits', 'on', '>first-token', '~*', '+@all']);
+    const store = await openStore(redis.url.replace('redis://', 'redis://limits:stale@'), '', path);
+    expect(await resultOfHit(store)).toBe('counted');
+
+    await admin.sendCommand(['ACL', 'SETUSER', 'limits', 'resetpass', '>second-token']);
+    await admin.sendCommand(['CLIENT', 'KILL', 'USER', 'limits']);
+    await sleep(1_000);
+    expect(await resultOfHit(store)).toBe('unavailable');
+    await writeFile(path, 'second-token');
+    await recovered(store);
+  });
+
   it('gives an expiry to a counter that has none', async () => {
     const redis = await openRedis();
     const [store, admin] = [await openStore(redis.url), await openAdmin(redis.url)];

@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { defaults, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import { parseIntoClientConfig } from 'pg-connection-string';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
+import { readSecret } from '../process/read-secret.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Column, Columns } from './column.ts';
 import type { Scope } from './scope.ts';
@@ -32,6 +34,8 @@ export interface DatabaseOptions {
   /** Name of the service, for metrics. */
   name: string;
   url: string;
+  /** A file that each new connection reads its password from, such as a token of a cloud that ends after minutes. */
+  passwordFile?: string | undefined;
   maxConnections: number;
   /** The connections that may work for one organization at once. By default half of all, rounded up. */
   maxPerTenant?: number;
@@ -88,10 +92,12 @@ export class Database {
   readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
 
-  constructor({ name, url, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline }: DatabaseOptions) {
+  constructor(options: DatabaseOptions) {
+    const { name, url, passwordFile, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline } = options;
     this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
     this.#pool = new Pool({
-      connectionString: url,
+      ...parseIntoClientConfig(url),
+      ...(passwordFile !== undefined && { password: () => readSecret(passwordFile) }),
       max: maxConnections,
       application_name: `crs-${name}`,
       pipeline,

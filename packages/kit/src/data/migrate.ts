@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
 import { roleOf, type Migration } from './migration.ts';
+import { runSteps, STEP_SESSION } from './run-steps.ts';
 
 export interface MigrateOptions {
   /** A role that may create schemas and roles and owns what it creates. Not the role that the service runs under. */
@@ -15,41 +16,57 @@ export interface MigrateOptions {
   /** The role that the service logs in as; by default its own. Another role is made a member of it, and so has its rights. */
   loginRole?: string | undefined;
   migrations: Migration[];
+  /** How long a step is tried again while others hold its locks; ten minutes by default. */
+  lockPatienceMs?: number | undefined;
 }
 
 const ROLE_ATTEMPTS = 10;
+const LOCK = 0x637273;
+const TURN_EVERY_MS = 200;
 
 /** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { service, migrations, password, loginRole = roleOf(service) } = options;
-  const db = knexFactory({ client: 'pg', connection: options.adminUrl, pool: { min: 1, max: 2 } });
+  const { service, migrations, password, lockPatienceMs, loginRole = roleOf(service) } = options;
+  const db = knexFactory({
+    client: 'pg',
+    connection: options.adminUrl,
+    // A second connection holds the turn.
+    pool: {
+      min: 0,
+      max: 2,
+      afterCreate: (connection: Client, done: (error?: Error) => void) => connection.query(STEP_SESSION, (error) => done(error)),
+    },
+  });
   try {
-    return await db.transaction(async (lock) => {
-      // Knex's own lock would outlive a killed migration.
-      await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
+    return await db.transaction(async (turn) => {
+      await takeTurn(turn);
       if (password !== undefined) await ensureLogin(options.adminUrl, roleOf(service), loginRole, password);
       for (const role of new Set([roleOf(service), loginRole])) await checkRole(db, role);
       await db.raw('create schema if not exists ??', [service]);
       await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
-      const config: Knex.MigratorConfig = {
-        schemaName: service,
-        tableName: 'migrations',
-        // After a downgrade, the steps of the later version stay.
-        disableMigrationsListValidation: true,
-        migrationSource: {
-          getMigrations: async () => migrations,
-          getMigrationName: (migration: Migration) => migration.name,
-          getMigration: async (migration: Migration) => migration,
-        },
-      };
-      await db.migrate.forceFreeMigrationsLock(config);
-      const [, names] = (await db.migrate.latest(config)) as [number, string[]];
+      await db.raw(
+        'create table if not exists ??.migrations (name varchar(255) primary key, ran_at timestamptz(3) not null default now())',
+        [service],
+      );
       // The service reads this table to know whether its schema is complete.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
-      return names;
+      return await runSteps(db, service, migrations, lockPatienceMs);
     });
   } finally {
     await db.destroy();
+  }
+}
+
+/**
+ * One migration at a time. The lock ends with its connection, also when the process is killed. `create index concurrently` waits for all older
+ * snapshots. A statement that waits for the lock would have one, and so would one with parameters until the next statement.
+ */
+async function takeTurn(turn: Knex.Transaction): Promise<void> {
+  await turn.raw('set local idle_in_transaction_session_timeout = 0');
+  for (;;) {
+    const { rows } = await turn.raw<{ rows: { taken: boolean }[] }>(`select pg_try_advisory_xact_lock(${LOCK}) as taken`);
+    if (rows[0]!.taken) return;
+    await sleep(TURN_EVERY_MS);
   }
 }
 

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
+import { STEP_SESSION } from './run-steps.ts';
 
 /** A step of a schema. `name` is `<UTC timestamp>-<verb>-<object>`; a released step never changes. */
 export interface Migration {
   name: string;
+  /** For indexes that are built while others write, and for long work in parts. Such a step may be interrupted anywhere, and is then run again from its start. */
+  outsideTransaction?: true;
   up(db: Knex): Promise<void>;
   down(db: Knex): Promise<void>;
 }
@@ -27,6 +30,28 @@ export async function protectByTenant(db: Knex, service: string, table: string):
       with check (organization = (select nullif(current_setting('app.organization_id', true), '')))`,
     names,
   );
+}
+
+/** The index waits for every transaction that is older than itself. Nobody waits behind it meanwhile. */
+const INDEX_PATIENCE = '10min';
+
+/**
+ * Builds an index while others write, in a step outside a transaction. What an interrupted run left of it is built anew.
+ * @param on table and columns, as in `auth.audit (organization, at)`
+ */
+export async function buildIndex(db: Knex, schema: string, index: string, on: string, unique?: 'unique'): Promise<void> {
+  const { rows } = await db.raw<{ rows: { valid: boolean }[] }>(
+    'select indisvalid as valid from pg_index where indexrelid = to_regclass(?)',
+    [`${schema}.${index}`],
+  );
+  if (rows[0]?.valid) return;
+  await db.raw(`set lock_timeout = '${INDEX_PATIENCE}'`);
+  try {
+    if (rows.length > 0) await db.raw('drop index concurrently ??.??', [schema, index]);
+    await db.raw(`create ${unique === undefined ? '' : 'unique '}index concurrently if not exists ?? on ${on}`, [index]);
+  } finally {
+    await db.raw(STEP_SESSION);
+  }
 }
 
 /** A password for a service's role, derived from the installation's secret, for installations where nobody gives one. */

@@ -51,6 +51,8 @@ export const secrets = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
+/** A file with a password that is read at each new connection. */
+export const passwordFile = z.string().startsWith('/', 'must be the absolute path of a file').optional();
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
 /** Scheme, host and port of a URL. The value has no slash at its end. */

@@ -13,11 +13,12 @@ const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
 /** Opens the pool of a service for its callers' requests, and waits for its schema. */
 export async function openDatabase(
   { name, migrations }: { name: string; migrations: readonly Migration[] },
-  config: { databaseUrl: string; maxConnections: number },
+  config: { databaseUrl: string; databasePasswordFile?: string | undefined; maxConnections: number },
   { log }: Surroundings,
   closer: Closer,
 ): Promise<Database> {
-  const db = new Database({ name, url: config.databaseUrl, maxConnections: config.maxConnections, log, pipeline: true });
+  const { databaseUrl: url, databasePasswordFile, maxConnections } = config;
+  const db = new Database({ name, url, passwordFile: databasePasswordFile, maxConnections, log, pipeline: true });
   closer.defer('database', () => db.close());
   await schemaReady(name, db, migrations, log, closer);
   return db;

@@ -1,7 +1,7 @@
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { Database } from '../data/database.ts';
 import type { Migration } from '../data/migration.ts';
-import { databaseConnections, hostPort, postgresUrl, settings } from '../process/config.ts';
+import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '../process/config.ts';
 import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
 import type { Logger } from '../process/log.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
@@ -17,6 +17,7 @@ export const readRecordServiceConfig = settings({
   /** Listener for operators. */
   adminListen: ['CRS_ADMIN_LISTEN', hostPort.default('0.0.0.0:50052')],
   databaseUrl: ['DATABASE_URL', postgresUrl],
+  databasePasswordFile: ['CRS_DATABASE_PASSWORD_FILE', passwordFile],
   maxConnections: ['CRS_DATABASE_CONNECTIONS', databaseConnections],
   authAddress: ['CRS_AUTH_ADDRESS', hostPort],
 });
@@ -52,6 +53,7 @@ export function createRecordService(
       const importDb = new Database({
         name: `${service.name}-import`,
         url: config.databaseUrl,
+        passwordFile: config.databasePasswordFile,
         log,
         maxConnections: IMPORT_CONNECTIONS,
         maxPerTenant: IMPORT_CONNECTIONS,

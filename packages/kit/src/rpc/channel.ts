@@ -16,7 +16,8 @@ export class Channel {
 
   constructor(target: string, credentials: ChannelCredentials, options: ClientOptions) {
     // A connection that is shared with other channels would stay open after this one is closed.
-    this.#create = () => new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
+    this.#create = () =>
+      new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 });
     this.#client = this.#create();
   }
 

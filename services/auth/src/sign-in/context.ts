@@ -19,6 +19,8 @@ export interface SignInContext {
   defaultOrganization: string | undefined;
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: readonly string[];
+  oidcAllowHosts: readonly string[];
+  proxyUrl: string | undefined;
 }
 
 const STATEMENT_MS = 5_000;

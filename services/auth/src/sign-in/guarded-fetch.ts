@@ -11,8 +11,10 @@ export interface GuardedFetchOptions {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** `host:port` entries that may be at any port and any address. For tests. Their certificates are checked, too. */
+  /** `host:port` entries that may be at any port and any address. Their certificates are checked, too. */
   allowHosts?: readonly string[];
+  /** A proxy that all other hosts are asked through. It resolves names again, or alone, so it must refuse addresses inside, too. */
+  proxyUrl?: string | undefined;
   /** Certificate authorities (PEM) that replace the usual ones. `NODE_EXTRA_CA_CERTS` adds authorities for the whole process. */
   ca?: string;
   /** By default DNS, without `/etc/hosts` and search domains. */
@@ -36,8 +38,9 @@ const MAX_BODY_BYTES = 16 * 1024;
 /** The public part of IPv6. Other parts contain IPv4 addresses (`::10.0.0.1`), or have no meaning yet. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** An agent for this file only: it uses no proxy of the environment, and shares no connection or TLS session. */
-const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
+/** Of agents for this file only: they use no proxy of the environment, and share no connection or TLS session. */
+const UNSHARED = { keepAlive: false, maxCachedSessions: 0 };
+const agent = new Agent(UNSHARED);
 
 /**
  * Fetches a URL that an outside party chose, such as a client's metadata document. It must be https at port 443 of a public address.
@@ -48,7 +51,7 @@ const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
 export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const target = parseTarget(url, options.allowHosts ?? []);
+    const target = parseTarget(url, options);
     return await send(target, await addressesOf(target, options.resolve, signal), options, signal);
   } catch (error) {
     if (error instanceof GuardedFetchError && !signal.aborted) throw error;
@@ -62,9 +65,11 @@ interface Target {
   port: number;
   path: string;
   isAllowed: boolean;
+  /** The proxy to ask through. */
+  proxyUrl: string | undefined;
 }
 
-function parseTarget(text: string, allowHosts: readonly string[]): Target {
+function parseTarget(text: string, { allowHosts = [], proxyUrl }: GuardedFetchOptions): Target {
   const url = URL.parse(text);
   if (!url) throw new GuardedFetchError('not a URL');
   if (url.protocol !== 'https:') throw new GuardedFetchError('the URL is not https');
@@ -74,13 +79,19 @@ function parseTarget(text: string, allowHosts: readonly string[]): Target {
   const port = url.port === '' ? 443 : Number(url.port);
   const isAllowed = allowHosts.some((allowed) => allowed.toLowerCase() === `${url.hostname}:${port}`);
   if (port !== 443 && !isAllowed) throw new GuardedFetchError(`port ${port} is not 443`);
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port, path: url.pathname + url.search, isAllowed };
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return { host, port, path: url.pathname + url.search, isAllowed, proxyUrl: isAllowed ? undefined : proxyUrl };
 }
 
-async function addressesOf({ host, isAllowed }: Target, resolve: Resolve | undefined, signal: AbortSignal): Promise<string[]> {
+async function addressesOf(
+  { host, isAllowed, proxyUrl }: Target,
+  resolve: Resolve | undefined,
+  signal: AbortSignal,
+): Promise<string[]> {
   const ask = resolve ?? (isAllowed ? resolveBySystem : resolveByDns);
   const addresses = isIP(host) === 0 ? await ask(host, signal) : [host];
-  if (addresses.length === 0) throw new GuardedFetchError(`${host} has no address`);
+  // Behind a proxy, DNS may know only names inside.
+  if (addresses.length === 0 && proxyUrl === undefined) throw new GuardedFetchError(`${host} has no address`);
   const inside = isAllowed ? undefined : addresses.find((address) => !isPublic(address));
   if (inside !== undefined) throw new GuardedFetchError(`${host} is at ${inside}, which is not public (${rangeOf(inside)})`);
   return addresses;
@@ -108,7 +119,7 @@ function isPublic(address: string): boolean {
 }
 
 async function send(
-  { host, port, path }: Target,
+  { host, port, path, proxyUrl }: Target,
   addresses: string[],
   { method = 'GET', headers = {}, body, ca }: GuardedFetchOptions,
   signal: AbortSignal,
@@ -123,8 +134,9 @@ async function send(
     method,
     // Refuses compression, because a small body could grow without limit.
     headers: { accept: 'application/json', ...headers, 'accept-encoding': 'identity' },
-    lookup: pinned,
-    agent,
+    ...(proxyUrl === undefined
+      ? { lookup: pinned, agent }
+      : { agent: new Agent({ ...UNSHARED, proxyEnv: { HTTPS_PROXY: proxyUrl } }) }),
     ca,
     // Overrides `NODE_TLS_REJECT_UNAUTHORIZED`.
     rejectUnauthorized: true,

@@ -132,6 +132,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       return guardedFetch(url instanceof Request ? url.url : String(url), {
         headers: Object.fromEntries(new Headers(init?.headers)),
         allowHosts: context.cimdAllowHosts,
+        proxyUrl: context.proxyUrl,
       });
     },
     renderError,

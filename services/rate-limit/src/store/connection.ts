@@ -1,3 +1,4 @@
+import { readSecret } from '@crs/kit/process/read-secret';
 import { createClient, createCluster, defineScript, type CommandParser } from 'redis';
 import type { Count, Hit } from '../domain/counter.ts';
 
@@ -56,14 +57,29 @@ const options = {
   commandOptions: { timeout: undefined },
 } as const;
 
-/** @param url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas */
-export function createConnection(url: string): Connection {
-  const urls = url.split(',');
-  return urls.length === 1 ? toServer(url) : toCluster(urls);
+/**
+ * @param url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas
+ * @param passwordFile is read at each new connection, in place of the password in the URL
+ */
+export function createConnection(url: string, passwordFile?: string): Connection {
+  const urls = url.split(',').map((each) => new URL(each));
+  const { username, password } = urls[0]!;
+  const credentialsProvider = {
+    type: 'async-credentials-provider' as const,
+    credentials: async () => ({
+      ...(username && { username: decodeURIComponent(username) }),
+      password: passwordFile === undefined ? decodeURIComponent(password) : await readSecret(passwordFile),
+    }),
+  };
+  // Credentials in the URL would count before these.
+  for (const each of urls) each.username = each.password = '';
+  return urls.length === 1 ? toServer(urls[0]!, credentialsProvider) : toCluster(urls, credentialsProvider);
 }
 
-function toServer(url: string): Connection {
-  const client = createClient({ url, scripts: { count }, socket, ...options });
+type Credentials = NonNullable<Parameters<typeof createClient>[0]>['credentialsProvider'] & {};
+
+function toServer(url: URL, credentialsProvider: Credentials): Connection {
+  const client = createClient({ url: url.href, credentialsProvider, scripts: { count }, socket, ...options });
   // The commands report failures.
   client.on('error', () => {});
   return {
@@ -75,16 +91,14 @@ function toServer(url: string): Connection {
   };
 }
 
-function toCluster(urls: string[]): Connection {
-  const { protocol, username, password } = new URL(urls[0]!);
+function toCluster(urls: URL[], credentialsProvider: Credentials): Connection {
   const cluster = createCluster({
-    rootNodes: urls.map((url) => ({ url })),
-    // These credentials are used for the nodes that the first ones name, too.
+    rootNodes: urls.map(({ href: url }) => ({ url })),
     defaults: {
       ...options,
-      socket: { ...socket, ...(protocol === 'rediss:' && { tls: true }) },
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
+      socket: { ...socket, ...(urls[0]!.protocol === 'rediss:' && { tls: true }) },
+      // The nodes that the first ones name get them, too.
+      credentialsProvider,
     },
     scripts: { count },
   });

@@ -13,6 +13,17 @@ const RECONNECT_MS = 250;
 /** Redis counts a hit until this long after its sender gave up. Longer than clocks drift and event loops lag. */
 const SLACK_MS = 200;
 
+export interface RedisOptions {
+  /** URL of one server, or URLs of nodes of a Redis Cluster, separated by commas. */
+  url: string;
+  passwordFile?: string | undefined;
+  /** In front of each key. */
+  prefix: string;
+  /** How long a hit waits for its answer. */
+  timeoutMs: number;
+  log: Logger;
+}
+
 /**
  * Counters in Redis. One connection, or one per node of a cluster, pipelines all hits.
  *
@@ -21,6 +32,7 @@ const SLACK_MS = 200;
  */
 export class RedisStore implements CounterStore {
   readonly #url: string;
+  readonly #passwordFile: string | undefined;
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #patience: Patience;
@@ -37,13 +49,9 @@ export class RedisStore implements CounterStore {
   #epoch = 0;
   #loop: Promise<void> | undefined;
 
-  /**
-   * @param options.url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas
-   * @param options.prefix in front of each key
-   * @param options.timeoutMs how long a hit waits for its answer
-   */
-  constructor({ url, prefix, timeoutMs, log }: { url: string; prefix: string; timeoutMs: number; log: Logger }) {
+  constructor({ url, passwordFile, prefix, timeoutMs, log }: RedisOptions) {
     this.#url = url;
+    this.#passwordFile = passwordFile;
     this.#prefix = prefix;
     this.#timeoutMs = timeoutMs;
     this.#patience = new Patience(timeoutMs);
@@ -104,7 +112,7 @@ export class RedisStore implements CounterStore {
     const { signal } = this.#closing;
     let reported = false;
     while (!signal.aborted) {
-      const connection = createConnection(this.#url);
+      const connection = createConnection(this.#url, this.#passwordFile);
       try {
         await this.#liveness.within(connection.connect());
         await this.#beat(connection);

@@ -142,7 +142,8 @@ export class Federation {
         ? this.#context.seals.organizations.open(clientSecretSealed, organization).toString()
         : undefined,
       redirectUri: `${this.#context.issuer}${CALLBACK_PATH}`,
-      allowHosts: this.#context.cimdAllowHosts,
+      allowHosts: [...this.#context.cimdAllowHosts, ...this.#context.oidcAllowHosts],
+      proxyUrl: this.#context.proxyUrl,
     };
   }
 

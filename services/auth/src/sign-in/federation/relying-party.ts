@@ -14,6 +14,7 @@ export interface RelyingParty {
   redirectUri: string;
   /** `host:port` of providers that may be at any port and address. For tests. */
   allowHosts: readonly string[];
+  proxyUrl: string | undefined;
 }
 
 /** Random values of one sign-in. The provider's answer must match them. */
@@ -87,9 +88,9 @@ async function ask<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function discover({ issuer, clientId, clientSecret, allowHosts }: RelyingParty): Promise<oidc.Configuration> {
+async function discover({ issuer, clientId, clientSecret, ...way }: RelyingParty): Promise<oidc.Configuration> {
   const configuration = await oidc.discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), {
-    [oidc.customFetch]: fetcher(allowHosts),
+    [oidc.customFetch]: fetcher(way),
   });
   // For some multi-tenant providers the library accepts another issuer. Then any tenant of theirs could sign people in here.
   if (new URL(configuration.serverMetadata().issuer).href !== new URL(issuer).href)
@@ -107,10 +108,10 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
   };
 }
 
-function fetcher(allowHosts: readonly string[]): oidc.CustomFetch {
+function fetcher({ allowHosts, proxyUrl }: Pick<RelyingParty, 'allowHosts' | 'proxyUrl'>): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
       throw new GuardedFetchError('the request is neither GET nor a POST of a form');
-    return guardedFetch(url, { method, headers, body: body?.toString(), allowHosts });
+    return guardedFetch(url, { method, headers, body: body?.toString(), allowHosts, proxyUrl });
   };
 }

@@ -1,0 +1,41 @@
+import { Client } from 'pg';
+import { Failure } from './failure.ts';
+import { refusalOf, type Release } from './release-rule.ts';
+
+const LOCK = 0x637274;
+
+/** Notes that the installation of a version begins. @throws Failure if the version may not be installed on this database */
+export async function beginRelease(adminUrl: string, version: string): Promise<void> {
+  await inTransaction(adminUrl, async (client) => {
+    await client.query(`select pg_advisory_xact_lock(${LOCK})`);
+    await client.query('create schema if not exists install');
+    await client.query(`create table if not exists install.releases (
+      version text primary key,
+      begun_at timestamptz(3) not null default now(),
+      installed_at timestamptz(3)
+    )`);
+    const { rows } = await client.query<Release>('select version, installed_at as "installedAt" from install.releases');
+    const refusal = refusalOf(version, rows);
+    if (refusal !== undefined) throw new Failure(refusal);
+    await client.query('insert into install.releases (version) values ($1) on conflict do nothing', [version]);
+  });
+}
+
+/** Notes that the database is prepared for a version, whose pods start now. */
+export async function finishRelease(adminUrl: string, version: string): Promise<void> {
+  await inTransaction(adminUrl, (client) =>
+    client.query('update install.releases set installed_at = now() where version = $1', [version]),
+  );
+}
+
+async function inTransaction(connectionString: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await work(client);
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,78 @@
+import type { Knex } from 'knex';
+import pRetry from 'p-retry';
+import type { Migration } from './migration.ts';
+
+/** While a step waits for a lock, all others wait behind it, so it gives up soon and is tried again later. */
+export const LOCK_TIMEOUT = '1s';
+
+/** The settings of a connection that runs steps. By the second one, a server that waits for a lock notices that its client was killed. */
+export const STEP_SESSION = `set lock_timeout = '${LOCK_TIMEOUT}'; set client_connection_check_interval = '1s'`;
+
+/** Shorter than the time that `helm --wait` is given, so that the log says the reason. */
+const LOCK_PATIENCE_MS = 10 * 60_000;
+const PAUSE = { minTimeout: 500, factor: 1.5, maxTimeout: 15_000 };
+
+/** Others held the locks of a step for too long. */
+export class StepLocked extends Error {
+  override readonly name = 'StepLocked';
+}
+
+/** Runs the steps that haven't run, each in a transaction of its own unless it says otherwise. @returns their names @throws StepLocked */
+export async function runSteps(
+  db: Knex,
+  schema: string,
+  steps: readonly Migration[],
+  patienceMs = LOCK_PATIENCE_MS,
+): Promise<string[]> {
+  const { rows } = await db.raw<{ rows: { name: string }[] }>('select name from ??.migrations', [schema]);
+  const finished = new Set(rows.map(({ name }) => name));
+  const due = steps.filter(({ name }) => !finished.has(name));
+  for (const step of due) await untilUnlocked(db, schema, step, patienceMs);
+  return due.map(({ name }) => name);
+}
+
+async function untilUnlocked(db: Knex, schema: string, step: Migration, patienceMs: number): Promise<void> {
+  try {
+    await pRetry(() => run(db, schema, step), {
+      ...PAUSE,
+      retries: Infinity,
+      maxRetryTime: patienceMs,
+      shouldRetry: ({ error }) => isLocked(error),
+    });
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    const message = `The migration ${schema}/${step.name} waits for a lock that ${await holderOf(db, schema)} holds. Wait until that has ended, or end it, then start again.`;
+    throw new StepLocked(message, { cause: error });
+  }
+}
+
+async function run(db: Knex, schema: string, step: Migration): Promise<void> {
+  const perform = async (on: Knex) => {
+    await step.up(on);
+    await on.raw('insert into ??.migrations (name) values (?)', [schema, step.name]);
+  };
+  await (step.outsideTransaction === true ? perform(db) : db.transaction(perform));
+}
+
+/** `lock_not_available` and `deadlock_detected`. */
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
+}
+
+/** Names the oldest other transaction that holds a lock in the schema. */
+async function holderOf(db: Knex, schema: string): Promise<string> {
+  const { rows } = await db.raw<{ rows: { pid: number; role: string; program: string; minutes: number }[] }>(
+    `select pid, coalesce(usename, '') as role, coalesce(application_name, '') as program,
+        coalesce(floor(extract(epoch from now() - xact_start) / 60), 0)::int as minutes
+      from pg_stat_activity
+      where pid <> pg_backend_pid() and pid in (select l.pid from pg_locks l join pg_class c on c.oid = l.relation
+        where l.granted and l.database = (select oid from pg_database where datname = current_database())
+          and c.relnamespace = to_regnamespace(?))
+      order by xact_start nulls last limit 1`,
+    [schema],
+  );
+  const [holder] = rows;
+  if (!holder) return 'another connection';
+  const { pid, role, program, minutes } = holder;
+  return `${program === '' ? 'a connection' : program} (pid ${pid}, role ${role}, for ${minutes} min)`;
+}

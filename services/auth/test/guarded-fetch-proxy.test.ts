@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { createServer as createProxy, type Server as Proxy } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { selfSigned } from '@crs/testing/certificate';
+import { guardedFetch, type GuardedFetchOptions } from '../src/sign-in/guarded-fetch.ts';
+
+const NAME = 'client.example';
+const certificate = selfSigned(NAME);
+
+let server: Server;
+let proxy: Proxy;
+let options: GuardedFetchOptions;
+let served = 0;
+/** What the proxy was asked for. It leads everybody to the one server. */
+let asked: string[];
+const sockets = new Set<Socket>();
+const portOf = (listener: Server | Proxy) => (listener.address() as AddressInfo).port;
+
+beforeAll(async () => {
+  server = createServer(certificate, (_, response) => response.end('{}'));
+  server.on('connection', () => served++);
+  proxy = createProxy((_, response) => response.writeHead(405).end());
+  proxy.on('connect', (request, socket: Socket) => {
+    asked.push(`${request.url} ${request.headers['proxy-authorization']}`);
+    const there = connect(portOf(server), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      there.pipe(socket).pipe(there);
+    });
+    for (const each of [socket, there]) sockets.add(each.on('error', () => {}));
+  });
+  for (const listener of [server, proxy]) await once(listener.listen(0, '127.0.0.1'), 'listening');
+  options = { ca: certificate.cert, proxyUrl: `http://user:word@127.0.0.1:${portOf(proxy)}`, resolve: async () => [] };
+});
+afterAll(() => {
+  for (const socket of sockets) socket.destroy();
+  for (const listener of [server, proxy]) listener.close();
+});
+beforeEach(() => {
+  [asked, served] = [[], 0];
+});
+
+it('the proxy is asked for a name that DNS may not know, and the certificate is checked', async () => {
+  expect((await guardedFetch(`https://${NAME}/client`, options)).status).toBe(200);
+  expect(asked).toEqual([`${NAME}:443 Basic ${btoa('user:word')}`]);
+  await expect(guardedFetch('https://other.example/', options)).rejects.toMatchObject({ reason: 'the exchange failed' });
+  expect(served).toBe(2);
+});
+
+it('nobody is asked for an address inside, whether it is written or resolved', async () => {
+  for (const [host, addresses] of [
+    ['10.0.0.1', []],
+    ['[::1]', []],
+    [NAME, ['10.0.0.1']],
+    [NAME, ['93.184.215.14', '169.254.169.254']],
+  ] as const) {
+    const failed = guardedFetch(`https://${host}/`, { ...options, resolve: async () => [...addresses] });
+    await expect(failed).rejects.toMatchObject({ reason: expect.stringContaining('not public') });
+  }
+  await expect(guardedFetch(`https://${NAME}:8443/`, options)).rejects.toMatchObject({ reason: 'port 8443 is not 443' });
+  expect([asked, served]).toEqual([[], 0]);
+});
+
+it('a host that is allowed is asked past the proxy', async () => {
+  const host = `127.0.0.1:${portOf(server)}`;
+  await expect(guardedFetch(`https://${host}/`, { ...options, allowHosts: [host] })).rejects.toThrow();
+  expect([asked, served]).toEqual([[], 1]);
+});

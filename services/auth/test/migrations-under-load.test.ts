@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate } from '@crs/kit/data/migrate';
+import { buildIndex, type Migration } from '@crs/kit/data/migration';
+import { INHERITED } from '@crs/testing/inherited';
+import type { TestDatabase } from '@crs/testing/postgres';
+import { migrations } from '../migrations/index.ts';
+import { emptyDatabase, query } from './_fixtures.ts';
+
+let database: TestDatabase;
+const clients: Client[] = [];
+beforeEach(async () => {
+  database = await emptyDatabase();
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.end().catch(() => {})));
+  await database.drop();
+});
+
+async function connect(name: string): Promise<Client> {
+  const client = new Client({ connectionString: database.url, application_name: name });
+  client.on('error', () => {});
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+
+const step = (up: Migration['up'], more: Partial<Migration> = {}): Migration => ({
+  name: '29990101T000000-change-users',
+  up,
+  down: async () => {},
+  ...more,
+});
+const up = (last: Migration, lockPatienceMs?: number) =>
+  migrate({ adminUrl: database.url, service: 'auth', migrations: [...migrations, last], lockPatienceMs });
+const addColumn = step((db) => db.raw('alter table auth.users add column later integer'));
+
+/** Takes the locks that pg_dump holds from its first to its last row. */
+async function dump(): Promise<Client> {
+  const client = await connect('pg_dump');
+  await client.query('begin isolation level repeatable read read only');
+  await client.query('lock table auth.organizations, auth.users in access share mode');
+  return client;
+}
+
+describe('a step that needs a lock which pg_dump holds', () => {
+  it('holds up readers for a second at most, and is done when the dump is', { timeout: 30_000 }, async () => {
+    const dumping = await dump();
+    let done = false;
+    const migrated = up(addColumn).finally(() => (done = true));
+    const reader = await connect('reader');
+    let slowest = 0;
+    for (const until = Date.now() + 5_000; Date.now() < until; await sleep(10)) {
+      const started = Date.now();
+      await reader.query('select count(*) from auth.users');
+      slowest = Math.max(slowest, Date.now() - started);
+    }
+    expect(done).toBe(false);
+    expect(slowest).toBeGreaterThan(200);
+    expect(slowest).toBeLessThan(2_500);
+    await dumping.query('commit');
+    expect(await migrated).toEqual([addColumn.name]);
+  });
+
+  it('ends with a sentence that names the holder, and runs the next time', { timeout: 30_000 }, async () => {
+    const dumping = await dump();
+    await expect(up(addColumn, 1_500)).rejects.toThrow(
+      /^The migration auth\/29990101T000000-change-users waits for a lock that pg_dump \(pid \d+, role \w+, for 0 min\) holds\. Wait until that has ended, or end it, then start again\.$/,
+    );
+    await dumping.query('commit');
+    expect(await up(addColumn)).toEqual([addColumn.name]);
+  });
+});
+
+it('a killed process leaves no statement behind', { timeout: 30_000 }, async () => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('_run-slow-step.ts', import.meta.url)), database.url], {
+    env: INHERITED,
+    stdio: 'inherit',
+  });
+  const sleeping = () =>
+    query(database.url, `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`);
+  await expect.poll(sleeping, { timeout: 15_000 }).toHaveLength(1);
+  child.kill('SIGKILL');
+  await expect.poll(sleeping, { timeout: 4_000 }).toHaveLength(0);
+  expect(await up(addColumn)).toEqual([addColumn.name]);
+});
+
+describe('an index that is built outside a transaction', () => {
+  const index = step((db) => buildIndex(db, 'auth', 'throttles_by_tries', 'auth.throttles (tries)'), {
+    outsideTransaction: true,
+  });
+  const states = () =>
+    query<{ valid: boolean }>(
+      database.url,
+      `select indisvalid as valid from pg_index where indexrelid = to_regclass('auth.throttles_by_tries')`,
+    );
+  const insert = (client: Client) =>
+    client.query(`insert into auth.throttles values (gen_random_uuid()::text::bytea, 1, now() + interval '1 hour')`);
+  /** Starts to build the index, which waits for a transaction that has written. */
+  async function startToBuild() {
+    const writer = await connect('writer');
+    await writer.query('begin');
+    await insert(writer);
+    const built = up(index).catch((error: unknown) => error);
+    await expect.poll(states, { timeout: 10_000 }).toEqual([{ valid: false }]);
+    return { writer, built };
+  }
+
+  it('lets others write meanwhile, and waits longer than for other locks', { timeout: 30_000 }, async () => {
+    const { writer, built } = await startToBuild();
+    const other = await connect('other');
+    for (const until = Date.now() + 3_000; Date.now() < until; await sleep(50)) {
+      const started = Date.now();
+      await insert(other);
+      expect(Date.now() - started).toBeLessThan(800);
+    }
+    expect(await states()).toEqual([{ valid: false }]);
+    await writer.query('commit');
+    expect(await built).toEqual([index.name]);
+    expect(await states()).toEqual([{ valid: true }]);
+  });
+
+  it('is built anew after an interrupted run, also by several runs at once', { timeout: 30_000 }, async () => {
+    const { writer, built } = await startToBuild();
+    await query(
+      database.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+        and pid <> pg_backend_pid() and application_name <> 'writer'`,
+    );
+    expect(await built).toBeInstanceOf(Error);
+    expect(await states()).toEqual([{ valid: false }]);
+    await writer.query('commit');
+    const ran = await Promise.all([up(index), up(index), up(index)]);
+    expect(ran.flat()).toEqual([index.name]);
+    expect(await states()).toEqual([{ valid: true }]);
+  });
+});

@@ -107,6 +107,10 @@ function row(ok: boolean, columns: string[]): void {
   say([ok ? 'ok     ' : 'MISSING', ...columns].join('  '));
 }
 
+/** Whether an expression asks for metrics of the cluster, which there is none of here. */
+const asksCluster = (expression: string) =>
+  readExpression(expression).selectors.some(({ metric }) => /^(container|kube)_/.test(metric));
+
 async function showRules(prometheus: Prometheus): Promise<void> {
   const all = rules().groups.flatMap((group) => group.rules as (Recording | Alert)[]);
   for (const record of new Set(all.flatMap((rule) => ('record' in rule ? [rule.record] : [])))) {
@@ -123,12 +127,12 @@ async function showRules(prometheus: Prometheus): Promise<void> {
         ({ metric }) => metric['target'] ?? metric['crs_bulkhead_name'] ?? metric['service'],
       ),
     );
-    const state = firing.length > 0 ? 'firing' : states.length > 0 ? `pending (for ${rule.for})` : 'never';
-    row(states.length > 0, [alert.padEnd(36), labels.severity.padEnd(8), state.padEnd(16), [...about].join(', ')]);
+    const ofCluster = asksCluster(rule.expr);
+    const state =
+      firing.length > 0 ? 'firing' : states.length > 0 ? `pending (for ${rule.for})` : ofCluster ? 'of the cluster' : 'never';
+    row(states.length > 0 || ofCluster, [alert.padEnd(36), labels.severity.padEnd(8), state.padEnd(16), [...about].join(', ')]);
   }
 }
-
-const OF_THE_CLUSTER = /^(container|kube)_/;
 
 async function showPanels(prometheus: Prometheus): Promise<void> {
   const chosen: Record<string, string> = {
@@ -141,7 +145,7 @@ async function showPanels(prometheus: Prometheus): Promise<void> {
     for (const { panel, expr, legend } of queriesOf(dashboard)) {
       const query = expr.replace(/\$\w+/g, (name) => chosen[name] ?? name);
       const series = hasData(await prometheus.range(query, began));
-      const ofCluster = readExpression(query).selectors.some(({ metric }) => OF_THE_CLUSTER.test(metric));
+      const ofCluster = asksCluster(query);
       const result = ofCluster && series === 0 ? 'of the cluster' : `${series} series`;
       row(series > 0 || ofCluster, [dashboard.uid!.padEnd(12), panel.padEnd(36), result.padEnd(14), legend]);
     }

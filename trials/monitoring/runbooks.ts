@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { RUNBOOKS } from '@crs/monitoring/rules';
+import { RUNBOOKS } from '@crs/monitoring/runbooks';
 import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { openSession } from '@crs/testing/sql';

@@ -55,7 +55,11 @@ export interface Lone {
 
 export async function startScene(): Promise<Scene> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
-  const system = await startFaultySystem({ relays: true, environment: { CRS_TENANT_CONCURRENCY: '16' }, logs: directory });
+  const system = await startFaultySystem({
+    relays: true,
+    environment: { CRS_TENANT_CONCURRENCY: '16', CRS_TENANT_METRICS: '5' },
+    logs: directory,
+  });
   const { processes } = system;
   const lones: ChildProcess[] = [];
   const lone = async (service: ProcessName, environment: Record<string, string>) => {

@@ -194,6 +194,9 @@ affinity:
 {{- with .settings.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with .settings.podSpec }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* The head of every container. Takes (dict "root" $ "settings" MERGED "resources" RESOURCES). */}}

@@ -36,6 +36,11 @@ describe('rules', () => {
     const rules = rulesOf(manifests);
     expect(rules.length).toBeGreaterThan(30);
     for (const { expr } of rules) {
+      if (/kube_/.test(expr as string)) {
+        const ours = /namespace="research",\w+=~"crs-call-research-\.\+"/g;
+        expect((expr as string).match(ours), expr).toHaveLength((expr as string).match(/\w\{/g)!.length);
+        continue;
+      }
       const selectors = (expr as string).match(/\w\{/g)!.length;
       expect((expr as string).split(`job="${NAME}",namespace="research"`), expr).toHaveLength(selectors + 1);
     }
@@ -53,13 +58,31 @@ describe('rules', () => {
   });
 });
 
+test('dashboards of several installations stand side by side in a Grafana, and link the runbooks', async () => {
+  const of = async (release: string, runbookUrl: string) => {
+    const values = { monitoring: { dashboards: { enabled: true }, rules: { runbookUrl } } };
+    const maps = ofKind(await render({ release, files: TRIAL, values }), 'ConfigMap').filter(
+      ({ data }) => data['crs-overview.json'],
+    );
+    return JSON.parse(maps[0].data['crs-overview.json']) as Manifest;
+  };
+  const [one, other] = [await of('crs', 'https://git.example/runbooks/'), await of('other', '')];
+  expect(one.uid).toMatch(/^crs-overview-[0-9a-f]{8}$/);
+  expect([other.uid, other.title]).not.toEqual([one.uid, one.title]);
+  expect(one.title).toBe('Call Research / Overview (research/crs-call-research)');
+  expect(one.templating.list).toContainEqual(expect.objectContaining({ name: 'job', current: { text: NAME, value: NAME } }));
+  const links = (dashboard: Manifest) => (dashboard.panels as Manifest[]).flatMap((panel) => (panel.links ?? []) as Manifest[]);
+  expect(links(one).map(({ url }) => url)).toContain('https://git.example/runbooks/CallResearchShedding.md');
+  expect(links(other)).toEqual([]);
+});
+
 test("dashboards are ConfigMaps for Grafana's sidecar", async () => {
   const values = { monitoring: { dashboards: { enabled: true, annotations: { grafana_folder: 'Research' } } } };
   const maps = ofKind(await render({ files: TRIAL, values }), 'ConfigMap').filter(
     ({ metadata }) => metadata.labels.grafana_dashboard === '1',
   );
   expect(maps.map(({ metadata }) => metadata.name)).toEqual(
-    ['database', 'imports', 'limiter', 'overview', 'service'].map((name) => `${NAME}-dashboard-${name}`),
+    ['database', 'imports', 'limiter', 'overview', 'service', 'tenants'].map((name) => `${NAME}-dashboard-${name}`),
   );
   for (const { metadata, data } of maps) {
     expect(metadata.annotations).toEqual({ grafana_folder: 'Research' });

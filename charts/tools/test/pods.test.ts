@@ -212,7 +212,7 @@ test('a value of one service wins over the default, even if it is zero, false or
   expect(find(manifests, 'Deployment', `${NAME}-auth`).spec.template.spec).toMatchObject({ priorityClassName: 'high' });
 });
 
-test('every pod has the variables, volumes, init containers and sidecars that were added to all', async () => {
+test('every pod has the variables, volumes, init containers, sidecars and further fields that were added to all', async () => {
   const all = pods(await render({ files: ['ci/everything.yaml'] }));
   expect(all.map(({ name }) => name).toSorted()).toEqual(
     [...SERVICES, 'backfill', 'crs', 'install', 'test'].map((part) => `crs-${part}`).toSorted(),
@@ -234,6 +234,7 @@ test('every pod has the variables, volumes, init containers and sidecars that we
     });
     expect(spec.volumes).toContainEqual({ name: 'client-certificate', secret: { secretName: 'postgres-client' } });
     expect(spec.imagePullSecrets).toEqual([{ name: 'shared' }, { name: 'registry' }]);
+    expect(spec).toMatchObject({ runtimeClassName: 'gvisor', hostUsers: false, dnsConfig: { options: [{ name: 'ndots' }] } });
     expect(metadata.labels).toMatchObject({ 'example.com/cost-center': '42', 'example.com/team': 'research' });
     expect(metadata.annotations).toMatchObject({ 'example.com/scrape': 'no' });
   }

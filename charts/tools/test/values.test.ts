@@ -31,6 +31,7 @@ describe('a missing value is asked for', () => {
 describe('bad values are refused', () => {
   test.each([
     ['an unknown value', { replicas: 3 }, "additional properties 'replicas' not allowed"],
+    ['a field of pods that the chart sets', { defaults: { podSpec: { containers: [] } } }, '/defaults/podSpec'],
     ['replicas by their old name', { defaults: { replicas: 3 } }, 'Rename replicas to replicaCount, in defaults.'],
     [
       'a spread by its old name',

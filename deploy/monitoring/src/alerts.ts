@@ -1,4 +1,4 @@
-import { OURS } from './objectives.ts';
+import { OURS, ofKind } from './objectives.ts';
 
 export interface Alert {
   alert: string;
@@ -222,6 +222,29 @@ or (
     annotations: {
       summary: "The authority of the services' certificates is about to expire",
       description: 'The authority expires in {{ $value | humanizeDuration }}. After that, no service talks to another.',
+    },
+  },
+  {
+    alert: 'CallResearchJobFailed',
+    expr: `max by (namespace, job_name) (kube_job_failed{${ofKind('job_name')},condition="true"}) > 0`,
+    for: '1m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'The Job {{ $labels.job_name }} failed',
+      description:
+        'Kubernetes has given up the Job {{ $labels.job_name }} of {{ $labels.namespace }}. The alert ends when the Job is deleted.',
+    },
+  },
+  {
+    alert: 'CallResearchAutoscalerAtMaximum',
+    expr: `max by (namespace, horizontalpodautoscaler) (kube_horizontalpodautoscaler_status_desired_replicas{${ofKind('horizontalpodautoscaler')}})
+>= max by (namespace, horizontalpodautoscaler) (kube_horizontalpodautoscaler_spec_max_replicas{${ofKind('horizontalpodautoscaler')}})`,
+    for: '15m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: '{{ $labels.horizontalpodautoscaler }} can add no further pod',
+      description:
+        'The autoscaler {{ $labels.horizontalpodautoscaler }} has wanted all {{ $value }} pods that it may have for a quarter of an hour.',
     },
   },
 ];

@@ -60,6 +60,10 @@ const FOREIGN = new Map([
   ['container_cpu_usage_seconds_total', ['pod', 'container']],
   ['container_memory_working_set_bytes', ['pod', 'container']],
   ['kube_pod_container_status_restarts_total', ['pod', 'container']],
+  ['kube_job_failed', ['job_name', 'condition']],
+  ['kube_horizontalpodautoscaler_status_current_replicas', ['horizontalpodautoscaler']],
+  ['kube_horizontalpodautoscaler_status_desired_replicas', ['horizontalpodautoscaler']],
+  ['kube_horizontalpodautoscaler_spec_max_replicas', ['horizontalpodautoscaler']],
 ]);
 
 /**

@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { DASHBOARDS, generate, OUTPUT } from './generate.ts';
 import type { Alert } from './alerts.ts';
-import { rules, RUNBOOKS } from './rules.ts';
+import { rules } from './rules.ts';
+import { RUNBOOKS } from './runbooks.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const alerts = rules().groups.flatMap((group) => group.rules.filter((rule) => 'alert' in rule)) as Alert[];
@@ -22,4 +23,10 @@ test('each alert has a runbook page, and each page has an alert', async () => {
     const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
     expect([page, ...headings]).toEqual([page, 'What callers see', 'Where to look', 'What to do']);
   }
+});
+
+test('panels link the runbook of each alert, and no other page', () => {
+  const links = DASHBOARDS.flatMap(({ panels = [] }) => panels.flatMap((panel) => ('links' in panel ? (panel.links ?? []) : [])));
+  const pages = new Set(links.map(({ url }) => url));
+  expect([...pages].toSorted()).toEqual([...new Set(alerts.map(({ alert }) => `${RUNBOOKS}${alert}.md`))].toSorted());
 });

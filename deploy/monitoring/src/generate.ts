@@ -9,9 +9,10 @@ import { imports } from './dashboards/imports.ts';
 import { limiter } from './dashboards/limiter.ts';
 import { overview } from './dashboards/overview.ts';
 import { service } from './dashboards/service.ts';
+import { tenants } from './dashboards/tenants.ts';
 import { rules } from './rules.ts';
 
-export const DASHBOARDS = [overview, service, limiter, database, imports];
+export const DASHBOARDS = [overview, service, tenants, limiter, database, imports];
 
 /** The folder of the generated files. It lies in the chart, because a chart can read only its own files. */
 export const OUTPUT = fileURLToPath(new URL('../../../charts/call-research/monitoring/', import.meta.url));

@@ -13,6 +13,9 @@ export interface Objective {
 /** The selector of one installation. The chart replaces it by its own name and namespace. */
 export const OURS = 'job="call-research"';
 
+/** The selector of the objects of one installation in the metrics of kube-state-metrics. The chart replaces both words by its own. */
+export const ofKind = (label: string) => `namespace=~".+",${label}=~"call-research-.+"`;
+
 const BY = 'sum by (job, namespace, service)';
 const GATEWAYS = `${OURS},service=~"api-gateway|tool-gateway"`;
 /** Lists and details. Creations and documents take longer. */

@@ -29,6 +29,7 @@ import {
 import { DataqueryBuilder, type Dataquery } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as LinesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+import { PANELS, RUNBOOKS } from './runbooks.ts';
 
 /** A PromQL expression and the legend of its series, in which `{{label}}` stands for the value of a label. */
 export type Query = readonly [expr: string, legend: string];
@@ -102,6 +103,19 @@ export function stat(title: string, unit: string, description: string, threshold
     .withTarget(target(query, 0).instant());
 }
 
+/** The link to an alert's runbook. The chart puts an address before its path. */
+const runbookLink = (alert: string): DashboardLink => ({
+  ...LINK,
+  title: `Runbook ${alert}`,
+  type: DashboardLinkType.Link,
+  url: `${RUNBOOKS}${alert}.md`,
+  tags: [],
+  asDropdown: false,
+  targetBlank: true,
+  includeVars: false,
+  keepTime: false,
+});
+
 const variable = (name: string, label: string, query: string) =>
   new QueryVariableBuilder(name)
     .label(label)
@@ -149,7 +163,10 @@ export function dashboard(
   }
   for (const [rowTitle, panels] of rows) {
     builder.withRow(new RowBuilder(rowTitle));
-    for (const each of panels) builder.withPanel(each);
+    for (const each of panels) {
+      const alerts = PANELS[uid]?.[each.build().title!] ?? [];
+      builder.withPanel(each.links(alerts.map((alert) => ({ build: () => runbookLink(alert) }))));
+    }
   }
   return builder.build();
 }

@@ -1,14 +1,12 @@
 import { ALERTS, type Alert } from './alerts.ts';
 import { BURNS, OBJECTIVES, OURS, WINDOWS, type Objective, type Window } from './objectives.ts';
+import { RUNBOOKS } from './runbooks.ts';
 
 export interface Recording {
   record: string;
   expr: string;
   labels?: Record<string, string>;
 }
-
-/** The folder of the runbooks, relative to the root. The chart puts an address before it. */
-export const RUNBOOKS = 'docs/runbooks/';
 
 const BY = 'sum by (job, namespace, service, slo)';
 

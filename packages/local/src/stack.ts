@@ -111,6 +111,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       lameDuckMs: 0,
       addressLimit: config.addressLimit ?? LIMITS.address,
       tenantConcurrency: 32,
+      tenantMetrics: 0,
     };
     const api = await start(
       'api-gateway',

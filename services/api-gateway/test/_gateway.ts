@@ -27,6 +27,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       projectsAddress: projects,
       tenantConcurrency: 32,
+      tenantMetrics: 0,
       readTimeoutMs: 5_000,
       writeTimeoutMs: 10_000,
       ...settings,

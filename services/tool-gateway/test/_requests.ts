@@ -108,6 +108,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       tenantConcurrency: 32,
+      tenantMetrics: 0,
       timeoutMs: 5_000,
       secrets: parseSecrets('another-secret-that-is-long-enough-0123456789'),
       allowedOrigins: [],

@@ -1,5 +1,8 @@
 import { OF_SERVICE, dashboard, lines, quantile } from '../panels.ts';
 
+/** The selector of the Jobs, and of the autoscalers. */
+const JOBS = 'namespace=~"$namespace",job_name=~"$job-.+"';
+const AUTOSCALERS = 'namespace=~"$namespace",horizontalpodautoscaler=~"$job-($service)"';
 /** The selector of the pods in the cluster's own metrics. The name of a pod begins with the name of its Deployment. */
 const PODS = 'namespace=~"$namespace",pod=~"$job-($service)-[0-9a-z]+-[0-9a-z]+"';
 
@@ -107,6 +110,17 @@ export const service = dashboard(
           `count by (service, instance) (count by (service, instance, service_instance_id) (count_over_time(target_info{${OF_SERVICE}}[15m])))`,
           '{{service}} {{instance}}',
         ]),
+        lines(
+          'Certificates end in',
+          's',
+          'The certificate in use, and its authority. Without TLS there are none.',
+          [`min by (service) (crs_tls_certificate_expiry{${OF_SERVICE}}) - time()`, '{{service}}'],
+          [`min by (job) (crs_tls_authority_expiry{${OF_SERVICE}}) - time()`, 'authority'],
+        ),
+        lines('Refused operators', 'ops', 'Calls on the admin listener without a known credential or without the right.', [
+          `sum by (service) (rate(crs_operator_refusals_total{${OF_SERVICE}}[$__rate_interval]))`,
+          '{{service}}',
+        ]),
       ],
     ],
     [
@@ -123,6 +137,14 @@ export const service = dashboard(
         lines('Restarts', 'short', 'Restarts of containers since the pod was created.', [
           `sum by (pod) (kube_pod_container_status_restarts_total{${PODS}})`,
           '{{pod}}',
+        ]),
+        lines('Autoscaler: pods of its maximum', 'percentunit', '1: it can add no further pod.', [
+          `max by (horizontalpodautoscaler) (kube_horizontalpodautoscaler_status_current_replicas{${AUTOSCALERS}} / kube_horizontalpodautoscaler_spec_max_replicas{${AUTOSCALERS}})`,
+          '{{horizontalpodautoscaler}}',
+        ]),
+        lines('Failed Jobs', 'short', 'Jobs that were given up and are still there.', [
+          `sum by (job_name) (kube_job_failed{${JOBS},condition="true"})`,
+          '{{job_name}}',
         ]),
       ],
     ],

@@ -14,7 +14,7 @@ import { answerContinue } from './continue.ts';
 import { HTTP_TIMEOUTS, listen } from './listener.ts';
 import { answerParserErrors } from './parser-errors.ts';
 import { RefusalCounts } from './refusal-counts.ts';
-import { addressSlots, tenantSlots } from './slots.ts';
+import { addressSlots, TenantSlots } from './slots.ts';
 
 /** Settings of every gateway, besides the address where it listens. */
 export const GATEWAY_SETTINGS = {
@@ -32,6 +32,8 @@ export const GATEWAY_SETTINGS = {
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
   /** How many requests of an organization are worked on at once. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
+  /** How many organizations metrics may name. */
+  tenantMetrics: ['CRS_TENANT_METRICS', z.coerce.number().int().min(0).max(100).default(0)],
 } satisfies Settings;
 
 type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
@@ -59,7 +61,7 @@ export interface Gateway extends AddressCharging {
  */
 export function createGateway(
   { name, showLimits, timeoutMs }: { name: string; showLimits: boolean; timeoutMs: number },
-  { rateLimitAddress, replicas, addressLimit, trustedProxies, tenantConcurrency, lameDuckMs, listen: at }: GatewayConfig,
+  { rateLimitAddress, replicas, addressLimit, trustedProxies, tenantConcurrency, tenantMetrics, lameDuckMs, listen: at }: GatewayConfig,
   { log, tls }: Surroundings,
   open: (gateway: Gateway) => (address: string) => RequestListener,
 ): Service<{ http: string }> {
@@ -69,7 +71,7 @@ export function createGateway(
       const limiter = new RateLimiter({ address: rateLimitAddress, replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
-      const slots = tenantSlots(tenantConcurrency);
+      const slots = new TenantSlots(tenantConcurrency, tenantMetrics);
       closer.defer('slots', () => slots.close());
       const strangers = addressSlots('strangers');
       closer.defer('slots of strangers', () => strangers.close());

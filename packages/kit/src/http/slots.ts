@@ -1,5 +1,6 @@
 import type { Response } from 'express';
-import { Bulkhead } from '../limits/bulkhead.ts';
+import { Bulkhead, type Release, type Wanted } from '../limits/bulkhead.ts';
+import { BusyTenants } from './busy-tenants.ts';
 import { stateOf } from './request.ts';
 
 /** How many requests of an organization may wait for a slot: more than the default rate limit, which may arrive at one moment. */
@@ -9,15 +10,47 @@ const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
 
-/** Slots of organizations. @param perTenant how many requests of an organization are worked on at once */
-export function tenantSlots(perTenant: number): Bulkhead {
-  return new Bulkhead({
-    name: 'tenants',
-    perKey: perTenant,
-    total: perTenant * BUSY_TENANTS,
-    waitingPerKey: WAITING_PER_TENANT,
-    waitingTotal: WAITING,
-  });
+/** Slots of organizations. */
+export class TenantSlots extends Bulkhead {
+  readonly #busy: BusyTenants;
+
+  /**
+   * @param perTenant how many requests of an organization are worked on at once
+   * @param named how many organizations metrics may name
+   */
+  constructor(perTenant: number, named: number) {
+    super({
+      name: 'tenants',
+      perKey: perTenant,
+      total: perTenant * BUSY_TENANTS,
+      waitingPerKey: WAITING_PER_TENANT,
+      waitingTotal: WAITING,
+    });
+    this.#busy = new BusyTenants(named);
+  }
+
+  override acquire(organization: string, wanted: Wanted): Release | Promise<Release> {
+    const slot = super.acquire(organization, wanted);
+    return slot instanceof Promise
+      ? slot.then((release) => this.#measured(organization, release))
+      : this.#measured(organization, slot);
+  }
+
+  override close(): void {
+    this.#busy.close();
+    super.close();
+  }
+
+  /** The release of a slot, whose first call adds the time for which the slot was held. */
+  #measured(organization: string, release: Release): Release {
+    const since = performance.now();
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#busy.add(organization, (performance.now() - since) / 1_000);
+      isHeld = false;
+      release();
+    };
+  }
 }
 
 /** Slots of client addresses, for requests whose client isn't authenticated yet. @param name in metrics */

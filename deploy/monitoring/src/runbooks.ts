@@ -1,0 +1,35 @@
+/** The folder of the runbooks, relative to the root. The chart puts an address before it. */
+export const RUNBOOKS = 'docs/runbooks/';
+
+/** The alerts that a panel shows the reason of, by dashboard and title. The panel links their runbooks. */
+export const PANELS: Record<string, Record<string, string[]>> = {
+  'crs-overview': {
+    'availability: error budget left': ['CallResearchAvailability'],
+    'latency: error budget left': ['CallResearchLatency'],
+    'limiter-exactness: error budget left': ['CallResearchLimiterExactness'],
+    'Processes ready': ['CallResearchServiceGone', 'CallResearchScrapeGone'],
+    'Requests by status': ['CallResearchNothingServed'],
+    'Shed by': ['CallResearchShedding'],
+  },
+  'crs-service': {
+    Breakers: ['CallResearchBreakerOpen'],
+    Shed: ['CallResearchShedding'],
+    'Event loop delay': ['CallResearchEventLoopBlocked'],
+    Ready: ['CallResearchNotReady'],
+    Starts: ['CallResearchRestarting'],
+    'Refused operators': ['CallResearchOperatorRefusals'],
+    'Certificates end in': ['CallResearchCertificateExpiry', 'CallResearchAuthorityExpiry'],
+    'Autoscaler: pods of its maximum': ['CallResearchAutoscalerAtMaximum'],
+    'Failed Jobs': ['CallResearchJobFailed'],
+  },
+  'crs-tenants': { 'Slots in use': ['CallResearchShedding'] },
+  'crs-limiter': {
+    'Share of the fallback': ['CallResearchLimiterFallback', 'CallResearchLimiterExactness'],
+    'Connected to Redis': ['CallResearchRedisAway'],
+  },
+  'crs-database': {
+    Errors: ['CallResearchDatabaseAway'],
+    'Work at the pools': ['CallResearchDatabasePoolExhausted'],
+  },
+  'crs-imports': { 'Share refused': ['CallResearchImportRefusals'] },
+};

@@ -14,7 +14,7 @@ import { answerContinue } from './continue.ts';
 import { HTTP_TIMEOUTS, listen } from './listener.ts';
 import { answerParserErrors } from './parser-errors.ts';
 import { RefusalCounts } from './refusal-counts.ts';
-import { addressSlots, tenantSlots } from './slots.ts';
+import { addressSlots, TenantSlots } from './slots.ts';
 
 /** Settings of every gateway, besides the address where it listens. */
 export const GATEWAY_SETTINGS = {
@@ -30,7 +30,7 @@ export const GATEWAY_SETTINGS = {
   lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
   /** For requests without a usable credential, per client address. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
-  /** How many requests of an organization are worked on at once. */
+  /** How many requests of an organization are worked on at once, if no other asks. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
 } satisfies Settings;
 
@@ -40,7 +40,7 @@ type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTIN
 export interface Gateway extends AddressCharging {
   log: Logger;
   /** Of organizations. */
-  slots: Bulkhead;
+  slots: TenantSlots;
   /** Of addresses whose credentials aren't known yet. */
   strangers: Bulkhead;
   /** Counts refusals that are answered from memory. */
@@ -69,7 +69,7 @@ export function createGateway(
       const limiter = new RateLimiter({ address: rateLimitAddress, replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
-      const slots = tenantSlots(tenantConcurrency);
+      const slots = new TenantSlots(tenantConcurrency);
       closer.defer('slots', () => slots.close());
       const strangers = addressSlots('strangers');
       closer.defer('slots of strangers', () => strangers.close());

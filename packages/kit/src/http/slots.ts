@@ -9,15 +9,42 @@ const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
 
-/** Slots of organizations. @param perTenant how many requests of an organization are worked on at once */
-export function tenantSlots(perTenant: number): Bulkhead {
-  return new Bulkhead({
-    name: 'tenants',
-    perKey: perTenant,
-    total: perTenant * BUSY_TENANTS,
-    waitingPerKey: WAITING_PER_TENANT,
-    waitingTotal: WAITING,
-  });
+/** How many requests of a tenant are worked on at once while others ask, too: a part of what a tenant alone may have. */
+const PART_BESIDE_OTHERS = 1 / 16;
+
+/**
+ * Slots of organizations. A request has a slot until its answer has left, which bounds the answers that nobody reads. Within it, the
+ * request waits for its turn to be worked on, which ends when the answer is made: a crowd of one organization keeps the processes
+ * behind the gateway busy with few requests at once, so another one's request finds short queues there.
+ */
+export class TenantSlots {
+  readonly #slots: Bulkhead;
+  readonly #turns: Bulkhead;
+
+  /** @param perTenant how many requests of an organization are worked on at once, if it is alone */
+  constructor(perTenant: number) {
+    const bounds = {
+      perKey: perTenant,
+      total: perTenant * BUSY_TENANTS,
+      waitingPerKey: WAITING_PER_TENANT,
+      waitingTotal: WAITING,
+    };
+    this.#slots = new Bulkhead({ name: 'tenants', ...bounds });
+    const perKeyBesideOthers = Math.max(1, Math.floor(perTenant * PART_BESIDE_OTHERS));
+    this.#turns = new Bulkhead({ name: 'turns', ...bounds, perKeyBesideOthers });
+  }
+
+  /** Takes a slot and a turn for a request. @throws ServiceError as {@link takeSlot} */
+  async take(organization: string, response: Response): Promise<void> {
+    await takeSlot(this.#slots, organization, response);
+    await takeSlot(this.#turns, organization, response, 'prefinish');
+  }
+
+  /** Removes its gauges. */
+  close(): void {
+    this.#slots.close();
+    this.#turns.close();
+  }
 }
 
 /** Slots of client addresses, for requests whose client isn't authenticated yet. @param name in metrics */
@@ -28,12 +55,18 @@ export function addressSlots(name: string): Bulkhead {
 /**
  * Takes a slot for a request until its answer is sent or its client is gone. The slots thereby also bound the bodies, calls and unread
  * answers of requests.
+ * @param until `prefinish`: only until the answer is made
  * @throws ServiceError resource_exhausted where no slot gets free in time, deadline_exceeded where the client is gone
  */
-export async function takeSlot(slots: Bulkhead, key: string, response: Response): Promise<void> {
+export async function takeSlot(
+  slots: Bulkhead,
+  key: string,
+  response: Response,
+  until: 'prefinish' | 'close' = 'close',
+): Promise<void> {
   const state = stateOf(response);
   const release = await slots.acquire(key, state);
-  response.once('close', release);
+  response.once(until, release).once('close', release);
   // The response may have closed before the listener was there.
   if (state.signal.aborted) release();
 }

@@ -9,8 +9,9 @@ const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
 
-/** How many requests of a tenant are worked on at once while others ask, too: a part of what a tenant alone may have. */
+/** How many requests of a tenant are worked on at once while others ask, too: a part of what a tenant alone may have, or a few. */
 const PART_BESIDE_OTHERS = 1 / 16;
+const FEW = 2;
 
 /**
  * Slots of organizations. A request has a slot until its answer has left, which bounds the answers that nobody reads. Within it, the
@@ -30,7 +31,7 @@ export class TenantSlots {
       waitingTotal: WAITING,
     };
     this.#slots = new Bulkhead({ name: 'tenants', ...bounds });
-    const perKeyBesideOthers = Math.max(1, Math.floor(perTenant * PART_BESIDE_OTHERS));
+    const perKeyBesideOthers = Math.max(Math.min(FEW, perTenant), Math.floor(perTenant * PART_BESIDE_OTHERS));
     this.#turns = new Bulkhead({ name: 'turns', ...bounds, perKeyBesideOthers });
   }
 

@@ -7,11 +7,12 @@ afterEach(() => void vi.useRealTimers());
 
 const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
-function create({ perKey = 2, perKeyBesideOthers = perKey, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
+function create({ perKey = 2, perKeyBesideOthers = 0, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
   // A clock far from the system's, to fail where the bulkhead reads the system's.
   const started = performance.now();
   const now = () => performance.now() - started;
-  const bulkhead = new Bulkhead({ name: 'test', perKey, perKeyBesideOthers, total, waitingPerKey, waitingTotal, now });
+  const beside = perKeyBesideOthers > 0 && { perKeyBesideOthers };
+  const bulkhead = new Bulkhead({ name: 'test', perKey, ...beside, total, waitingPerKey, waitingTotal, now });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
   /** By the name of the work. */

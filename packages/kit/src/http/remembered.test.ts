@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Bulkhead } from '../limits/bulkhead.ts';
 import { ServiceError } from '../errors.ts';
 import { Remembered } from './remembered.ts';
@@ -33,4 +33,25 @@ it('a refused credential stays in memory only as its digest and the refusal', as
   expect(await refusalOf(REFUSED - 1)).toBe(first.at(-1));
   expect(first[0]).toBe('unauthenticated,unknown,INVALID_API_KEY');
   expect(errors).toHaveLength(REFUSED);
+});
+
+it('an answer that is recalled all the time is asked for again before it is too old', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let asked = 0;
+  const strangers = new Bulkhead({ name: 'test', perKey: 1, total: 1, waitingPerKey: 1, waitingTotal: 1 });
+  const remembered = new Remembered(async () => ++asked, strangers);
+  const address = '127.0.0.1';
+  await remembered.get('digest', 'credential', { deadline: Date.now() + 5_000, address: () => address });
+  const recall = () => remembered.recall('digest', () => 'credential', address)?.answer;
+  const recalled = new Set<number | undefined>();
+  for (let ms = 0; ms < 1_900; ms += 20) {
+    recalled.add(recall());
+    await vi.advanceTimersByTimeAsync(20);
+  }
+  expect([...recalled]).toEqual([1, 2, 3]);
+  // Nobody recalls it any more, so it is too old after a second.
+  await vi.advanceTimersByTimeAsync(1_001);
+  expect(recall()).toBeUndefined();
+  expect(asked).toBe(3);
 });

@@ -5,6 +5,8 @@ import type { CallOptions } from '../rpc/client.ts';
 
 /** How long an answer is used, counted from its question, even while auth is away (milliseconds). */
 const REMEMBER_MS = 1_000;
+/** The age at which {@link Remembered.recall} asks anew. */
+const RENEW_MS = 750;
 const MAX_REMEMBERED = 10_000;
 const MAX_RECENT = 1_000;
 const LONGEST_RECENT = 2_048;
@@ -17,6 +19,8 @@ interface Asked<A> {
   isKnown: boolean;
   /** The answer, once it is there. */
   settled?: Recollection<A>;
+  /** Whether auth was asked again already. */
+  isRenewed: boolean;
 }
 
 /** Auth's answer about a credential, or auth's refusal of the credential. */
@@ -57,21 +61,39 @@ export class Remembered<A> {
     }
   }
 
-  /** Auth's answer of the last second; undefined where {@link get} has to ask or to wait. */
-  recall(digest: string): Recollection<A> | undefined {
+  /**
+   * Auth's answer of the last second; undefined where {@link get} has to ask or to wait. Auth is asked again before the answer is too old:
+   * else the crowd of each second's first moment would have to wait.
+   * @param credential reads it for that question
+   */
+  recall(digest: string, credential: () => string, address: string): Recollection<A> | undefined {
     const known = this.#asked.get(digest);
-    return known && performance.now() - known.at <= REMEMBER_MS ? known.settled : undefined;
+    if (!known?.settled) return undefined;
+    const age = performance.now() - known.at;
+    if (age > REMEMBER_MS) return undefined;
+    if (age > RENEW_MS && !known.isRenewed) {
+      known.isRenewed = true;
+      const bearer = { deadline: Date.now() + REMEMBER_MS, address: () => address };
+      const asked = this.#question(digest, credential(), bearer, known.isKnown);
+      asked.answer.catch(() => {}).finally(() => asked.settled && this.#asked.set(digest, asked));
+    }
+    return known.settled;
   }
 
-  #askAgain(digest: string, credential: string, { deadline, address }: Bearer, isKnown = false): Promise<A> {
+  #askAgain(digest: string, credential: string, bearer: Bearer, isKnown = false): Promise<A> {
+    const asked = this.#question(digest, credential, bearer, isKnown);
+    this.#asked.set(digest, asked);
+    return asked.answer;
+  }
+
+  #question(digest: string, credential: string, { deadline, address }: Bearer, isKnown: boolean): Asked<A> {
     // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
     const ask = () => {
       asked.at = performance.now();
       return this.#ask(credential, { deadline });
     };
-    const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown };
+    const asked: Asked<A> = { at: Infinity, answer: undefined as never, isKnown, isRenewed: false };
     asked.answer = isKnown ? ask() : this.#inSlot(address(), deadline, ask);
-    this.#asked.set(digest, asked);
     // A refusal is remembered too, so that guesses cost auth nothing. An outage isn't.
     asked.answer.then(
       (answer) => {
@@ -91,7 +113,7 @@ export class Remembered<A> {
           setTimeout(() => this.#asked.peek(digest) === asked && this.#asked.delete(digest), REMEMBER_MS).unref();
       },
     );
-    return asked.answer;
+    return asked;
   }
 
   async #inSlot(address: string, deadline: number, ask: () => Promise<A>): Promise<A> {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { REASONS } from '@crs/kit/errors';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
@@ -26,13 +27,17 @@ export class Credentials {
   }
 
   /**
-   * Auth's answer about a key, without asking. It is empty for a credential that auth refuses, or that can't be a key; undefined where auth
+   * Auth's answer about a key, without waiting. It is empty for a credential that auth refuses, or that can't be a key; undefined where auth
    * has to be asked.
    * @param digest see {@link readCredential}
    */
-  recall(digest: string | undefined): { answer?: AuthenticateKeyResponse } | undefined {
+  recall(
+    digest: string | undefined,
+    request: IncomingMessage,
+    address: string,
+  ): { answer?: AuthenticateKeyResponse } | undefined {
     if (digest === undefined) return {};
-    const known = this.#remembered.recall(digest);
+    const known = this.#remembered.recall(digest, () => keyOf(request.headers.authorization)!, address);
     if (!known?.refusal) return known;
     return known.refusal.reason === REASONS.invalidApiKey ? {} : undefined;
   }

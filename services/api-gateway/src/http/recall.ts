@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { recentSenders } from '@crs/kit/http/charge';
-import { hasOneHost, plainPath, type Recall } from '@crs/kit/http/front';
+import { hasOneHost, plainPath, settle, type Recall } from '@crs/kit/http/front';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
@@ -23,17 +23,16 @@ export function recallRefusal(options: AdmissionOptions): Recall {
   const senderOf = recentSenders(options, (authorization, address) => readSender(authorization, address, addressLimit));
   return (request) => {
     const sender = senderOf(request);
-    const credential = credentials.recall(sender.digest);
+    const credential = credentials.recall(sender.digest, request, sender.address);
     if (credential === undefined) return undefined;
     if (credential.answer) {
       const { check, over } = organizationOf(sender, credential.answer);
       const decision = limiter.recall(check);
       return decision && over(decision);
     }
+    if (needsKey(request)) return settle(limiter.checkAtLeisure(sender.check), sender.decide);
     const decision = limiter.recall(sender.check);
-    if (decision) return sender.over(decision);
-    if (!needsKey(request)) return undefined;
-    return limiter.checkAtLeisure(sender.check).then(sender.decide);
+    return decision && sender.over(decision);
   };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { recentSenders } from '@crs/kit/http/charge';
-import { plainPath, type Recall } from '@crs/kit/http/front';
+import { plainPath, settle, type Recall } from '@crs/kit/http/front';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
@@ -66,9 +66,8 @@ function readSender(authorization: string | undefined, address: string, options:
 function ofMessage(options: Options, request: IncomingMessage, { digest, check, decide }: Sender): ReturnType<Recall> {
   if (request.headers.origin !== undefined || request.method === 'OPTIONS' || !namesUs(request, options.origins))
     return undefined;
-  if (options.tokens.isRefused(digest) !== true) return undefined;
-  const decision = options.limiter.recall(check);
-  return decision ? decide(decision) : options.limiter.checkAtLeisure(check).then(decide);
+  if (options.tokens.isRefused(digest, request, check.id) !== true) return undefined;
+  return settle(options.limiter.checkAtLeisure(check), decide);
 }
 
 function ofSignIn(options: Options, request: IncomingMessage, sender: Sender, passed: PassedPath): Recalled | undefined {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { digestOf } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
@@ -50,9 +51,9 @@ export class Tokens {
    * Whether a credential is no usable token; undefined where auth has to be asked.
    * @param digest see {@link readCredential}
    */
-  isRefused(digest: string | undefined): boolean | undefined {
+  isRefused(digest: string | undefined, request: IncomingMessage, address: string): boolean | undefined {
     if (digest === undefined) return true;
-    const known = this.#remembered.recall(digest);
+    const known = this.#remembered.recall(digest, () => tokenOf(request.headers.authorization)!, address);
     return known && known.refusal !== undefined;
   }
 

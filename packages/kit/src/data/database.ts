@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
-import { defaults, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import { defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
@@ -57,18 +57,11 @@ const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 /** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
 const MARGIN_MS = 20;
 
-/**
- * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
- * a lock notices that its client is gone.
- */
-const TENANT: Statement = {
-  name: 'tenant',
-  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
-    set_config('client_connection_check_interval', '1s', true)`,
-};
-const TENANT_PLANNED_ONCE: Statement = {
-  name: 'tenant_planned_once',
-  text: `${TENANT.text}, set_config('plan_cache_mode', 'force_generic_plan', true)`,
+/** Citus plans a statement for its values, as the organization decides which node runs it. */
+const PLAN_ONCE = {
+  name: 'plan_once',
+  text: `select set_config('plan_cache_mode',
+    case when current_setting('citus.propagate_set_commands', true) is null then 'force_generic_plan' else 'auto' end, true)`,
 };
 
 /**
@@ -129,7 +122,7 @@ export class Database {
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
-      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
+      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(settings(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
       await client.query('commit');
       return result;
@@ -149,12 +142,13 @@ export class Database {
         () =>
           [
             client.query(begin),
-            client.query(tenant(scope, statement.plannedOnce)),
+            client.query(settings(scope)),
+            statement.plannedOnce ? client.query(PLAN_ONCE) : Promise.resolve(),
             this.#run(client, statement),
             client.query('commit'),
           ] as const,
       );
-      const [, , rows] = await allOrFirstError(sent);
+      const [, , , rows] = await allOrFirstError(sent);
       return rows;
     });
   }
@@ -268,11 +262,15 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
   }
 }
 
-function tenant(scope: Scope, plannedOnce = false) {
-  return {
-    ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT),
-    values: [scope.organization, String(Math.max(1, scope.deadline - MARGIN_MS - Date.now()))],
-  };
+/**
+ * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
+ * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
+ */
+function settings(scope: Scope) {
+  const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
+  const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
+    set local client_connection_check_interval = '1s'`;
+  return { text };
 }
 
 /** Waits for all results. Returns them in order, or throws the first failure in that order: later ones only say that the transaction is aborted. */

@@ -3,6 +3,7 @@ import knexFactory, { type Knex } from 'knex';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
+import { distributeTenants, passScopeOn } from './citus.ts';
 import { roleOf, type Migration } from './migration.ts';
 
 export interface MigrateOptions {
@@ -28,7 +29,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       // Knex's own lock would outlive a killed migration.
       await lock.raw('select pg_advisory_xact_lock(?)', [0x637273]);
       if (password !== undefined) await ensureLogin(options.adminUrl, roleOf(service), loginRole, password);
-      for (const role of new Set([roleOf(service), loginRole])) await checkRole(db, role);
+      for (const role of new Set([roleOf(service), loginRole])) {
+        await checkRole(db, role);
+        await passScopeOn(db, role);
+      }
       await db.raw('create schema if not exists ??', [service]);
       await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
       const config: Knex.MigratorConfig = {
@@ -44,6 +48,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       };
       await db.migrate.forceFreeMigrationsLock(config);
       const [, names] = (await db.migrate.latest(config)) as [number, string[]];
+      await distributeTenants(db, service);
       // The service reads this table to know whether its schema is complete.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
       return names;

@@ -73,7 +73,7 @@ export async function revokeConsent(query: Query, organization: string, grantId:
     name: 'revoke_grant',
     row: CONSENT,
     text: `with g as (
-        update auth.grants set revoked_at = coalesce(revoked_at, now()) where organization = $1 and grant_id = $2 returning *
+        update auth.grants set revoked_at = least(revoked_at, now()) where organization = $1 and grant_id = $2 returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
     values: [organization, grantId],
   });

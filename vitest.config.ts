@@ -6,7 +6,7 @@ const underFaults = ['{services/*,trials/*}/test/**/*-under-faults.test.ts'];
 const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
-  'trials/citus/test/walls.test.ts',
+  'trials/citus/test/*.test.ts',
   'trials/fuzz/test/fuzz.test.ts',
   'trials/monitoring/test/leaked-key.test.ts',
 ];

@@ -23,6 +23,7 @@ const REFUSED: [pattern: RegExp, reason: string][] = [
     /^(?=\s*(with\b[^]*)?\bupdate\b)[^]*\bjsonb_(build_object|build_array|agg)\([^()]*[a-z]/i,
     'a stable function of a column in an update',
   ],
+  [/\bupdate\b[^]*\breturning\b(?![^]*\bselect\b)[^]*\b(now|clock_timestamp)\(\)/i, 'a function of the time in `returning`'],
   [
     /set_config\('app\.organization_id'/i,
     'an organization that is set by `set_config`, which Citus does not pass on to its nodes',

@@ -87,7 +87,7 @@ export async function revokeConsentsOfUser(query: Query, organization: string, u
     name: 'revoke_grants_of_user',
     row: { grantId: column.text, wasLive: column.boolean },
     text: `update auth.grants set revoked_at = now() where organization = $1 and user_id = $2 and revoked_at is null
-      returning grant_id as "grantId", expires_at > now() as "wasLive"`,
+      returning grant_id as "grantId", expires_at > revoked_at as "wasLive"`,
     values: [organization, userId],
   });
   const ids = revoked.map(({ grantId }) => grantId);

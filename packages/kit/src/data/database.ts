@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
-import { defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import { DatabaseError, defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
@@ -54,6 +54,9 @@ const TYPES: CustomTypesConfig = {
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
+/** A server that has answered some statement within this time is alive, even where another statement gets no answer. */
+const ALIVE_MS = 1_000;
+
 /** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
 const MARGIN_MS = 20;
 
@@ -80,6 +83,8 @@ export class Database {
   /** Names of the statements whose declared rows were compared with the returned ones. */
   readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
+  /** When the server last answered a statement, in epoch milliseconds. */
+  #answeredAt = 0;
 
   constructor({ name, url, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline }: DatabaseOptions) {
     this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
@@ -169,6 +174,7 @@ export class Database {
             text: statement.text,
             values: [...(statement.values ?? [])],
           });
+          this.#answeredAt = Date.now();
           if (statement.row && !this.#checked.has(statement.name)) this.#check(statement.name, statement.row, fields);
           return rows as Row[];
         } catch (error) {
@@ -206,7 +212,7 @@ export class Database {
     if (scope.signal?.aborted) throw deadlineExceeded();
     // When the caller gives up, the work must neither hold a connection nor wait for one.
     const stopped = Promise.withResolvers<never>();
-    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
+    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : this.#late());
     const timer = setTimeout(stop, scope.deadline - Date.now());
     scope.signal?.addEventListener('abort', stop, { once: true });
     try {
@@ -227,6 +233,11 @@ export class Database {
       clearTimeout(timer);
       scope.signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** The error of work without an answer: the fault of the server only while it answers nobody. Of Citus, one node may be silent. */
+  #late(): ServiceError {
+    return deadlineExceeded(undefined, Date.now() - this.#answeredAt < ALIVE_MS ? REASONS.slowWork : undefined);
   }
 
   async #acquire(stopped: Promise<never>): Promise<PoolClient> {
@@ -293,6 +304,9 @@ function translate(error: unknown): unknown {
   if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
   if (code === '40001' || code === '40P01')
     return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
+  // A server that still talks to us reports another one: of Citus, the node that holds the organization's rows.
+  const isOfNode = error instanceof DatabaseError && error.severity === 'ERROR' && /^(08|57P)/.test(code);
+  if (isOfNode) return unavailable('The database is not available.', error, REASONS.nodeAway);
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
   return error;

@@ -7,6 +7,7 @@ const onDatabase = [
   'services/{auth,calls,projects,entities,api-gateway,tool-gateway}/test/**/*.test.ts',
   'deploy/install/test/smoke.test.ts',
   'services/crs/test/check.test.ts',
+  'trials/citus/test/*.test.ts',
   'trials/fuzz/test/fuzz.test.ts',
   'trials/monitoring/test/leaked-key.test.ts',
 ];

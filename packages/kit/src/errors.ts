@@ -33,6 +33,8 @@ export const REASONS = {
   overloaded: 'OVERLOADED',
   /** The work itself was too slow; the service that did it is healthy. */
   slowWork: 'SLOW_WORK',
+  /** A node that holds a part of the rows is away; the service and its database are healthy. */
+  nodeAway: 'NODE_AWAY',
 } as const;
 
 export interface ErrorOptions {
@@ -77,8 +79,8 @@ export function notFound(message: string): ServiceError {
 }
 
 /** The error of a dependency that doesn't answer. */
-export function unavailable(message: string, cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });
+export function unavailable(message: string, cause?: unknown, reason?: string): ServiceError {
+  return new ServiceError('unavailable', message, { reason, retryAfterSeconds: 1, cause });
 }
 
 export function deadlineExceeded(cause?: unknown, reason?: string): ServiceError {

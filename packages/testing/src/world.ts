@@ -4,11 +4,16 @@ import { connect, type Connection } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { startStack, type Stack, type StackConfig } from '@crs/local/stack';
 import { createKey } from './credentials.ts';
+import { fitsCitus } from './fits-citus.ts';
+import { interceptStatements } from './intercept-statements.ts';
 import { load, loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
 import { witness } from './prism.ts';
 import { restClient, type Rest } from './rest.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
+
+// For as long as the process runs: each statement that any test makes a service send is one that Citus takes.
+interceptStatements(fitsCitus);
 
 /** Public origin of the tool gateway in every world. */
 export const TOOLS_URL = 'http://tools.example';

@@ -10,6 +10,7 @@ import { indexCountedAudit } from './20261122T100200-index-counted-audit.ts';
 import { versionSessions } from './20261122T110000-version-sessions.ts';
 import { retireSigningKeys } from './20261122T120000-retire-signing-keys.ts';
 import { versionSettings } from './20261122T130000-version-settings.ts';
+import { simplifyPolicies } from './20261122T140000-simplify-policies.ts';
 
 export const migrations: Migration[] = [
   createTenants,
@@ -23,4 +24,5 @@ export const migrations: Migration[] = [
   versionSessions,
   retireSigningKeys,
   versionSettings,
+  simplifyPolicies,
 ];

@@ -100,7 +100,7 @@ describe.each([
     open();
     const work = database.transact(scope(), async (query) => {
       const [row] = await query<{ pid: number }>(PID);
-      await superuser.query('select pg_terminate_backend($1, 1000)', [row!.pid]);
+      await superuser.query('select pg_terminate_backend($1::int, 1000)', [row!.pid]);
       return query(PID);
     });
     await failure(work, GONE);

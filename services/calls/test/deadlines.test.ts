@@ -136,7 +136,7 @@ describe('an import', () => {
     const timeouts: number[] = [];
     let latest = Infinity;
     const stop = interceptStatements((statement) => {
-      if (statement.name === 'tenant') latest = Number(statement.values?.[1]);
+      latest = Number(/statement_timeout = (\d+)/.exec(statement.text)?.[1] ?? latest);
       if (statement.name === 'lock_imports') timeouts.push(latest);
       return statement;
     });

@@ -106,7 +106,7 @@ describe('an import that fails midway', () => {
     await locks.query('begin');
     await locks.query('lock table calls.call_days in exclusive mode');
     const answer = expect(sendBatch(world, 'acme', change)).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
-    await database.query('select pg_terminate_backend($1)', [await waitingImport()]);
+    await database.query('select pg_terminate_backend($1::int)', [await waitingImport()]);
     await answer;
     await locks.query('commit');
     expect(await everything('acme')).toEqual(before);

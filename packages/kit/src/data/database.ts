@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
-import { defaults, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import { DatabaseError, defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
@@ -58,21 +58,17 @@ const TYPES: CustomTypesConfig = {
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
+/** A server that has answered some statement within this time is alive, even where another statement gets no answer. */
+const ALIVE_MS = 1_000;
+
 /** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
 const MARGIN_MS = 20;
 
-/**
- * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
- * a lock notices that its client is gone.
- */
-const TENANT: Statement = {
-  name: 'tenant',
-  text: `select set_config('app.organization_id', $1, true), set_config('statement_timeout', $2, true),
-    set_config('client_connection_check_interval', '1s', true)`,
-};
-const TENANT_PLANNED_ONCE: Statement = {
-  name: 'tenant_planned_once',
-  text: `${TENANT.text}, set_config('plan_cache_mode', 'force_generic_plan', true)`,
+/** Citus plans a statement for its values, as the organization decides which node runs it. */
+const PLAN_ONCE = {
+  name: 'plan_once',
+  text: `select set_config('plan_cache_mode',
+    case when current_setting('citus.propagate_set_commands', true) is null then 'force_generic_plan' else 'auto' end, true)`,
 };
 
 /**
@@ -91,6 +87,8 @@ export class Database {
   /** Names of the statements whose declared rows were compared with the returned ones. */
   readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
+  /** When the server last answered a statement, in epoch milliseconds. */
+  #answeredAt = 0;
 
   constructor(options: DatabaseOptions) {
     const { name, url, passwordFile, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline } = options;
@@ -144,7 +142,7 @@ export class Database {
 
   #transact<T>(scope: Scope, end: 'commit' | 'rollback', work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
-      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(tenant(scope))] as const));
+      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(settings(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
       await client.query(end);
       return result;
@@ -164,12 +162,13 @@ export class Database {
         () =>
           [
             client.query(begin),
-            client.query(tenant(scope, statement.plannedOnce)),
+            client.query(settings(scope)),
+            statement.plannedOnce ? client.query(PLAN_ONCE) : Promise.resolve(),
             this.#run(client, statement),
             client.query('commit'),
           ] as const,
       );
-      const [, , rows] = await allOrFirstError(sent);
+      const [, , , rows] = await allOrFirstError(sent);
       return rows;
     });
   }
@@ -190,6 +189,7 @@ export class Database {
             text: statement.text,
             values: [...(statement.values ?? [])],
           });
+          this.#answeredAt = Date.now();
           if (statement.row && !this.#checked.has(statement.name)) this.#check(statement.name, statement.row, fields);
           return rows as Row[];
         } catch (error) {
@@ -227,7 +227,7 @@ export class Database {
     if (scope.signal?.aborted) throw deadlineExceeded();
     // When the caller gives up, the work must neither hold a connection nor wait for one.
     const stopped = Promise.withResolvers<never>();
-    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : deadlineExceeded());
+    const stop = () => stopped.reject(scope.signal?.reason instanceof ServiceError ? scope.signal.reason : this.#late());
     const timer = setTimeout(stop, scope.deadline - Date.now());
     scope.signal?.addEventListener('abort', stop, { once: true });
     try {
@@ -248,6 +248,11 @@ export class Database {
       clearTimeout(timer);
       scope.signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** The error of work without an answer: the fault of the server only while it answers nobody. Of Citus, one node may be silent. */
+  #late(): ServiceError {
+    return deadlineExceeded(undefined, Date.now() - this.#answeredAt < ALIVE_MS ? REASONS.slowWork : undefined);
   }
 
   async #acquire(stopped: Promise<never>): Promise<PoolClient> {
@@ -283,11 +288,15 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
   }
 }
 
-function tenant(scope: Scope, plannedOnce = false) {
-  return {
-    ...(plannedOnce ? TENANT_PLANNED_ONCE : TENANT),
-    values: [scope.organization, String(Math.max(1, scope.deadline - MARGIN_MS - Date.now()))],
-  };
+/**
+ * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
+ * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
+ */
+function settings(scope: Scope) {
+  const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
+  const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
+    set local client_connection_check_interval = '1s'`;
+  return { text };
 }
 
 /** Waits for all results. Returns them in order, or throws the first failure in that order: later ones only say that the transaction is aborted. */
@@ -311,6 +320,9 @@ function translate(error: unknown): unknown {
   // Serialization, deadlock, and a lock that wasn't had within lock_timeout.
   if (code === '40001' || code === '40P01' || code === '55P03')
     return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
+  // A server that still talks to us reports another one: of Citus, the node that holds the organization's rows.
+  const isOfNode = error instanceof DatabaseError && error.severity === 'ERROR' && /^(08|57P)/.test(code);
+  if (isOfNode) return unavailable('The database is not available.', error, REASONS.nodeAway);
   const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
   if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
   return error;

@@ -3,6 +3,7 @@ import knexFactory, { type Knex } from 'knex';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
+import { distributeTenants, passScopeOn } from './citus.ts';
 import { roleOf, type Migration } from './migration.ts';
 import { runSteps, STEP_SESSION } from './run-steps.ts';
 
@@ -41,7 +42,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     return await db.transaction(async (turn) => {
       await takeTurn(turn);
       if (password !== undefined) await ensureLogin(options.adminUrl, roleOf(service), loginRole, password);
-      for (const role of new Set([roleOf(service), loginRole])) await checkRole(db, role);
+      for (const role of new Set([roleOf(service), loginRole])) {
+        await checkRole(db, role);
+        await passScopeOn(db, role);
+      }
       await db.raw('create schema if not exists ??', [service]);
       await db.raw('grant usage on schema ?? to ??', [service, roleOf(service)]);
       await db.raw(
@@ -50,7 +54,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       );
       // The service reads this table to know whether its schema is complete.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
-      return await runSteps(db, service, migrations, lockPatienceMs);
+      const names = await runSteps(db, service, migrations, lockPatienceMs);
+      await distributeTenants(db, service);
+      return names;
     });
   } finally {
     await db.destroy();

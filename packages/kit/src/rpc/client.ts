@@ -48,7 +48,7 @@ const TRY_AGAIN_MS = 500;
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 /** Reasons of such errors of a healthy target. */
-const WELL = new Set<string>([REASONS.slowWork, REASONS.notOffered]);
+const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
 /** Replicas that are asked for a call until one offers it. */
 const REPLICAS_ASKED = 3;

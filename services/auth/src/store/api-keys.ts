@@ -100,7 +100,7 @@ export function revokeApiKey(organization: string, keyId: string): Statement<Api
   return {
     name: 'revoke_api_key',
     row: API_KEY,
-    text: `update auth.api_keys set revoked_at = coalesce(revoked_at, now()) where organization = $1 and key_id = $2 returning ${COLUMNS}`,
+    text: `update auth.api_keys set revoked_at = least(revoked_at, now()) where organization = $1 and key_id = $2 returning ${COLUMNS}`,
     values: [organization, keyId],
   };
 }

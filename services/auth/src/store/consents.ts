@@ -73,7 +73,7 @@ export async function revokeConsent(query: Query, organization: string, grantId:
     name: 'revoke_grant',
     row: CONSENT,
     text: `with g as (
-        update auth.grants set revoked_at = coalesce(revoked_at, now()) where organization = $1 and grant_id = $2 returning *
+        update auth.grants set revoked_at = least(revoked_at, now()) where organization = $1 and grant_id = $2 returning *
       ) select ${COLUMNS} from g join auth.users u using (organization, user_id)`,
     values: [organization, grantId],
   });
@@ -87,7 +87,7 @@ export async function revokeConsentsOfUser(query: Query, organization: string, u
     name: 'revoke_grants_of_user',
     row: { grantId: column.text, wasLive: column.boolean },
     text: `update auth.grants set revoked_at = now() where organization = $1 and user_id = $2 and revoked_at is null
-      returning grant_id as "grantId", expires_at > now() as "wasLive"`,
+      returning grant_id as "grantId", expires_at > revoked_at as "wasLive"`,
     values: [organization, userId],
   });
   const ids = revoked.map(({ grantId }) => grantId);

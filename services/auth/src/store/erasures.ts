@@ -10,7 +10,7 @@ export function markOrganization(organization: string): Statement<{ organization
   return {
     name: 'mark_organization',
     row: { organization: column.text },
-    text: 'update auth.organizations set erasing_at = coalesce(erasing_at, now()) where organization = $1 returning organization',
+    text: 'update auth.organizations set erasing_at = least(erasing_at, now()) where organization = $1 returning organization',
     values: [organization],
   };
 }
@@ -20,7 +20,7 @@ export async function markProject(query: Query, organization: string, projectId:
   const [row] = await query({
     name: 'mark_project',
     row: { userIds: column.uuidArray },
-    text: `update auth.projects p set erasing_at = coalesce(erasing_at, now()) where organization = $1 and project_id = $2
+    text: `update auth.projects p set erasing_at = least(erasing_at, now()) where organization = $1 and project_id = $2
       returning array_remove(array(
         select r.user_id from auth.project_roles r where r.organization = $1 and r.project_id = $2) || p.created_by, null) as "userIds"`,
     values: [organization, projectId],
@@ -35,7 +35,7 @@ export function markUser(organization: string, email: string): Statement<{ userI
   return {
     name: 'mark_user',
     row: { userId: column.uuid },
-    text: `update auth.users set erasing_at = coalesce(erasing_at, now()), disabled_at = coalesce(disabled_at, now())
+    text: `update auth.users set erasing_at = least(erasing_at, now()), disabled_at = least(disabled_at, now())
       where organization = $1 and email_folded = $2 returning user_id as "userId"`,
     values: [organization, fold(email)],
   };
@@ -62,10 +62,20 @@ export function removeProject(organization: string, projectId: string): Statemen
 }
 
 /** Projects that the user created stay, without a creator. */
-export function removeUser(organization: string, email: string): Statement {
-  return {
-    name: 'remove_user',
-    text: 'delete from auth.users where organization = $1 and email_folded = $2 and erasing_at is not null',
+export async function removeUser(query: Query, organization: string, email: string): Promise<void> {
+  const [user] = await query({
+    name: 'lock_erased_user',
+    row: { userId: column.uuid },
+    text: `select user_id as "userId" from auth.users
+      where organization = $1 and email_folded = $2 and erasing_at is not null for update`,
     values: [organization, fold(email)],
-  };
+  });
+  if (!user) return;
+  const values = [organization, user.userId];
+  await query({
+    name: 'release_creator',
+    text: 'update auth.projects set created_by = null where organization = $1 and created_by = $2',
+    values,
+  });
+  await query({ name: 'remove_user', text: 'delete from auth.users where organization = $1 and user_id = $2', values });
 }

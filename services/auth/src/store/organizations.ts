@@ -106,7 +106,7 @@ function settingsVersion({ allowedFields, anonymizeInterviewees }: OrganizationC
   const values = differs.flatMap(([, each]) => each);
   return {
     settings_version: sql.raw(`settings_version + case when ${moved} then 1 else 0 end`, values),
-    settings_changed_at: sql.raw(`case when ${moved} then clock_timestamp() else settings_changed_at end`, values),
+    settings_changed_at: sql.raw(`case when ${moved} then ?::timestamptz else settings_changed_at end`, [...values, new Date()]),
   };
 }
 

@@ -79,7 +79,8 @@ export async function putProjectRoles(query: Query, organization: string, change
       name: 'remove_project_roles',
       row: { userId: column.uuid },
       text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[])
-        and (project_id, user_id, role) not in (select * from unnest($3::uuid[], $4::uuid[], $5::text[]))
+        and not exists (select from unnest($3::uuid[], $4::uuid[], $5::text[]) as kept (project_id, user_id, role)
+          where kept.project_id = project_roles.project_id and kept.user_id = project_roles.user_id and kept.role = project_roles.role)
         returning user_id as "userId"`,
       values: [organization, projectIds, ...columns],
     }),

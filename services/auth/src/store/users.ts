@@ -86,11 +86,11 @@ export function updateUser(organization: string, userId: string, user: NewUser):
 /** No row where nobody has this e-mail. */
 export function setUserDisabled(organization: string, email: string, disabled: boolean): Statement<UserRow> {
   return {
-    name: 'set_user_disabled',
+    name: disabled ? 'disable_user' : 'enable_user',
     row: USER,
-    text: `update auth.users set disabled_at = case when $3 then coalesce(disabled_at, now()) end
+    text: `update auth.users set disabled_at = ${disabled ? 'least(disabled_at, now())' : 'null'}
       where organization = $1 and email_folded = $2 and erasing_at is null returning ${COLUMNS}`,
-    values: [organization, fold(email), disabled],
+    values: [organization, fold(email)],
   };
 }
 

@@ -104,10 +104,11 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
 }
 
 const LIST = WRITTEN.join(', ');
-const INSERT = `insert into calls.calls (organization, ${LIST}) select $1, ${LIST} from staged_calls`;
-const UPSERT = `${INSERT} on conflict (organization, call_id) do update set ${WRITTEN.slice(1)
-  .map((name) => `${name} = excluded.${name}`)
-  .join(', ')}`;
+/** Citus refuses to insert rows of a query into a table with row-level security, unless the insert says what to do about conflicts. */
+const UPSERT = `insert into calls.calls (organization, ${LIST}) select $1, ${LIST} from staged_calls
+  on conflict (organization, call_id) do update set ${WRITTEN.slice(1)
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}`;
 
 /**
  * Writes whole calls: transcripts and notes that were stored of them are replaced. Under row-level security COPY reaches temporary
@@ -120,10 +121,7 @@ export async function writeCalls(
   { writes, replaced }: Pick<Changes, 'writes' | 'replaced'>,
 ): Promise<void> {
   await stage(query, connection, 'calls', writes.map(rowOf));
-  const values = [organization];
-  await query(
-    replaced.length === 0 ? { name: 'insert_calls', text: INSERT, values } : { name: 'upsert_calls', text: UPSERT, values },
-  );
+  await query({ name: 'upsert_calls', text: UPSERT, values: [organization] });
   if (replaced.length > 0) {
     for (const table of ['transcripts', 'notes']) {
       await query({
@@ -139,7 +137,7 @@ export async function writeCalls(
     await query({
       name: 'insert_transcripts',
       text: `insert into calls.transcripts (organization, call_id, kind, text, segments, bytes)
-        select $1, call_id, kind, text, segments, bytes from staged_transcripts`,
+        select $1, call_id, kind, text, segments, bytes from staged_transcripts on conflict do nothing`,
       values: [organization],
     });
   }
@@ -148,7 +146,8 @@ export async function writeCalls(
     await stage(query, connection, 'notes', notes);
     await query({
       name: 'insert_notes',
-      text: 'insert into calls.notes (organization, call_id, user_id, text) select $1, call_id, user_id, text from staged_notes',
+      text: `insert into calls.notes (organization, call_id, user_id, text)
+        select $1, call_id, user_id, text from staged_notes on conflict do nothing`,
       values: [organization],
     });
   }

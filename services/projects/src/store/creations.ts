@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import type { StoredAnswer } from '../domain/stored-answer.ts';
@@ -45,14 +46,13 @@ export async function reserve(query: Query, organization: string, key: string, b
   if (!row.bodyHash.equals(bodyHash)) return { kind: 'other_body' };
   if (row.answer) return { kind: 'answered', answer: row.answer };
   if (row.secondsLeft > 0) return { kind: 'in_flight', secondsLeft: row.secondsLeft };
-  const [taken] = await query({
+  const leaseId = randomUUID();
+  await query({
     name: 'take_creation_over',
-    row: { leaseId: column.uuid },
-    text: `update projects.creations set lease_id = gen_random_uuid(), lease_until = now() + ${LEASE}
-      where organization = $1 and idempotency_key = $2 returning lease_id as "leaseId"`,
-    values: [organization, key],
+    text: `update projects.creations set lease_id = $3, lease_until = now() + ${LEASE} where organization = $1 and idempotency_key = $2`,
+    values: [organization, key, leaseId],
   });
-  return { kind: 'ours', projectId: row.projectId, leaseId: taken!.leaseId };
+  return { kind: 'ours', projectId: row.projectId, leaseId };
 }
 
 /**
@@ -98,11 +98,10 @@ export function expireLease(organization: string, leaseId: string, key: string):
 export function forgetPerson(organization: string, userId: string): Statement {
   return {
     name: 'forget_person',
-    text: `update projects.creations set answer = answer || jsonb_build_object(
-        'lead', case when answer -> 'lead' ->> 'userId' <> $2 then answer -> 'lead' end,
-        'members', (select coalesce(jsonb_agg(person order by place), '[]') from jsonb_array_elements(answer -> 'members')
-          with ordinality as members (person, place) where person ->> 'userId' <> $2))
-      where organization = $1 and (answer -> 'lead' ->> 'userId' = $2 or answer -> 'members' @> jsonb_build_array(jsonb_build_object('userId', $2::text)))`,
-    values: [organization, userId],
+    text: `update projects.creations set answer = jsonb_set(
+        jsonb_set(answer, '{lead}', case when answer -> 'lead' ->> 'userId' <> $2 then answer -> 'lead' else 'null' end),
+        '{members}', jsonb_path_query_array(answer, '$.members[*] ? (@.userId != $userId)', $3::jsonb))
+      where organization = $1 and (answer -> 'lead' ->> 'userId' = $2 or answer -> 'members' @> $4::jsonb)`,
+    values: [organization, userId, JSON.stringify({ userId }), JSON.stringify([{ userId }])],
   };
 }

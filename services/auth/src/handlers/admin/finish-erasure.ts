@@ -11,7 +11,7 @@ export const finishErasure = operatorRpc<'finishErasure'>(
     await transact(async (query) => {
       if (target.kind === 'organization') await removeOrganization(query, organization);
       else if (target.kind === 'project') await query(removeProject(organization, target.projectId));
-      else await query(removeUser(organization, target.email));
+      else await removeUser(query, organization, target.email);
     });
     return {};
   },

@@ -1,0 +1,16 @@
+import type { Knex } from 'knex';
+import { simplifyPolicy, type Migration } from '@crs/kit/data/migration';
+
+/** Citus refuses policies with a subquery. The policies show the same rows without it. */
+export const simplifyPolicies: Migration = {
+  name: '20261122T140000-simplify-policies',
+
+  async up(db: Knex) {
+    await db.raw(`set local lock_timeout = '5s'`);
+    for (const table of ['billing_offices', 'projects', 'creations']) await simplifyPolicy(db, 'projects', table);
+  },
+
+  async down() {
+    // The policies show the same rows.
+  },
+};

@@ -1,0 +1,93 @@
+// Takes a worker of Citus away while the organizations on it and elsewhere are read, and counts the failed requests of each:
+//
+//   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause]...
+//
+// It starts the system on a database of its own. WORKER_DATA is the data directory of one worker, whose processes it ends or stops for 12 s.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { prepareDatabase } from '@crs/local/stack';
+import { createDatabase, joinNodes } from '@crs/testing/postgres';
+import { childrenOf } from '@crs/testing/proc';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import pg from 'pg';
+import { startSystem, type Answer } from './system.ts';
+
+const ORGANIZATIONS = 40;
+const OUTAGE_MS = 12_000;
+
+const [url, workerData, ...faults] = process.argv.slice(2);
+if (url === undefined || workerData === undefined)
+  throw new Error('Name the URL of the coordinator and the data directory of a worker.');
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+const database = await createDatabase(url);
+await joinNodes(url, database.name);
+await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
+const system = await startSystem(database.url, ORGANIZATIONS, 5);
+
+const [pidText, , , portText] = readFileSync(`${workerData}/postmaster.pid`, 'utf8').split('\n');
+const admin = new pg.Client({ connectionString: database.url });
+await admin.connect();
+const { rows } = await admin.query<{ id: string; port: number }>(
+  `select id, nodeport as port from unnest($1::text[]) id
+    join pg_dist_shard_placement on shardid = get_shard_id_for_distribution_column('calls.calls', id)`,
+  [system.organizations],
+);
+await admin.end();
+const onWorker = new Set(rows.filter(({ port }) => port === Number(portText)).map(({ id }) => id));
+say(`${onWorker.size} of ${system.organizations.length} organizations are on the worker`);
+
+const pid = Number(pidText);
+const group = () => [pid, ...childrenOf(pid)];
+const signal = (name: NodeJS.Signals) => {
+  for (const each of group()) {
+    try {
+      process.kill(each, name);
+    } catch {
+      // It has ended by itself.
+    }
+  }
+};
+const bin = (readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? '').replace(/postgres$/, '');
+const owner = execFileSync('stat', ['-c', '%u:%g', workerData], { encoding: 'utf8' }).trim().split(':').map(Number);
+const restart = () =>
+  spawnSync(`${bin}pg_ctl`, ['-D', workerData, '-l', `${workerData}.log`, '-w', 'start'], {
+    uid: owner[0]!,
+    gid: owner[1]!,
+    stdio: 'ignore',
+  });
+const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
+  kill: [() => signal('SIGKILL'), restart],
+  pause: [() => signal('SIGSTOP'), () => signal('SIGCONT')],
+};
+
+let seen: Answer[] = [];
+const stop = system.read((answer) => seen.push(answer));
+await sleep(5_000);
+for (const fault of faults.length > 0 ? faults : ['kill']) {
+  const [begin, end] = FAULTS[fault]!;
+  seen = [];
+  begin();
+  await sleep(OUTAGE_MS);
+  end();
+  const back = performance.now();
+  await sleep(8_000);
+  const of = (there: boolean) => seen.filter(({ organization }) => onWorker.has(organization) === there);
+  const failed = (list: Answer[]) => list.filter(({ status }) => status !== 200);
+  const elsewhere = of(false);
+  const last = Math.max(back, ...failed(of(true)).map(({ at, ms }) => at + ms));
+  say(
+    `${fault}: elsewhere ${failed(elsewhere).length} of ${elsewhere.length} failed, longest ${Math.max(...elsewhere.map(({ ms }) => ms)).toFixed(0)} ms;` +
+      ` on the worker ${failed(of(true)).length} of ${of(true).length}, the last ${(last - back).toFixed(0)} ms after its return`,
+  );
+  const kinds: Record<string, number> = {};
+  for (const { organization, status } of failed(seen)) {
+    const kind = `${onWorker.has(organization) ? 'on the worker' : 'elsewhere'} ${status}`;
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  say(`  ${JSON.stringify(kinds)}`);
+}
+await stop();
+await system.stop();
+await database.drop();

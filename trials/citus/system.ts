@@ -1,0 +1,95 @@
+import { connect, type Connection } from '@crs/crs/connection';
+import { createLogger } from '@crs/kit/process/log';
+import { startStack, type Stack } from '@crs/local/stack';
+import { createKey } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+
+const LIMIT = { requests: 1_000_000, period_seconds: 60 };
+/** Between two requests of an organization. */
+const PAUSE_MS = 200;
+
+/** The system on a database that is prepared, with organizations of a few calls each. */
+export interface System {
+  stack: Stack;
+  operator: Connection;
+  organizations: string[];
+  /** Every organization reads its list again and again, until the returned function is called. */
+  read(seen: (answer: Answer) => void): () => Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  organization: string;
+  /** `performance.now()` at the start. */
+  at: number;
+  ms: number;
+  /** Of HTTP, or the error of the connection. */
+  status: number | string;
+}
+
+export async function startSystem(databaseUrl: string, organizations: number, callsOfEach: number): Promise<System> {
+  const stack = await startStack(
+    {
+      adminDatabaseUrl: databaseUrl,
+      secret: SECRET,
+      operatorCredential: OPERATOR_CREDENTIAL,
+      apiListen: '127.0.0.1:0',
+      toolsListen: '127.0.0.1:0',
+      toolsUrl: 'http://tools.example',
+      addressLimit: { requests: LIMIT.requests, periodSeconds: LIMIT.period_seconds },
+    },
+    (service) => createLogger(service, { level: 'silent' }),
+  );
+  const { api, authAdmin: auth, projectsAdmin: projects, callsAdmin: calls, entitiesAdmin: entities } = stack.addresses;
+  const operator = connect({ addresses: { auth, projects, calls, entities }, credential: OPERATOR_CREDENTIAL });
+  const ids = Array.from({ length: organizations }, (_, i) => `org-${i}`);
+  const callsOf = (organization: string) =>
+    Array.from({ length: callsOfEach }, (_, i) => ({
+      type: 'call',
+      organization,
+      id: `call_${i}`,
+      created_at: '2026-01-01T00:00:00Z',
+    }));
+  await load(
+    operator,
+    ids.flatMap((id) => [{ type: 'organization', id, rate_limit: LIMIT }, ...callsOf(id)]),
+  );
+  const keys = new Map<string, string>();
+  for (const id of ids) keys.set(id, await createKey(operator, id));
+
+  return {
+    stack,
+    operator,
+    organizations: ids,
+    read(seen) {
+      let goesOn = true;
+      const readers = ids.map(async (organization, i) => {
+        await pause((PAUSE_MS * i) / ids.length);
+        while (goesOn) {
+          const at = performance.now();
+          const status = await fetch(`http://${api}/v1/calls`, {
+            headers: { authorization: `Bearer ${keys.get(organization)}` },
+          }).then(
+            async (answer) => (await answer.text(), answer.status),
+            (error: Error) => error.message,
+          );
+          seen({ organization, at, ms: performance.now() - at, status });
+          await pause(PAUSE_MS);
+        }
+      });
+      return async () => {
+        goesOn = false;
+        await Promise.all(readers);
+      };
+    },
+    stop: async () => {
+      operator.close();
+      await stack.stop();
+    },
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,154 @@
+import { derivePassword, roleOf, serviceUrl } from '@crs/kit/data/migration';
+import { SECRET } from '@crs/testing/setup';
+import { startWorld, type World } from '@crs/testing/world';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** Each statement here names no organization, so that row-level security alone keeps tenants apart; on Citus, on all nodes. */
+const ORGANIZATIONS = ['acme', 'globex'];
+const PROJECT = '11111111-2222-4333-8444-555555555555';
+
+interface Table {
+  name: string;
+  /** Columns that a statement may write. */
+  columns: { name: string; isJson: boolean }[];
+}
+
+let world: World;
+let tables: Table[];
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const id of ORGANIZATIONS) await fill(id);
+  const { rows } = await world.query(
+    `select format('%s.%s', nspname, relname) as name, (
+        select json_agg(json_build_object('name', attname, 'isJson', atttypid = 'jsonb'::regtype)) from pg_attribute
+        where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = '') as columns
+      from pg_class c join pg_namespace n on n.oid = relnamespace
+      where relforcerowsecurity and nspname in ('auth', 'projects', 'calls', 'entities') order by 1`,
+  );
+  tables = rows;
+});
+afterAll(() => world?.close());
+
+/** Puts rows of an organization into each tenant table. */
+async function fill(id: string): Promise<void> {
+  const of = { organization: id };
+  await world.load([
+    { type: 'organization', id, write_surface: true },
+    { type: 'user', ...of, email: 'ann@crs.example', name: 'Ann' },
+    { type: 'billing_office', ...of, name: 'Zurich', is_default: true },
+    { type: 'project', ...of, id: PROJECT, name: 'Project', members: [{ email: 'ann@crs.example', role: 'lead' }] },
+    {
+      type: 'call',
+      ...of,
+      id: 'call_1',
+      created_at: '2025-03-01T10:00:00Z',
+      transcript: id,
+      notes: [{ email: 'ann@crs.example', text: id }],
+    },
+    { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
+  ]);
+  const key = await world.createKey(id);
+  await world.rest('/v1/projects', { key, method: 'POST', body: { name: 'New', lead: 'ann@crs.example' } });
+  await world.operator.auth.createToken(
+    { email: 'ann@crs.example', scopes: [], expiresInSeconds: 0 },
+    await world.operator.operator(id),
+  );
+  const { rows } = await world.query('select user_id as id from auth.users where organization = $1', [id]);
+  await world.query('insert into auth.user_identities (organization, issuer, subject, user_id) values ($1, $2, $3, $4)', [
+    id,
+    'https://issuer.example',
+    'subject',
+    rows[0].id,
+  ]);
+  await world.query(`insert into calls.name_secrets (organization, secret) values ($1, '') on conflict do nothing`, [id]);
+  await world.query(
+    `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until)
+      values ($1, 'walls', '', $2, $2, now())`,
+    [id, PROJECT],
+  );
+}
+
+/** Works in one transaction of the service that owns a table, for acme. */
+async function asAcme<T>(table: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const [service] = table.split('.') as [string];
+  const client = new pg.Client({ connectionString: serviceUrl(world.databaseUrl, service, derivePassword(SECRET, service)) });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(`set local app.organization_id = 'acme'`);
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const organizationsIn = (table: string) =>
+  asAcme(table, async (client) => {
+    const { rows } = await client.query(`select organization from ${table} group by organization order by 1`);
+    return rows.map(({ organization }) => organization);
+  });
+
+async function rowsOf(table: string, organization: string): Promise<Record<string, unknown>[]> {
+  return (await world.query(`select * from ${table} where organization = $1`, [organization])).rows;
+}
+
+describe('a statement without an organization', () => {
+  it('has rows of two organizations before it in each tenant table', async () => {
+    expect(tables.length).toBeGreaterThan(15);
+    for (const { name } of tables)
+      for (const id of ORGANIZATIONS) expect(await rowsOf(name, id), `${name} of ${id}`).not.toEqual([]);
+  });
+
+  it('reads the rows of its own organization alone', async () => {
+    for (const { name } of tables) expect(await organizationsIn(name), name).toEqual(['acme']);
+  });
+
+  it('reads no row where no organization is set', async () => {
+    for (const { name } of tables) {
+      const found = await asAcme(name, async (client) => {
+        await client.query(`set local app.organization_id = ''`);
+        return (await client.query(`select organization from ${name}`)).rows;
+      });
+      expect(found, name).toEqual([]);
+    }
+  });
+
+  it('can not insert a row of another organization', async () => {
+    for (const { name, columns } of tables) {
+      const [row] = await rowsOf(name, 'globex');
+      const values = columns.map((column) => (column.isJson ? JSON.stringify(row![column.name]) : row![column.name]));
+      const insert = `insert into ${name} (${columns.map((column) => column.name).join(', ')})
+        values (${values.map((_, i) => `$${i + 1}`).join(', ')})`;
+      await expect(
+        asAcme(name, (client) => client.query(insert, values)),
+        name,
+      ).rejects.toThrow('row-level security');
+    }
+  });
+
+  it('leaks once row-level security of a table is off', async () => {
+    await world.query('alter table calls.calls disable row level security');
+    expect(await organizationsIn('calls.calls')).toEqual(ORGANIZATIONS);
+    await world.query('alter table calls.calls enable row level security');
+  });
+
+  it('deletes the rows of its own organization alone', async () => {
+    const deleted: string[] = [];
+    for (const { name } of tables) {
+      const before = await rowsOf(name, 'globex');
+      const ran = asAcme(name, async (client) => {
+        const { rowCount } = await client.query(`delete from ${name}`);
+        await client.query('commit');
+        return rowCount;
+      });
+      // A role that may not delete at all is a wall, too.
+      if (await ran.catch((error: Error) => (/permission denied|foreign key/.test(error.message) ? 0 : Promise.reject(error))))
+        deleted.push(name);
+      expect(await rowsOf(name, 'globex'), name).toEqual(before);
+    }
+    expect(deleted).toContain('calls.calls');
+    expect(deleted).toContain('entities.entities');
+  });
+});

@@ -7,17 +7,14 @@ import { findViewSettings } from '../store/organizations.ts';
 import { invalidKey } from './authenticate-key.ts';
 
 export function getViewSettings({ db }: Context) {
-  return rpc(
-    { organization: 'read' },
-    async (_request: GetViewSettingsRequest, call): Promise<GetViewSettingsResponse> => {
-      const [row] = await db.read(callerScope(call), findViewSettings(call.identity.organization));
-      if (!row) throw invalidKey();
-      return {
-        allowedFields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
-        anonymize: row.anonymizeInterviewees,
-        version: row.settingsVersion,
-        changedAt: row.settingsChangedAt,
-      };
-    },
-  );
+  return rpc({ organization: 'read' }, async (_request: GetViewSettingsRequest, call): Promise<GetViewSettingsResponse> => {
+    const [row] = await db.read(callerScope(call), findViewSettings(call.identity.organization));
+    if (!row) throw invalidKey();
+    return {
+      allowedFields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
+      anonymize: row.anonymizeInterviewees,
+      version: row.settingsVersion,
+      changedAt: row.settingsChangedAt,
+    };
+  });
 }

@@ -72,10 +72,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       if (!hasMore) await forgetOld(scope);
       const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
       const next: ChangePosition = { place, began: began ?? Number(head), settings };
-      const changes = [
-        ...(isChanged ? [renderAccessChanged(now.changedAt)] : []),
-        ...entries.map(({ json }) => json),
-      ];
+      const changes = [...(isChanged ? [renderAccessChanged(now.changedAt)] : []), ...entries.map(({ json }) => json)];
       return {
         changesJson: Buffer.from(`[${changes.join(',')}]`),
         nextCursor: feeds.cursorsOf(scope.organization, secret).seal(next),

@@ -61,7 +61,16 @@ export interface Gateway extends AddressCharging {
  */
 export function createGateway(
   { name, showLimits, timeoutMs }: { name: string; showLimits: boolean; timeoutMs: number },
-  { rateLimitAddress, replicas, addressLimit, trustedProxies, tenantConcurrency, tenantMetrics, lameDuckMs, listen: at }: GatewayConfig,
+  {
+    rateLimitAddress,
+    replicas,
+    addressLimit,
+    trustedProxies,
+    tenantConcurrency,
+    tenantMetrics,
+    lameDuckMs,
+    listen: at,
+  }: GatewayConfig,
   { log, tls }: Surroundings,
   open: (gateway: Gateway) => (address: string) => RequestListener,
 ): Service<{ http: string }> {

@@ -24,11 +24,14 @@ if (!found('clients/python/pyproject.toml', /^version = "(.*)"$/m)) faults.push(
 /** The kinds of Keep a Changelog 1.1.0. */
 const KINDS = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'];
 const changelog = read('CHANGELOG.md');
-const DAY = /^\d{4}-\d\d-\d\d$/;
+/** Whether a text is a day of the calendar, as `2026-12-31`. */
+function isDay(text = ''): boolean {
+  const date = new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : NaN);
+  return !Number.isNaN(date.valueOf()) && date.toISOString().startsWith(text);
+}
 for (const [, title] of changelog.matchAll(/^## (.*)$/gm)) {
   const [, day] = /^\[?\d+\.\d+\.\d+\]? - (.*)$/.exec(title!) ?? [];
-  const isDay = day !== undefined && DAY.test(day) && new Date(day).toISOString().startsWith(day);
-  if (!isDay && !/^\[?Unreleased\]?$/.test(title!)) faults.push(`CHANGELOG.md: "${title}" is no "VERSION - YYYY-MM-DD"`);
+  if (!isDay(day) && !/^\[?Unreleased\]?$/.test(title!)) faults.push(`CHANGELOG.md: "${title}" is no "VERSION - YYYY-MM-DD"`);
 }
 for (const [, kind] of changelog.matchAll(/^### (.*)$/gm)) {
   if (!KINDS.includes(kind!.toLowerCase())) faults.push(`CHANGELOG.md: ${kind} is no kind of change`);
@@ -44,7 +47,7 @@ if (faults.length === 0) {
 }
 const released = releases.filter((each) => each.version !== undefined).map((each) => each.version!);
 const order = released.toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
-if (`${released}` !== `${order}`) faults.push(`CHANGELOG.md: the newest release isn't first: ${released.join(', ')}`);
+if (released.join() !== order.join()) faults.push(`CHANGELOG.md: the newest release isn't first: ${released.join(', ')}`);
 const described = wanted ? releases.find((each) => each.version === wanted) : releases.find((each) => !each.version);
 if (wanted && released[0] !== wanted) faults.push(`CHANGELOG.md: ${wanted} isn't the newest release`);
 if (released.length > 0 && !wanted && released[0] !== version && !described) faults.push('CHANGELOG.md: no section Unreleased');

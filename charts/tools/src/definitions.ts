@@ -65,6 +65,14 @@ export const DEFINITIONS: Record<string, Schema> = {
   tlsPeers: each(withListener, { type: 'array', items: { ...text, pattern: '^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$' } }),
   tlsSecrets: each(withCertificate, { ...text, minLength: 1 }),
   reference: object({ name: { ...text, minLength: 1 } }, ['name']),
+  podSpec: object({
+    dnsConfig: { $ref: '#/definitions/anything' },
+    dnsPolicy: { type: 'string' },
+    hostAliases: asKubernetesHasIt,
+    hostUsers: { type: 'boolean' },
+    runtimeClassName: { type: 'string' },
+    schedulerName: { type: 'string' },
+  }),
   toleration: object({
     key: text,
     operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] },

@@ -59,12 +59,12 @@ describe('rules', () => {
 });
 
 test('dashboards of several installations stand side by side in a Grafana, and link the runbooks', async () => {
-  const of = async (release: string, runbookUrl: string) => {
+  const of = async (release: string, runbookUrl: string): Promise<Manifest> => {
     const values = { monitoring: { dashboards: { enabled: true }, rules: { runbookUrl } } };
     const maps = ofKind(await render({ release, files: TRIAL, values }), 'ConfigMap').filter(
       ({ data }) => data['crs-overview.json'],
     );
-    return JSON.parse(maps[0].data['crs-overview.json']) as Manifest;
+    return JSON.parse(maps[0].data['crs-overview.json']);
   };
   const [one, other] = [await of('crs', 'https://git.example/runbooks/'), await of('other', '')];
   expect(one.uid).toMatch(/^crs-overview-[0-9a-f]{8}$/);

@@ -28,5 +28,5 @@ test('each alert has a runbook page, and each page has an alert', async () => {
 test('panels link the runbook of each alert, and no other page', () => {
   const links = DASHBOARDS.flatMap(({ panels = [] }) => panels.flatMap((panel) => ('links' in panel ? (panel.links ?? []) : [])));
   const pages = new Set(links.map(({ url }) => url));
-  expect([...pages].toSorted()).toEqual([...new Set(alerts.map(({ alert }) => `${RUNBOOKS}${alert}.md`))].toSorted());
+  expect(pages).toEqual(new Set(alerts.map(({ alert }) => `${RUNBOOKS}${alert}.md`)));
 });

@@ -30,3 +30,11 @@ describe('CRS_API_URL', () => {
     expect(() => readConfig({ ...NEEDED, CRS_API_URL: given })).toThrow(/CRS_API_URL: /);
   });
 });
+
+describe('CRS_TENANT_METRICS', () => {
+  it('is nobody by default, and at most 100 organizations', () => {
+    expect(readConfig(NEEDED).tenantMetrics).toBe(0);
+    expect(readConfig({ ...NEEDED, CRS_TENANT_METRICS: '100' }).tenantMetrics).toBe(100);
+    expect(() => readConfig({ ...NEEDED, CRS_TENANT_METRICS: '101' })).toThrow(/CRS_TENANT_METRICS: /);
+  });
+});

@@ -44,7 +44,10 @@ export const DEFINITIONS: Record<string, Schema> = {
       schedule: { ...text, description: 'As cron has it. Absent: started by hand.' },
       timeZone: { ...text, description: 'Default: Etc/UTC.' },
       args: { ...texts, minItems: 1, description: 'Of `crs`.' },
-      operatorSecret: { ...text, description: 'A Secret with `operator.json` of an operator of its own. Default: that of the toolbox.' },
+      operatorSecret: {
+        ...text,
+        description: 'A Secret with `operator.json` of an operator of its own. Default: that of the toolbox.',
+      },
       resources: object({ requests: { $ref: '#/definitions/amounts' }, limits: { $ref: '#/definitions/amounts' } }),
       volumes: asKubernetesHasIt,
       volumeMounts: asKubernetesHasIt,

@@ -13,6 +13,8 @@ const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'e
 /** Error codes of a server that is down, full, stopping or refuses the password, and of the network. A failed statement has other codes. */
 const AWAY = '08...|28...|53...|57P..|E[A-Z]+|disconnected';
 
+const WAITED_IN_VAIN = `db_client_operation_duration_count{${OURS},db_query_summary="take_places",error_type=~"55P03|57014"}`;
+
 /** The alerts that are not about error budgets. `for` keeps restarts and single missed scrapes from raising them. */
 export const ALERTS: Alert[] = [
   {
@@ -91,8 +93,9 @@ or (
   },
   {
     alert: 'CallResearchFeedHeld',
-    // A statement waits 5 s, and `crs` tries again for half a minute at most.
-    expr: `sum by (job, namespace, service) (increase(db_client_operation_duration_count{${OURS},db_query_summary="take_places",error_type=~"55P03|57014"}[10m])) > 0`,
+    // The first of these errors makes the series, which `increase` doesn't see.
+    expr: `sum by (job, namespace, service) (increase(${WAITED_IN_VAIN}[10m])) > 0
+or sum by (job, namespace, service) (${WAITED_IN_VAIN} unless ${WAITED_IN_VAIN} offset 10m) > 0`,
     labels: { severity: 'warning' },
     annotations: {
       summary: 'A transaction holds the feed of an organization',

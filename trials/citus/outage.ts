@@ -57,8 +57,8 @@ const bin = (readFileSync(`/proc/${firstPid}/cmdline`, 'utf8').split('\0')[0] ??
 const owner = execFileSync('stat', ['-c', '%u:%g', workerData], { encoding: 'utf8' }).trim().split(':').map(Number);
 const restart = () =>
   spawnSync(`${bin}pg_ctl`, ['-D', workerData, '-l', `${workerData}.log`, '-w', 'start'], {
-    uid: owner[0]!,
-    gid: owner[1]!,
+    uid: owner[0],
+    gid: owner[1],
     stdio: 'ignore',
   });
 const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
@@ -70,7 +70,7 @@ let seen: Answer[] = [];
 const stop = system.read((answer) => seen.push(answer));
 await sleep(5_000);
 for (const fault of faults.length > 0 ? faults : ['kill']) {
-  const [begin, end] = FAULTS[fault]!;
+  const [begin, end] = FAULTS[fault];
   seen = [];
   begin();
   await sleep(OUTAGE_MS);

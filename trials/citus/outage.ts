@@ -26,7 +26,12 @@ await joinNodes(url, database.name);
 await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
 const system = await startSystem(database.url, ORGANIZATIONS, 5);
 
-const [pidText, , , portText] = readFileSync(`${workerData}/postmaster.pid`, 'utf8').split('\n');
+/** The id of the worker's first process, which a restart changes, and its port. */
+function readPid(): [pid: number, port: number] {
+  const [pid, , , port] = readFileSync(`${workerData}/postmaster.pid`, 'utf8').split('\n');
+  return [Number(pid), Number(port)];
+}
+const [firstPid, workerPort] = readPid();
 const admin = new pg.Client({ connectionString: database.url });
 await admin.connect();
 const { rows } = await admin.query<{ id: string; port: number }>(
@@ -35,13 +40,12 @@ const { rows } = await admin.query<{ id: string; port: number }>(
   [system.organizations],
 );
 await admin.end();
-const onWorker = new Set(rows.filter(({ port }) => port === Number(portText)).map(({ id }) => id));
+const onWorker = new Set(rows.filter(({ port }) => port === workerPort).map(({ id }) => id));
 say(`${onWorker.size} of ${system.organizations.length} organizations are on the worker`);
 
-const pid = Number(pidText);
-const group = () => [pid, ...childrenOf(pid)];
 const signal = (name: NodeJS.Signals) => {
-  for (const each of group()) {
+  const [pid] = readPid();
+  for (const each of [pid, ...childrenOf(pid)]) {
     try {
       process.kill(each, name);
     } catch {
@@ -49,12 +53,12 @@ const signal = (name: NodeJS.Signals) => {
     }
   }
 };
-const bin = (readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? '').replace(/postgres$/, '');
+const bin = (readFileSync(`/proc/${firstPid}/cmdline`, 'utf8').split('\0')[0] ?? '').replace(/postgres$/, '');
 const owner = execFileSync('stat', ['-c', '%u:%g', workerData], { encoding: 'utf8' }).trim().split(':').map(Number);
 const restart = () =>
   spawnSync(`${bin}pg_ctl`, ['-D', workerData, '-l', `${workerData}.log`, '-w', 'start'], {
-    uid: owner[0]!,
-    gid: owner[1]!,
+    uid: owner[0],
+    gid: owner[1],
     stdio: 'ignore',
   });
 const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
@@ -66,7 +70,7 @@ let seen: Answer[] = [];
 const stop = system.read((answer) => seen.push(answer));
 await sleep(5_000);
 for (const fault of faults.length > 0 ? faults : ['kill']) {
-  const [begin, end] = FAULTS[fault]!;
+  const [begin, end] = FAULTS[fault];
   seen = [];
   begin();
   await sleep(OUTAGE_MS);

@@ -68,7 +68,7 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
         await pause((PAUSE_MS * i) / ids.length);
         while (goesOn) {
           const at = performance.now();
-          const status = await fetch(`http://${api}/v1/calls`, {
+          const status = await fetch(`http://${api}/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z`, {
             headers: { authorization: `Bearer ${keys.get(organization)}` },
           }).then(
             async (answer) => (await answer.text(), answer.status),

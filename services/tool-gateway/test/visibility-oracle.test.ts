@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolClient, type Tools } from '@crs/testing/mcp';
+import { openSession } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
 import { filters, Oracle, PROJECTS, records, tenant, USERS, type Tenant } from './_oracle.ts';
 
@@ -42,11 +43,17 @@ async function shareUserIds(organization: string): Promise<void> {
     ['auth.projects', 'created_by'],
     ['auth.project_roles', 'user_id'],
   ] as const;
-  await world.query(
-    `begin; set local session_replication_role = replica;
-    ${columns.map(([table, column]) => `update ${table} t set ${column} = ${ofUser(column)} where organization = '${organization}';`).join('\n')}
-    update auth.users set user_id = md5(email_folded)::uuid where organization = '${organization}'; commit`,
-  );
+  const session = await openSession(world.databaseUrl);
+  // Citus passes the next setting on to its nodes; elsewhere this one means nothing.
+  await session.query(`set citus.propagate_set_commands = 'local'`);
+  await session.query('begin');
+  await session.query('set local session_replication_role = replica');
+  for (const [table, column] of columns) {
+    await session.query(`update ${table} t set ${column} = ${ofUser(column)} where organization = '${organization}'`);
+  }
+  await session.query(`update auth.users set user_id = md5(email_folded)::uuid where organization = '${organization}'`);
+  await session.query('commit');
+  await session.close();
 }
 
 /** The rows of all pages, with `limit` rows a page. */

@@ -1,4 +1,4 @@
-import { derivePassword, roleOf, serviceUrl } from '@crs/kit/data/migration';
+import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { SECRET } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
 import pg from 'pg';
@@ -118,7 +118,7 @@ describe('a statement without an organization', () => {
   it('can not insert a row of another organization', async () => {
     for (const { name, columns } of tables) {
       const [row] = await rowsOf(name, 'globex');
-      const values = columns.map((column) => (column.isJson ? JSON.stringify(row![column.name]) : row![column.name]));
+      const values = columns.map((column) => (column.isJson ? JSON.stringify(row[column.name]) : row[column.name]));
       const insert = `insert into ${name} (${columns.map((column) => column.name).join(', ')})
         values (${values.map((_, i) => `$${i + 1}`).join(', ')})`;
       await expect(

@@ -64,13 +64,6 @@ const ALIVE_MS = 1_000;
 /** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
 const MARGIN_MS = 20;
 
-/** Citus plans a statement for its values, as the organization decides which node runs it. */
-const PLAN_ONCE = {
-  name: 'plan_once',
-  text: `select set_config('plan_cache_mode',
-    case when current_setting('citus.propagate_set_commands', true) is null then 'force_generic_plan' else 'auto' end, true)`,
-};
-
 /**
  * The connections of a service to PostgreSQL. All work happens in a transaction, which sets the organization for row-level security and a time
  * limit for its statements. After any error, cancellation or deadline, the connection is destroyed, which rolls the transaction back.
@@ -87,6 +80,8 @@ export class Database {
   /** Names of the statements whose declared rows were compared with the returned ones. */
   readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
+  /** Whether a statement may be planned once for all values. Citus plans for the values, as the organization decides which node runs it. */
+  #mayPlanOnce = false;
   /** When the server last answered a statement, in epoch milliseconds. */
   #answeredAt = 0;
 
@@ -105,7 +100,10 @@ export class Database {
       keepAlive: true,
     });
     // A connection that breaks in use fails its statements. Without this listener, its `error` event would end the process.
-    this.#pool.on('connect', (client) => void client.on('error', () => {}));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {});
+      if (pipeline) this.#look(client);
+    });
     // An idle connection that breaks is replaced on next use.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
     const description = 'Connections by state.';
@@ -162,15 +160,23 @@ export class Database {
         () =>
           [
             client.query(begin),
-            client.query(settings(scope)),
-            statement.plannedOnce ? client.query(PLAN_ONCE) : Promise.resolve(),
+            client.query(settings(scope, statement.plannedOnce && this.#mayPlanOnce)),
             this.#run(client, statement),
             client.query('commit'),
           ] as const,
       );
-      const [, , , rows] = await allOrFirstError(sent);
+      const [, , rows] = await allOrFirstError(sent);
       return rows;
     });
+  }
+
+  /** Learns from a new connection whether this is Citus. */
+  #look(client: PoolClient): void {
+    client.query(`select current_setting('citus.propagate_set_commands', true) is null as "isPlain"`).then(
+      ({ rows: [row] }) => (this.#mayPlanOnce = row.isPlain),
+      // The work that the connection is for meets the same error.
+      () => {},
+    );
   }
 
   #run<Row>(client: PoolClient, statement: Statement<Row>): Promise<Row[]> {
@@ -292,10 +298,10 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
  * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
  * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
  */
-function settings(scope: Scope) {
+function settings(scope: Scope, planOnce = false) {
   const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
   const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
-    set local client_connection_check_interval = '1s'`;
+    set local client_connection_check_interval = '1s'${planOnce ? '; set local plan_cache_mode = force_generic_plan' : ''}`;
   return { text };
 }
 

@@ -60,7 +60,7 @@ describe('a step that needs a lock which pg_dump holds', () => {
     }
     expect(done).toBe(false);
     expect(slowest).toBeGreaterThan(200);
-    expect(slowest).toBeLessThan(2_500);
+    expect(slowest).toBeLessThan(4_000);
     await dumping.query('commit');
     expect(await migrated).toEqual([addColumn.name]);
   });
@@ -115,7 +115,7 @@ describe('an index that is built outside a transaction', () => {
     for (const until = Date.now() + 3_000; Date.now() < until; await sleep(50)) {
       const started = Date.now();
       await insert(other);
-      expect(Date.now() - started).toBeLessThan(800);
+      expect(Date.now() - started).toBeLessThan(2_000);
     }
     expect(await states()).toEqual([{ valid: false }]);
     await writer.query('commit');

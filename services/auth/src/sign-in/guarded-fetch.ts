@@ -91,8 +91,7 @@ async function addressesOf(
   const ask = resolve ?? (isAllowed ? resolveBySystem : resolveByDns);
   const addresses = isIP(host) === 0 ? await ask(host, signal) : [host];
   // Behind a proxy, DNS may know only names inside.
-  if (proxyUrl !== undefined) return addresses;
-  if (addresses.length === 0) throw new GuardedFetchError(`${host} has no address`);
+  if (addresses.length === 0 && proxyUrl === undefined) throw new GuardedFetchError(`${host} has no address`);
   const inside = isAllowed ? undefined : addresses.find((address) => !isPublic(address));
   if (inside !== undefined) throw new GuardedFetchError(`${host} is at ${inside}, which is not public (${rangeOf(inside)})`);
   return addresses;

@@ -28,7 +28,7 @@ export const PANELS: Record<string, Record<string, string[]>> = {
     'Connected to Redis': ['CallResearchRedisAway'],
   },
   'crs-database': {
-    Errors: ['CallResearchDatabaseAway'],
+    Errors: ['CallResearchDatabaseAway', 'CallResearchFeedHeld'],
     'Work at the pools': ['CallResearchDatabasePoolExhausted'],
   },
   'crs-imports': { 'Share refused': ['CallResearchImportRefusals'] },

@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { headersFor } from './app.ts';
 import { resetOf } from './charge.ts';
-import type { Decision } from '../limits/rule.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
 import { renderEnvelope, type Render } from './refusal.ts';
 import type { PreparedAnswer, Recalled, RepeatedRefusal } from './repeated.ts';
@@ -73,11 +72,6 @@ export function answerRecalled(options: RecallOptions, app: RequestListener): Re
     else if (recalled instanceof Promise) void recalled.then((settled) => answer(request, response, settled));
     else answer(request, response, recalled);
   };
-}
-
-/** The refusal of a request, at once where its decision is there. */
-export function settle(decision: Decision | Promise<Decision>, decide: (decision: Decision) => Recalled): ReturnType<Recall> {
-  return decision instanceof Promise ? decision.then(decide) : decide(decision);
 }
 
 const ID_BYTES = 16;

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { Bulkhead } from '../limits/bulkhead.ts';
+import { Bulkhead, type Release, type Wanted } from '../limits/bulkhead.ts';
 import { BusyTenants } from './busy-tenants.ts';
 import { stateOf } from './request.ts';
 
@@ -10,50 +10,46 @@ const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
 
-/** How many requests of a tenant are worked on at once while others ask, too: a part of what a tenant alone may have, or a few. */
-const PART_BESIDE_OTHERS = 1 / 16;
-const FEW = 2;
-
-/**
- * Slots of organizations. A request has a slot until its answer has left, which bounds the answers that nobody reads. Within it, the
- * request waits for its turn to be worked on, which ends when the answer is made: a crowd of one organization keeps the processes
- * behind the gateway busy with few requests at once, so another one's request finds short queues there.
- */
-export class TenantSlots {
-  readonly #slots: Bulkhead;
-  readonly #turns: Bulkhead;
+/** Slots of organizations. */
+export class TenantSlots extends Bulkhead {
   readonly #busy: BusyTenants;
 
   /**
-   * @param perTenant how many requests of an organization are worked on at once, if it is alone
+   * @param perTenant how many requests of an organization are worked on at once
    * @param named how many organizations metrics may name
    */
   constructor(perTenant: number, named: number) {
-    const bounds = {
+    super({
+      name: 'tenants',
       perKey: perTenant,
       total: perTenant * BUSY_TENANTS,
       waitingPerKey: WAITING_PER_TENANT,
       waitingTotal: WAITING,
-    };
-    this.#slots = new Bulkhead({ name: 'tenants', ...bounds });
-    const perKeyBesideOthers = Math.max(Math.min(FEW, perTenant), Math.floor(perTenant * PART_BESIDE_OTHERS));
-    this.#turns = new Bulkhead({ name: 'turns', ...bounds, perKeyBesideOthers });
+    });
     this.#busy = new BusyTenants(named);
   }
 
-  /** Takes a slot and a turn for a request. @throws ServiceError as {@link takeSlot} */
-  async take(organization: string, response: Response): Promise<void> {
-    await takeSlot(this.#slots, organization, response);
-    const since = performance.now();
-    response.once('close', () => this.#busy.add(organization, (performance.now() - since) / 1_000));
-    await takeSlot(this.#turns, organization, response, 'prefinish');
+  override acquire(organization: string, wanted: Wanted): Release | Promise<Release> {
+    const slot = super.acquire(organization, wanted);
+    return slot instanceof Promise
+      ? slot.then((release) => this.#measured(organization, release))
+      : this.#measured(organization, slot);
   }
 
-  /** Removes its gauges. */
-  close(): void {
-    this.#slots.close();
-    this.#turns.close();
+  override close(): void {
     this.#busy.close();
+    super.close();
+  }
+
+  /** The release of a slot, whose first call adds the time for which the slot was held. */
+  #measured(organization: string, release: Release): Release {
+    const since = performance.now();
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#busy.add(organization, (performance.now() - since) / 1_000);
+      isHeld = false;
+      release();
+    };
   }
 }
 
@@ -65,18 +61,12 @@ export function addressSlots(name: string): Bulkhead {
 /**
  * Takes a slot for a request until its answer is sent or its client is gone. The slots thereby also bound the bodies, calls and unread
  * answers of requests.
- * @param until `prefinish`: only until the answer is made
  * @throws ServiceError resource_exhausted where no slot gets free in time, deadline_exceeded where the client is gone
  */
-export async function takeSlot(
-  slots: Bulkhead,
-  key: string,
-  response: Response,
-  until: 'prefinish' | 'close' = 'close',
-): Promise<void> {
+export async function takeSlot(slots: Bulkhead, key: string, response: Response): Promise<void> {
   const state = stateOf(response);
   const release = await slots.acquire(key, state);
-  response.once(until, release).once('close', release);
+  response.once('close', release);
   // The response may have closed before the listener was there.
   if (state.signal.aborted) release();
 }

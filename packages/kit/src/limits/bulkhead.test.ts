@@ -7,12 +7,11 @@ afterEach(() => void vi.useRealTimers());
 
 const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
-function create({ perKey = 2, perKeyBesideOthers = 0, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
+function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
   // A clock far from the system's, to fail where the bulkhead reads the system's.
   const started = performance.now();
   const now = () => performance.now() - started;
-  const beside = perKeyBesideOthers > 0 && { perKeyBesideOthers };
-  const bulkhead = new Bulkhead({ name: 'test', perKey, ...beside, total, waitingPerKey, waitingTotal, now });
+  const bulkhead = new Bulkhead({ name: 'test', perKey, total, waitingPerKey, waitingTotal, now });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
   /** By the name of the work. */
@@ -60,37 +59,6 @@ describe('the slots of a key', () => {
     for (const name of names('a', 4)) ask('a', name);
     for (const name of names('a', 3)) await release(name);
     expect(admitted).toEqual(names('a', 4));
-  });
-
-  it('are fewer beside others, and all again ten seconds after the last other one', async () => {
-    const { ask, admitted, release, pass } = create({ perKey: 8, perKeyBesideOthers: 2 });
-    for (const name of names('a', 8)) ask('a', name);
-    ask('b', 'b1');
-    expect(admitted).toEqual([...names('a', 8), 'b1']);
-    ask('a', 'a9');
-    for (const name of names('a', 6)) await release(name);
-    expect(admitted).toHaveLength(9);
-    await release('a7');
-    expect(admitted.slice(9)).toEqual(['a9']);
-    for (const name of names('a1', 8)) ask('a', name, { ms: 60_000 });
-    await pass(10_000);
-    ask('a', 'late1');
-    expect(admitted).toHaveLength(10);
-    await pass(1);
-    // The newcomer finds the slots free, and stands behind those who wait.
-    ask('a', 'late2');
-    await pass(0);
-    expect(admitted.slice(10)).toEqual(names('a1', 6));
-    await release('a8');
-    expect(admitted.slice(16)).toEqual(['a17']);
-  });
-
-  it('are as many for the others', async () => {
-    const { ask, admitted } = create({ perKey: 8, perKeyBesideOthers: 2 });
-    ask('a', 'a1');
-    for (const name of names('b', 3)) ask('b', name);
-    for (const name of names('a', 3)) ask('a', name);
-    expect(admitted).toEqual(['a1', 'b1', 'b2', 'a1']);
   });
 
   it('are freed once, even if a release is called twice', async () => {

@@ -6,8 +6,6 @@ export interface BulkheadOptions {
   name: string;
   /** Slots of one key. */
   perKey: number;
-  /** Slots of one key while another key asks, too; by default as many. */
-  perKeyBesideOthers?: number;
   /** Slots of all keys together. */
   total: number;
   /** Waiters of one key. */
@@ -42,15 +40,12 @@ interface Line {
   waiting: Set<Waiter>;
 }
 
-/** How long a key that has asked counts as another one (milliseconds). */
-const BESIDE_MS = 10_000;
-
 /** Work waits for at most this part of its time, which leaves a fifth for the work itself. */
 const WAIT_PART = 0.8;
 
 /**
- * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, fewer beside others, and so
- * have all keys together. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
+ * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, and so have all keys
+ * together. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
  * waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter of the longest line.
  * Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
  */
@@ -63,8 +58,6 @@ export class Bulkhead {
   readonly #turns = new Set<Line>();
   #held = 0;
   #waiting = 0;
-  /** The key that asked last, and the time when another key asked last. */
-  #latest = { key: '', at: -Infinity, otherAt: -Infinity };
   readonly #attributes: Record<string, string>;
   readonly #shed = meter('kit').createCounter('crs.bulkhead.shed', {
     description: 'Work that was refused, as there was too much of it.',
@@ -96,31 +89,16 @@ export class Bulkhead {
    */
   acquire(key: string, wanted: Wanted): Release | Promise<Release> {
     if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
-    this.#notice(key);
     let line = this.#lines.get(key);
     if (!line) this.#lines.set(key, (line = { key, held: 0, waiting: new Set() }));
-    if (this.#held < this.#options.total && this.#hasSlot(line) && line.waiting.size === 0) return this.#take(line);
-    const waiting = this.#wait(line, wanted);
-    // The line may have got more slots because the others are gone.
-    this.#next();
-    return waiting;
+    // While a slot is free for this key, nobody waits who could take it: each release gives its slot away at once.
+    if (this.#held < this.#options.total && line.held < this.#options.perKey) return this.#take(line);
+    return this.#wait(line, wanted);
   }
 
   /** Removes its gauge. */
   close(): void {
     this.#closeMetrics();
-  }
-
-  #notice(key: string): void {
-    const { key: former, at, otherAt } = this.#latest;
-    this.#latest = { key, at: this.#now(), otherAt: former === key ? otherAt : at };
-  }
-
-  /** Whether a key has a slot left. */
-  #hasSlot({ key, held }: Line): boolean {
-    const { perKey, perKeyBesideOthers = perKey } = this.#options;
-    const otherAt = this.#latest.key === key ? this.#latest.otherAt : this.#latest.at;
-    return held < (this.#now() - otherAt <= BESIDE_MS ? perKeyBesideOthers : perKey);
   }
 
   #take(line: Line): Release {
@@ -153,7 +131,7 @@ export class Bulkhead {
 
   /** Updates whether a line takes turns, and whether it exists. */
   #settle(line: Line): void {
-    if (line.waiting.size > 0 && this.#hasSlot(line)) this.#turns.add(line);
+    if (line.waiting.size > 0 && line.held < this.#options.perKey) this.#turns.add(line);
     else this.#turns.delete(line);
     if (line.held === 0 && line.waiting.size === 0) this.#lines.delete(line.key);
   }

@@ -12,7 +12,7 @@ import { meter } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { formatRule, type Decision, type Rule, type Verdict } from './rule.ts';
-import { foresee, hasRoom, next, repeatRefusal, type Report, type Step, type Window, type WindowEvent } from './windows.ts';
+import { next, repeatRefusal, type Report, type Step, type Window, type WindowEvent } from './windows.ts';
 
 /** Requests of one organization, one user or one address share a counter. */
 export type LimitedKind = 'organization' | 'user' | 'address';
@@ -52,7 +52,9 @@ const DOMAIN = 'call-research';
 const MAX_DESCRIPTORS = 100;
 const MAX_WINDOWS = 100_000;
 const WARN_EVERY_MS = 10_000;
-const LEISURE_MS = 20;
+const LEISURE_MS = 10;
+/** How many times the requests of a descriptor must fit into what remains: other gateways and other calls charge the same counter. */
+const ROOM = 4;
 const COUNT_EVERY_MS = 1_000;
 
 /**
@@ -77,8 +79,6 @@ export class RateLimiter {
   });
   #waiting: Waiting[] = [];
   #leisurely = new Map<string, Waiting>();
-  /** How many requests the charges under way hold, by key. */
-  readonly #underWay = new Map<string, number>();
   /** Refusals from memory that aren't in the metric yet, by kind. */
   readonly #recalled = new Map<LimitedKind, number>();
   #warnAt = -Infinity;
@@ -113,29 +113,16 @@ export class RateLimiter {
   }
 
   /**
-   * Charges one request that is refused in any case. Its charge first waits for others: a crowd of them shares few calls, and the crowd of
-   * one counter a descriptor. Far from the limit the decision is foreseen, so that the answer needn't wait. Never throws.
+   * Charges one request that is refused in any case. Nobody waits for such an answer, so that the charge first waits for others: a crowd of
+   * them shares few calls, and the crowd of one counter a descriptor. Never throws.
    */
-  checkAtLeisure(check: Check): Decision | Promise<Decision> {
+  checkAtLeisure(check: Check): Promise<Decision> {
     const key = keyOf(check);
-    const window = this.#windows.get(key);
-    const now = this.#now();
-    const repeated = window && repeatRefusal(window, now);
-    if (repeated) {
-      this.#countRecalled(check);
-      return repeated;
-    }
-    if (this.#leisurely.size === 0) setTimeout(() => this.#flushLeisurely(), LEISURE_MS);
-    let waiting = this.#leisurely.get(key);
-    if (!waiting) this.#leisurely.set(key, (waiting = { check, key, resolve: [] }));
-    const ahead = waiting.resolve.length + (this.#underWay.get(key) ?? 0);
-    const foreseen = window && foresee(window, ahead, now);
-    if (foreseen) {
-      waiting.resolve.push(ignore);
-      return foreseen;
-    }
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    waiting.resolve.push(resolve);
+    if (this.#leisurely.size === 0) setTimeout(() => this.#flushLeisurely(), LEISURE_MS);
+    const waiting = this.#leisurely.get(key);
+    if (waiting) waiting.resolve.push(resolve);
+    else this.#leisurely.set(key, { check, key, resolve: [resolve] });
     return promise;
   }
 
@@ -167,7 +154,8 @@ export class RateLimiter {
     this.#leisurely = new Map();
     for (const { check, key, resolve } of leisurely.values()) {
       const window = this.#windows.get(key);
-      if (window && hasRoom(window, resolve.length, this.#now())) this.#waiting.push({ check, key, resolve });
+      const hasRoom = window && !window.share && window.endsAt > this.#now() && window.remaining >= ROOM * resolve.length;
+      if (hasRoom) this.#waiting.push({ check, key, resolve });
       else this.#waiting.push(...resolve.map((each) => ({ check, key, resolve: [each] })));
     }
     this.#flush();
@@ -184,13 +172,9 @@ export class RateLimiter {
   async #charge(batch: Waiting[]): Promise<void> {
     const chargedAt = this.#now();
     const reports = batch.map(({ key }) => this.#apply(key, { type: 'charge' }).report);
-    for (const { key, resolve } of batch) this.#underWay.set(key, (this.#underWay.get(key) ?? 0) + resolve.length);
     const verdicts = await this.#ask(batch.map(({ check, resolve }, index) => describe(check, resolve.length, reports[index])));
     for (const [index, { check, key, resolve }] of batch.entries()) {
       const [verdict, report] = [verdicts?.[index], reports[index]];
-      const underWay = this.#underWay.get(key)! - resolve.length;
-      if (underWay > 0) this.#underWay.set(key, underWay);
-      else this.#underWay.delete(key);
       if (!verdict) {
         const failure = { type: 'failure', rule: check.rule, replicas: this.#replicas } as const;
         // The first request takes the report back.
@@ -202,8 +186,7 @@ export class RateLimiter {
       this.#count(check, decision, resolve.length);
       // The verdict is that of the last request.
       for (const [n, each] of resolve.entries())
-        if (each !== ignore)
-          each(decision.allowed ? { ...decision, remaining: decision.remaining + resolve.length - 1 - n } : decision);
+        each(decision.allowed ? { ...decision, remaining: decision.remaining + resolve.length - 1 - n } : decision);
     }
   }
 
@@ -253,9 +236,6 @@ export class RateLimiter {
     this.#log.warn({ err: error }, 'the rate-limit service gave no answer, counting in this process');
   }
 }
-
-/** Takes the decision of a request that is answered already. */
-const ignore = () => {};
 
 function keyOf(check: Check): string {
   return (check.key ??= `${check.kind}:${check.id}:${formatRule(check.rule)}`);

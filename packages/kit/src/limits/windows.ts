@@ -5,8 +5,6 @@ export interface Window {
   limit: number;
   /** As the service last stated it; the limit if the service has stated nothing. */
   remaining: number;
-  /** When the service last stated it. */
-  statedAt: number;
   endsAt: number;
   /** The service has refused a charge, and would refuse every other one until this time. */
   refusedUntil: number;
@@ -78,23 +76,6 @@ export function repeatRefusal({ limit, endsAt, refusedUntil }: Window, now: numb
   return { allowed: false, limit, remaining: 0, resetInMs: endsAt - now, source: 'remembered' };
 }
 
-/** How many times requests must fit into what remains: other gateways and other calls charge the same counter. */
-const ROOM = 4;
-/** For how long what remains is known well enough to foresee a decision. */
-const FRESH_MS = 100;
-
-/** Whether a window is open and far from its limit, so that this many requests are surely admitted. */
-export function hasRoom({ share, endsAt, remaining }: Window, requests: number, now: number): boolean {
-  return !share && endsAt > now && remaining >= ROOM * requests;
-}
-
-/** The decision of one more request, where it is sure. @param ahead requests that are charged before it and not yet answered */
-export function foresee(window: Window, ahead: number, now: number): Decision | undefined {
-  const { limit, remaining, endsAt, statedAt } = window;
-  if (now - statedAt > FRESH_MS || !hasRoom(window, ahead + 1, now)) return undefined;
-  return { allowed: true, limit, remaining: remaining - ahead - 1, resetInMs: endsAt - now, source: 'service' };
-}
-
 function startReport(window: Window | undefined, now: number): Step {
   const share = window?.share;
   if (!share || share.unreported === 0 || share.report) return { window };
@@ -114,7 +95,7 @@ function learn(window: Window | undefined, event: Extract<WindowEvent, { type: '
   const share = endReport(window?.share, event.report, event.report?.admitted ?? 0);
   const refusedUntil = allowed ? -Infinity : event.chargedAt + resetInMs;
   // Once the service has counted every request, the share is taken anew from what remains by its verdict.
-  return { limit, remaining, statedAt: now, endsAt: now + resetInMs, refusedUntil, share: share?.unreported ? share : undefined };
+  return { limit, remaining, endsAt: now + resetInMs, refusedUntil, share: share?.unreported ? share : undefined };
 }
 
 /**
@@ -124,8 +105,7 @@ function learn(window: Window | undefined, event: Extract<WindowEvent, { type: '
 function admit(known: Window | undefined, { rule, replicas }: Terms, now: number): Step {
   const { requests, periodSeconds } = rule;
   const endsAt = now + periodSeconds * 1_000;
-  const unheard = { statedAt: -Infinity, refusedUntil: -Infinity, share: undefined };
-  const window = known ?? { limit: requests, remaining: requests, endsAt, ...unheard };
+  const window = known ?? { limit: requests, remaining: requests, endsAt, refusedUntil: -Infinity, share: undefined };
   const limit = Math.max(1, Math.floor(requests / replicas));
   const left = Math.min(limit, Math.ceil(window.remaining / replicas));
   let share = window.share ?? { left, unreported: 0, report: undefined };

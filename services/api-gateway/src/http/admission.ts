@@ -1,16 +1,17 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
 import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import { credentialPrefix } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
-import type { TenantSlots } from '@crs/kit/http/slots';
+import { takeSlot } from '@crs/kit/http/slots';
 import type { Credentials } from './credentials.ts';
 
 export interface AdmissionOptions extends AddressCharging {
   credentials: Credentials;
   /** Of organizations. */
-  slots: TenantSlots;
+  slots: Bulkhead;
   refusals: RefusalCounts;
 }
 
@@ -45,7 +46,7 @@ export function admission(options: AdmissionOptions) {
     if (refusal) throw refusal;
     if (credential !== undefined) {
       const { organizationId } = credential;
-      const take = () => options.slots.take(organizationId, response);
+      const take = () => takeSlot(options.slots, organizationId, response);
       if (request.method === 'POST') admitted.set(response, { address: addressOf(options, request), takeSlot: take });
       else await take();
     }

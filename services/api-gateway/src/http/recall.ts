@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { recentSenders } from '@crs/kit/http/charge';
-import { hasOneHost, plainPath, settle, type Recall } from '@crs/kit/http/front';
+import { hasOneHost, plainPath, type Recall } from '@crs/kit/http/front';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
@@ -30,9 +30,10 @@ export function recallRefusal(options: AdmissionOptions): Recall {
       const decision = limiter.recall(check);
       return decision && over(decision);
     }
-    if (needsKey(request)) return settle(limiter.checkAtLeisure(sender.check), sender.decide);
     const decision = limiter.recall(sender.check);
-    return decision && sender.over(decision);
+    if (decision) return sender.over(decision);
+    if (!needsKey(request)) return undefined;
+    return limiter.checkAtLeisure(sender.check).then(sender.decide);
   };
 }
 

@@ -14,10 +14,17 @@ export async function supposeEarlier(query: Query, organization: string, earlier
     if (update) await query(update);
   }
   const users = earlier.users.map(({ email, ...user }) => ({ folded: fold(email), ...user }));
+  const deleted = [organization, users.filter((user) => user.deleted).map(({ folded }) => folded)];
+  await query({
+    name: 'suppose_creators_cleared',
+    text: `update auth.projects p set created_by = null from auth.users u
+      where p.organization = $1 and u.organization = $1 and u.user_id = p.created_by and u.email_folded = any($2)`,
+    values: deleted,
+  });
   await query({
     name: 'suppose_users_deleted',
     text: 'delete from auth.users where organization = $1 and email_folded = any($2)',
-    values: [organization, users.filter(({ deleted }) => deleted).map(({ folded }) => folded)],
+    values: deleted,
   });
   const stored = users.filter((user) => user.stored);
   await query({

@@ -1,12 +1,13 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import { TypeIs } from 'type-is';
+import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
-import type { TenantSlots } from '@crs/kit/http/slots';
+import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/process/log';
 import { meter } from '@crs/kit/process/telemetry';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
@@ -24,7 +25,7 @@ export interface McpOptions extends AddressCharging {
   tokens: Tokens;
   origins: Origins;
   /** Of organizations. */
-  slots: TenantSlots;
+  slots: Bulkhead;
   refusals: RefusalCounts;
   log: Logger;
 }
@@ -92,7 +93,7 @@ async function admit(
   if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
   try {
     await (tool ? chargeCall(options, user) : chargeMessage(options, user));
-    await options.slots.take(user.organizationId, response);
+    await takeSlot(options.slots, user.organizationId, response);
     return undefined;
   } catch (error) {
     if (!tool) throw error;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { recentSenders } from '@crs/kit/http/charge';
-import { plainPath, settle, type Recall } from '@crs/kit/http/front';
+import { plainPath, type Recall } from '@crs/kit/http/front';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
@@ -67,7 +67,8 @@ function ofMessage(options: Options, request: IncomingMessage, { digest, check, 
   if (request.headers.origin !== undefined || request.method === 'OPTIONS' || !namesUs(request, options.origins))
     return undefined;
   if (options.tokens.isRefused(digest, request, check.id) !== true) return undefined;
-  return settle(options.limiter.checkAtLeisure(check), decide);
+  const decision = options.limiter.recall(check);
+  return decision ? decide(decision) : options.limiter.checkAtLeisure(check).then(decide);
 }
 
 function ofSignIn(options: Options, request: IncomingMessage, sender: Sender, passed: PassedPath): Recalled | undefined {

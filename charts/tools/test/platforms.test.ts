@@ -148,7 +148,7 @@ test("in a corporate network, auth alone reaches the proxy and the firm's provid
   expect(outside(manifests, 'auth', 'egress').join(' ')).not.toContain('0.0.0.0/0');
   expect(outside(manifests, 'calls', 'egress').join(' ')).not.toContain('3128');
   expect(find(manifests, 'ConfigMap', `${NAME}-auth`).data).toMatchObject({
-    HTTPS_PROXY: 'http://proxy.corp.example:3128',
+    HTTPS_PROXY: 'http://egress.corp.example:3128',
     CRS_OIDC_ALLOW_HOSTS: 'login.corp.example:443,keycloak.corp.example:8443',
   });
 });

@@ -1,6 +1,6 @@
 import type { SentStatement } from './intercept-statements.ts';
 
-/** What Citus refuses of statements on tenant tables, as far as their text shows it. */
+/** Statements on tenant tables that Citus refuses, as far as their text shows it. */
 const REFUSED: [pattern: RegExp, reason: string][] = [
   [
     /^\s*insert\b[^]*\bselect\b(?![^]*\bon conflict\b)/i,

@@ -39,6 +39,6 @@ export const readConfig = settings({
   /** The proxy of all other requests to providers and for client metadata documents. */
   proxyUrl: [
     'HTTPS_PROXY',
-    z.url({ protocol: /^https?$/, error: 'must be a URL such as http://proxy.example.com:3128' }).optional(),
+    z.url({ protocol: /^https?$/, error: 'must be a URL such as http://egress.example.com:3128' }).optional(),
   ],
 });

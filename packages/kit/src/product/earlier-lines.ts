@@ -5,7 +5,7 @@ import { fold } from '../text.ts';
 /** Stands for a user whom only an earlier line makes. Nobody has this id. */
 const NEW_USER = '00000000-0000-0000-0000-000000000000';
 
-/** What auth would answer to the question if the earlier lines of the file were stored. */
+/** Auth's answer to the question, as if the earlier lines of the file were stored. */
 export function withEarlier(
   asked: ResolveReferencesRequest,
   found: ResolveReferencesResponse,

@@ -60,7 +60,7 @@ export interface CheckRecordsRequest {
   earlier: EarlierLines | undefined;
 }
 
-/** What the earlier lines of a file would have stored or deleted, as far as later lines refer to it. */
+/** Rows that the earlier lines of a file would have stored or deleted, as far as later lines refer to them. */
 export interface EarlierLines {
   /** Absent: no earlier line is about the organization. */
   organization: EarlierOrganization | undefined;

@@ -13,7 +13,7 @@ let server: Server;
 let proxy: Proxy;
 let options: GuardedFetchOptions;
 let served = 0;
-/** What the proxy was asked for. It leads everybody to the one server. */
+/** The requests that the proxy got. It leads everybody to the one server. */
 let asked: string[];
 const sockets = new Set<Socket>();
 const portOf = (listener: Server | Proxy) => (listener.address() as AddressInfo).port;

@@ -2,7 +2,7 @@ import { fitsCitus } from '@crs/testing/fits-citus';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** What Citus asks of a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
+/** The conditions that Citus sets to a schema, held where there is no Citus. `trials/citus/run` tries it on a real one. */
 let world: World;
 beforeAll(async () => {
   world = await startWorld();

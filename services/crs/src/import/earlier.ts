@@ -3,7 +3,7 @@ import { fold, parseUuid } from '@crs/kit/text';
 import type { EarlierLines } from '@crs/proto/crs/imports/v1/imports';
 import type { Batch } from './run.ts';
 
-/** What the lines of a file that later lines may refer to would have left. */
+/** The rows that a file's lines would have left, as far as later lines may refer to them. */
 interface Left {
   deleted: boolean;
   stored: boolean;
@@ -35,7 +35,7 @@ export class EarlierIndex {
     this.#put = this.#db.prepare('insert or replace into earlier values (?, ?, ?, ?, ?, ?, ?)');
   }
 
-  /** What the noted lines leave of the things that a batch names. */
+  /** The rows that the noted lines leave, of those that a batch names. */
   of({ organization, lines }: Batch): EarlierLines {
     const emails = new Set<string>();
     const projects = new Set<string>();

@@ -9,11 +9,11 @@ import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../dom
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
-import { retention } from '../retention.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
+import { retention } from './retention.ts';
 import { currentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;

@@ -1,7 +1,8 @@
 import type { Database } from '@crs/kit/data/database';
 import type { Scope } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
-import { FORGOTTEN_AT_ONCE, forgetDeletions } from './store/feed.ts';
+import { LRUCache } from 'lru-cache';
+import { FORGOTTEN_AT_ONCE, forgetDeletions } from '../store/feed.ts';
 
 const EVERY_MS = 3_600_000;
 const MAX_STEPS = 10;
@@ -11,12 +12,11 @@ const MAX_STEPS = 10;
  * has none.
  */
 export function retention(db: Database, log: Logger): (scope: Scope) => Promise<void> {
-  /** When old deletions of each organization were last looked for. */
-  const looked = new Map<string, number>();
+  /** The organizations whose old deletions were looked for within the hour. */
+  const looked = new LRUCache<string, true>({ max: 10_000, ttl: EVERY_MS });
   return async (scope) => {
-    const now = performance.now();
-    if (now - (looked.get(scope.organization) ?? -Infinity) < EVERY_MS) return;
-    looked.set(scope.organization, now);
+    if (looked.has(scope.organization)) return;
+    looked.set(scope.organization, true);
     try {
       for (let step = 0; step < MAX_STEPS; step++) {
         const [done] = await db.run(scope, forgetDeletions(scope.organization, new Date()));

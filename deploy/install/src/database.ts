@@ -1,3 +1,4 @@
+import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
 import { SchemaTooOld, StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
@@ -6,16 +7,16 @@ import { isNetworkError, patiently } from './patience.ts';
 const TIMEOUT_MS = 5_000;
 
 /** Waits until the database accepts connections. @throws Failure with the reason if it doesn't */
-export async function waitForDatabase(adminUrl: string, patienceMs?: number): Promise<void> {
+export async function waitForDatabase(admin: AdminDatabase, patienceMs?: number): Promise<void> {
   try {
-    await patiently(() => connectOnce(adminUrl), mayPass, patienceMs);
+    await patiently(() => connectOnce(admin), mayPass, patienceMs);
   } catch (error) {
-    throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(adminUrl)}): ${reasonOf(error)}.`);
+    throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(admin.adminUrl)}): ${reasonOf(error)}.`);
   }
 }
 
-async function connectOnce(connectionString: string): Promise<void> {
-  const client = new Client({ connectionString, connectionTimeoutMillis: TIMEOUT_MS });
+async function connectOnce(admin: AdminDatabase): Promise<void> {
+  const client = new Client({ ...adminConnection(admin), connectionTimeoutMillis: TIMEOUT_MS });
   try {
     await client.connect();
   } finally {

@@ -33,6 +33,14 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
+{{/* An object's annotations. Takes (dict "root" $ "own" ANNOTATIONS). */}}
+{{- define "call-research.annotations" }}
+{{- with merge (deepCopy (.own | default dict)) .root.Values.commonAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
 {{- define "call-research.image" -}}
 {{- $image := .Values.image -}}
 {{- with .Values.global.imageRegistry | default $image.registry }}{{ . }}/{{ end -}}
@@ -166,6 +174,21 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* The account that pods run as. Takes (dict "root" $ "component" NAME "settings" MERGED). */}}
+{{- define "call-research.serviceAccount" -}}
+{{- .settings.serviceAccount.name | default (printf "%s-%s" (include "call-research.fullname" .root) .component) -}}
+{{- end }}
+
+{{/* The address family and its policy of a Service. Takes MERGED settings. */}}
+{{- define "call-research.ipFamilies" }}
+{{- with .service.ipFamilyPolicy }}
+  ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .service.ipFamilies }}
+  ipFamilies: {{ toJson . }}
+{{- end }}
+{{- end }}
+
 {{/* The head of every pod. Takes (dict "root" $ "settings" MERGED). */}}
 {{- define "call-research.pod" -}}
 enableServiceLinks: false
@@ -227,9 +250,13 @@ resources:
 {{- $values := .root.Values }}
 {{- $config := include "call-research.addresses" (dict "root" .root "asks" .fact.asks) | fromYaml }}
 {{- $listeners := .fact.listeners }}
-{{- $_ := set $config "CRS_LISTEN" (printf "0.0.0.0:%v" ($listeners.grpc | default $listeners.http)) }}
-{{- $_ := set $config "CRS_OPS_LISTEN" "0.0.0.0:9090" }}
-{{- $_ := set $config "CRS_HEALTH_LISTEN" "0.0.0.0:50053" }}
+{{- /* A socket at :: takes IPv4, too, but some machines have no IPv6 at all. */}}
+{{- $ipv6 := or (has "IPv6" .settings.service.ipFamilies) (contains "DualStack" .settings.service.ipFamilyPolicy) }}
+{{- $any := $ipv6 | ternary "[::]" "0.0.0.0" }}
+{{- range $listener, $port := set (deepCopy $listeners) "ops" 9090 }}
+{{- $main := or (eq $listener "grpc") (and (eq $listener "http") (not $listeners.grpc)) }}
+{{- $_ := set $config ($main | ternary "CRS_LISTEN" (printf "CRS_%s_LISTEN" (upper $listener))) (printf "%s:%v" $any $port) }}
+{{- end }}
 {{- $_ := set $config "CRS_LOG_LEVEL" .settings.logLevel }}
 {{- if .fact.public }}
 {{- /* While rate-limit is away, each gateway counts its part of a limit. By the most that there may be, the sum never exceeds it. */}}

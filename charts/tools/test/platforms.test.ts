@@ -81,8 +81,8 @@ describe.each([
   });
 
   test('gives each ServiceAccount the identity of the cloud', () => {
-    const accounts = ofKind(manifests, 'ServiceAccount').filter(({ metadata }) => !metadata.name.endsWith('-tls-renewal'));
-    expect(accounts).toHaveLength(9);
+    const accounts = ofKind(manifests, 'ServiceAccount');
+    expect(accounts).toHaveLength(10);
     for (const account of accounts) expect(annotations(account)).toHaveProperty([annotation]);
   });
 
@@ -154,7 +154,7 @@ test("in a corporate network, auth alone reaches the proxy and the firm's provid
 });
 
 test.each([
-  ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'projects']],
+  ['rds-iam', 'CRS_DATABASE_PASSWORD_FILE', ['auth', 'calls', 'entities', 'install', 'projects', 'tls-renewal']],
   ['memorystore-iam', 'CRS_REDIS_PASSWORD_FILE', ['rate-limit']],
 ])('%s has a sidecar that writes the file of %s', async (name, setting, parts) => {
   const manifests = await examples(name);
@@ -162,7 +162,10 @@ test.each([
   expect(beside.map((pod) => pod.name).toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
   for (const pod of beside) {
     const [sidecar] = pod.spec.initContainers;
-    const path = find(manifests, 'ConfigMap', pod.name).data[setting];
+    const settings = pod.kind === 'Deployment' && find(manifests, 'ConfigMap', pod.name).data;
+    const path = settings
+      ? settings[setting]
+      : (pod.spec.containers[0].env as Manifest[]).find(({ name: variable }) => variable === setting).value;
     expect(sidecar.restartPolicy).toBe('Always');
     expect(sidecar.args[0]).toContain(` ${path}\n`);
     expect(sidecar.startupProbe.exec.command).toContain(path);

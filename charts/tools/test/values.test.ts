@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { find, ofKind, render } from '../src/render.ts';
+import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
 const TRIAL = ['examples/trial.yaml'];
@@ -38,6 +38,17 @@ describe('bad values are refused', () => {
       { services: { calls: { topologySpread: [] } } },
       'Rename topologySpread to topologySpreadConstraints, in services.calls.',
     ],
+    [
+      'no account for pods',
+      { services: { calls: { serviceAccount: { create: false } } } },
+      'Set serviceAccount.name, of defaults or calls, to a ServiceAccount that exists, or serviceAccount.create to true.',
+    ],
+    [
+      'two accounts of one name',
+      { toolbox: { pod: { serviceAccount: { name: 'a' } } }, services: { auth: { serviceAccount: { name: 'a' } } } },
+      'Give toolbox.pod another serviceAccount.name than auth',
+    ],
+    ['an unknown address family', { defaults: { service: { ipFamilies: ['IPv5'] } } }, '/defaults/service/ipFamilies/0'],
     ['pull Secrets in the old form', { imagePullSecrets: ['a'] }, 'Write imagePullSecrets as Kubernetes does: [{ name: a }].'],
     ['DNS servers in the old form', { networkPolicy: { dns: [] } }, 'Move the list networkPolicy.dns to networkPolicy.dns.to.'],
     ['an unknown value of a service', { services: { calls: { replica: 3 } } }, "additional properties 'replica' not allowed"],
@@ -189,6 +200,99 @@ describe('access from outside', () => {
     expect(manifests.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute')).toEqual([]);
     expect(find(manifests, 'ConfigMap', `${NAME}-api-gateway`).data).not.toHaveProperty('CRS_TRUSTED_PROXIES');
   });
+});
+
+describe('accounts', () => {
+  const accountsOf = (manifests: Manifest[]) =>
+    new Map(pods(manifests).map(({ name, spec }) => [name.replace(`${NAME}-`, ''), spec.serviceAccountName as string]));
+  const made = (manifests: Manifest[]) => ofKind(manifests, 'ServiceAccount').map(({ metadata }) => metadata.name as string);
+  const bound = (manifests: Manifest[]) => ofKind(manifests, 'RoleBinding').map(({ subjects }) => subjects[0].name as string);
+
+  test('have the names that values give them', async () => {
+    const manifests = await render({
+      files: TRIAL,
+      values: {
+        services: { calls: { serviceAccount: { name: 'caller' } } },
+        install: { pod: { serviceAccount: { name: 'installer', annotations: { a: 'b' } } } },
+      },
+    });
+    const accounts = accountsOf(manifests);
+    expect([accounts.get('calls'), accounts.get('auth')]).toEqual(['caller', `${NAME}-auth`]);
+    expect([accounts.get('install'), accounts.get('tls-renewal')]).toEqual(['installer', `${NAME}-tls-renewal`]);
+    expect(made(manifests)).toEqual(expect.arrayContaining([...new Set(accounts.values())]));
+    expect(bound(manifests)).toEqual([`${NAME}-tls-renewal`, 'installer']);
+    expect(find(manifests, 'ServiceAccount', 'installer').metadata.annotations).toMatchObject({
+      a: 'b',
+      'helm.sh/hook-weight': '-10',
+    });
+  });
+
+  test('may all exist already', async () => {
+    const manifests = await render({
+      files: TRIAL,
+      values: {
+        defaults: { serviceAccount: { create: false, name: 'given' } },
+        install: { pod: { serviceAccount: { name: 'installer' } } },
+      },
+    });
+    expect(made(manifests)).toEqual([]);
+    const accounts = [...accountsOf(manifests)].map(([part, account]) =>
+      /install|renewal/.test(part) ? `of jobs: ${account}` : account,
+    );
+    expect(new Set(accounts)).toEqual(new Set(['given', 'of jobs: installer']));
+    expect(bound(manifests)).toEqual(['installer', 'installer']);
+  });
+});
+
+describe('address families', () => {
+  const listeners = async (service: object) => {
+    const manifests = await render({ files: TRIAL, values: { defaults: { service } } });
+    const { data } = find(manifests, 'ConfigMap', `${NAME}-auth`);
+    const listen = Object.entries(data).filter(([name]) => name.endsWith('_LISTEN'));
+    return { listen, services: ofKind(manifests, 'Service').map(({ spec }) => [spec.ipFamilyPolicy, spec.ipFamilies]) };
+  };
+  const at = (host: string) => [
+    ['CRS_ADMIN_LISTEN', `${host}:50052`],
+    ['CRS_HEALTH_LISTEN', `${host}:50053`],
+    ['CRS_HTTP_LISTEN', `${host}:8082`],
+    ['CRS_LISTEN', `${host}:50051`],
+    ['CRS_OPS_LISTEN', `${host}:9090`],
+  ];
+
+  test.each<[{ ipFamilyPolicy?: string; ipFamilies?: string[] }, string]>([
+    [{}, '0.0.0.0'],
+    [{ ipFamilies: ['IPv4'] }, '0.0.0.0'],
+    [{ ipFamilyPolicy: 'SingleStack' }, '0.0.0.0'],
+    [{ ipFamilies: ['IPv6'] }, '[::]'],
+    [{ ipFamilyPolicy: 'PreferDualStack' }, '[::]'],
+    [{ ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6'] }, '[::]'],
+  ])('%j: pods listen at %s', async (service, host) => {
+    const { listen, services } = await listeners(service);
+    expect(listen).toEqual(at(host));
+    expect(services).toHaveLength(10);
+    for (const each of services) expect(each).toEqual([service.ipFamilyPolicy, service.ipFamilies]);
+  });
+});
+
+test('common annotations are on every object, beside its own, and not on pods', async () => {
+  const values = { commonAnnotations: { team: 'research', 'reloader.stakater.com/auto': 'false' } };
+  for (const file of ['ci/everything.yaml', 'examples/production.yaml', 'examples/large.yaml', 'examples/plain-manifests.yaml']) {
+    const [with_, without] = await Promise.all([render({ files: [file], values }), render({ files: [file] })]);
+    for (const [at, { kind, metadata }] of with_.entries()) {
+      const own = without[at]!.metadata.annotations;
+      const expected = metadata.name === 'crs-further' ? own : { ...values.commonAnnotations, ...own };
+      expect([kind, metadata.name, metadata.annotations]).toEqual([kind, metadata.name, expected]);
+    }
+    for (const { kind, metadata } of pods(with_))
+      if (kind !== 'Pod') expect(metadata.annotations ?? {}).not.toHaveProperty('team');
+  }
+});
+
+test('Deployments keep five former ReplicaSets, or another number', async () => {
+  const limits = async (values: object) =>
+    new Set(ofKind(await render({ files: TRIAL, values }), 'Deployment').map(({ spec }) => spec.revisionHistoryLimit));
+  expect(await limits({})).toEqual(new Set([5]));
+  expect(await limits({ defaults: { revisionHistoryLimit: 0 } })).toEqual(new Set([0]));
 });
 
 describe('names', () => {

@@ -1,4 +1,5 @@
-import { StepLocked } from '@crs/kit/data/run-steps';
+import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
+import { SchemaTooOld, StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
@@ -6,16 +7,16 @@ import { isNetworkError, patiently } from './patience.ts';
 const TIMEOUT_MS = 5_000;
 
 /** Waits until the database accepts connections. @throws Failure with the reason if it doesn't */
-export async function waitForDatabase(adminUrl: string, patienceMs?: number): Promise<void> {
+export async function waitForDatabase(admin: AdminDatabase, patienceMs?: number): Promise<void> {
   try {
-    await patiently(() => connectOnce(adminUrl), mayPass, patienceMs);
+    await patiently(() => connectOnce(admin), mayPass, patienceMs);
   } catch (error) {
-    throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(adminUrl)}): ${reasonOf(error)}.`);
+    throw new Failure(`The database can't be reached by MIGRATE_DATABASE_URL (${hostOf(admin.adminUrl)}): ${reasonOf(error)}.`);
   }
 }
 
-async function connectOnce(connectionString: string): Promise<void> {
-  const client = new Client({ connectionString, connectionTimeoutMillis: TIMEOUT_MS });
+async function connectOnce(admin: AdminDatabase): Promise<void> {
+  const client = new Client({ ...adminConnection(admin), connectionTimeoutMillis: TIMEOUT_MS });
   try {
     await client.connect();
   } finally {
@@ -40,9 +41,9 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** Turns a migration's error about missing rights or a lock into a Failure. Other errors stay as they are. */
+/** Turns a migration's error that a person can act on into a Failure. Other errors stay as they are. */
 export function explain(error: unknown): unknown {
-  if (error instanceof StepLocked) return new Failure(error.message);
+  if (error instanceof StepLocked || error instanceof SchemaTooOld) return new Failure(error.message);
   if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;
   return new Failure(
     `The role of MIGRATE_DATABASE_URL lacks rights for a migration (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,

@@ -1,4 +1,4 @@
-import { postgresUrl } from '@crs/kit/process/config';
+import { passwordFile, postgresUrl } from '@crs/kit/process/config';
 import { z } from 'zod';
 import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
@@ -19,6 +19,8 @@ const labels = z.string().transform((json, context) => {
 
 const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
+  /** The password of that URL's role, in place of one in the URL. */
+  CRS_DATABASE_PASSWORD_FILE: passwordFile,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
   /** Directory of secrets as files. Absent: the secrets are in Kubernetes. */
   CRS_SECRET_DIR: z.string().optional(),
@@ -30,7 +32,11 @@ const settings = z.object({
 });
 
 await runProgram('install', settings, async (env, log) => {
-  const database = { adminUrl: env.MIGRATE_DATABASE_URL, serviceUrl: env.CRS_SERVICE_DATABASE_URL };
+  const database = {
+    adminUrl: env.MIGRATE_DATABASE_URL,
+    adminPasswordFile: env.CRS_DATABASE_PASSWORD_FILE,
+    serviceUrl: env.CRS_SERVICE_DATABASE_URL,
+  };
   if (env.CRS_SECRET_DIR !== undefined) return install(database, directorySecrets(env.CRS_SECRET_DIR), log);
   const { CRS_SECRET_PREFIX: named, CRS_CERTIFICATES: names } = env;
   if (named === undefined) throw new Failure("The configuration can't be used: CRS_SECRET_PREFIX: is required");

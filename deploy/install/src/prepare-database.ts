@@ -3,6 +3,7 @@ import { migrations as auth } from '@crs/auth/migrations';
 import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
 import { digestOf } from '@crs/kit/product/api-key';
+import type { AdminDatabase } from '@crs/kit/data/connection';
 import { migrate } from '@crs/kit/data/migrate';
 import { releaseVersion } from '@crs/kit/process/version';
 import { migrations as projects } from '@crs/projects/migrations';
@@ -26,9 +27,7 @@ export interface Login {
   password: string;
 }
 
-export interface Preparation {
-  /** PostgreSQL, as a role that may create roles and schemas. */
-  adminUrl: string;
+export interface Preparation extends AdminDatabase {
   /** The login of each service. Undefined: its role exists, and is managed elsewhere. */
   loginOf: (owner: Owner) => Login | undefined;
   /** The first operator. */
@@ -43,19 +42,19 @@ export interface Preparation {
  * @throws Failure if the version may not follow the one that is installed
  */
 export async function prepareDatabase({
-  adminUrl,
   loginOf,
   operator,
   version = releaseVersion(),
+  ...admin
 }: Preparation): Promise<string[]> {
-  await beginRelease(adminUrl, version);
+  await beginRelease(admin, version);
   const ran: string[] = [];
   for (const owner of OWNERS) {
     const { role: loginRole, password } = loginOf(owner) ?? {};
-    const names = await migrate({ adminUrl, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
+    const names = await migrate({ ...admin, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
-  await ensureOperator(adminUrl, operator.name, digestOf(operator.credential));
-  await finishRelease(adminUrl, version);
+  await ensureOperator(admin, operator.name, digestOf(operator.credential));
+  await finishRelease(admin, version);
   return ran;
 }

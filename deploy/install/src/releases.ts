@@ -1,3 +1,4 @@
+import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
 import { refusalOf, type Release } from './release-rule.ts';
@@ -5,8 +6,8 @@ import { refusalOf, type Release } from './release-rule.ts';
 const LOCK = 0x637274;
 
 /** Notes that the installation of a version begins. @throws Failure if the version may not be installed on this database */
-export async function beginRelease(adminUrl: string, version: string): Promise<void> {
-  await inTransaction(adminUrl, async (client) => {
+export async function beginRelease(admin: AdminDatabase, version: string): Promise<void> {
+  await inTransaction(admin, async (client) => {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`);
     await client.query('create schema if not exists install');
     await client.query(`create table if not exists install.releases (
@@ -22,14 +23,14 @@ export async function beginRelease(adminUrl: string, version: string): Promise<v
 }
 
 /** Notes that the database is prepared for a version, whose pods start now. */
-export async function finishRelease(adminUrl: string, version: string): Promise<void> {
-  await inTransaction(adminUrl, (client) =>
+export async function finishRelease(admin: AdminDatabase, version: string): Promise<void> {
+  await inTransaction(admin, (client) =>
     client.query('update install.releases set installed_at = now() where version = $1', [version]),
   );
 }
 
-async function inTransaction(connectionString: string, work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client({ connectionString });
+async function inTransaction(admin: AdminDatabase, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client(adminConnection(admin));
   await client.connect();
   try {
     await client.query('begin');

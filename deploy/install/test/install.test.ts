@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -167,6 +170,18 @@ describe('a version', () => {
     expect(await schemas()).toEqual([]);
   });
 
+  it('refuses a schema from before the first release', async () => {
+    await query(
+      database.url,
+      'create schema auth; create table auth.migrations (name varchar(255) primary key, ran_at timestamptz)',
+    );
+    await query(database.url, `insert into auth.migrations values ('20261120T233000-create-tenants', now())`);
+    const failed = await run().catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(Failure);
+    expect((failed as Error).message).toMatch(/^The schema auth is older than the first release, and can't be upgraded\./);
+    expect(await schemas()).toEqual([{ nspname: 'auth' }]);
+  });
+
   it('counts as running only once it is installed', async () => {
     await run();
     await query(database.url, 'delete from install.releases');
@@ -212,7 +227,7 @@ describe('the database', () => {
 
   it('that stays away or refuses is named with its answer', { timeout: 20_000 }, async () => {
     const [port] = await freePorts(1);
-    const failed = (url: string) => waitForDatabase(url, 1_500).catch((error: Error) => error);
+    const failed = (adminUrl: string) => waitForDatabase({ adminUrl }, 1_500).catch((error: Error) => error);
     const away = await failed(`postgres://admin:secret@127.0.0.1:${port}/research`);
     expect(away).toBeInstanceOf(Failure);
     expect((away as Error).message).toBe(
@@ -226,6 +241,40 @@ describe('the database', () => {
     url.href = database.url;
     url.pathname = '/nowhere';
     expect((await failed(url.href)) as Error).toMatchObject({ message: expect.stringContaining('no database of this name') });
+  });
+
+  it('gets a token from a file, which each connection reads anew', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'crs-test-'));
+    const adminPasswordFile = join(folder, 'token');
+    const url = new URL(database.url);
+    [url.username, url.password] = ['tokens', ''];
+    const store = kubernetesSecrets(cluster.cluster, 'crs', LABELS);
+    const rotate = async (token: string) => {
+      await query(postgres.url, `alter role tokens password '${token}'`);
+      await writeFile(adminPasswordFile, `${token}\n`);
+    };
+    const installed = (betweenConnections = async () => {}) => {
+      const read = async (name: string) => {
+        await betweenConnections();
+        return store.read(name);
+      };
+      return install({ adminUrl: url.href, adminPasswordFile }, { ...store, read }, log);
+    };
+    await query(postgres.url, 'create role tokens login superuser');
+    try {
+      await rotate('first');
+      let rotated: Promise<void> | undefined;
+      await installed(() => (rotated ??= rotate('second')));
+      expect(rotated).toBeDefined();
+      expect(secret('calls')['DATABASE_URL']).toMatch(/^postgres:\/\/crs_calls:[\w-]{43}@/);
+      expect(await query(secret('calls')['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
+      await writeFile(adminPasswordFile, 'first');
+      await expect(installed()).rejects.toThrow('it refuses this role or password');
+    } finally {
+      await query(database.url, 'reassign owned by tokens to current_user; drop owned by tokens');
+      await query(postgres.url, 'drop role tokens');
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('can be prepared by a role other than a superuser, as on a managed service', async () => {

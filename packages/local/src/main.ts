@@ -9,6 +9,7 @@ import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
 import { startHealth } from '@crs/kit/process/health';
 import { startOps } from '@crs/kit/process/ops';
+import { SchemaTooOld } from '@crs/kit/data/run-steps';
 import { startTelemetry } from '@crs/kit/process/telemetry-sdk';
 import { DataDir, randomSecret } from './data-dir.ts';
 import { DEMO_ORGANIZATION, loadDemo, type Demo } from './demo.ts';
@@ -176,6 +177,7 @@ function describe(error: unknown): string {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT or CRS_TOOLS_PORT to another port.`;
   }
+  if (error instanceof SchemaTooOld) return `${error.message} With another CRS_DATA_DIR, npm start makes an empty one.`;
   return error.message;
 }
 

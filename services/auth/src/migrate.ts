@@ -5,4 +5,4 @@ import { ensureOperator } from './store/bootstrap.ts';
 
 const adminUrl = await runMigrations('auth', migrations, process.env);
 const credential = process.env['CRS_BOOTSTRAP_OPERATOR_CREDENTIAL'];
-if (credential) await ensureOperator(adminUrl, 'bootstrap', digestOf(credential));
+if (credential) await ensureOperator({ adminUrl }, 'bootstrap', digestOf(credential));

@@ -144,23 +144,23 @@ describe('the credential of an installation', () => {
 
   it('makes an operator at the first start, and nothing at the next', async () => {
     const credential = createOperatorCredential();
-    for (let i = 0; i < 2; i++) await ensureOperator(world.databaseUrl, 'bootstrap', digestOf(credential));
+    for (let i = 0; i < 2; i++) await ensureOperator({ adminUrl: world.databaseUrl }, 'bootstrap', digestOf(credential));
     expect(await count('bootstrap')).toBe(1);
     expect(await failureOf(issue(credential))).toBeUndefined();
   });
 
   it('is not admitted again after its revocation', async () => {
     const credential = createOperatorCredential();
-    await ensureOperator(world.databaseUrl, 'first', digestOf(credential));
+    await ensureOperator({ adminUrl: world.databaseUrl }, 'first', digestOf(credential));
     await revoke('first');
-    await ensureOperator(world.databaseUrl, 'first', digestOf(credential));
+    await ensureOperator({ adminUrl: world.databaseUrl }, 'first', digestOf(credential));
     expect(await failureOf(issue(credential))).toEqual(REFUSED);
   });
 
   it('does not replace the credential of a live operator', async () => {
     const [old, other] = [createOperatorCredential(), createOperatorCredential()];
-    await ensureOperator(world.databaseUrl, 'second', digestOf(old));
-    await ensureOperator(world.databaseUrl, 'second', digestOf(other));
+    await ensureOperator({ adminUrl: world.databaseUrl }, 'second', digestOf(old));
+    await ensureOperator({ adminUrl: world.databaseUrl }, 'second', digestOf(other));
     expect(await failureOf(issue(old))).toBeUndefined();
     expect(await failureOf(issue(other))).toEqual(REFUSED);
   });

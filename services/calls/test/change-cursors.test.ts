@@ -1,8 +1,6 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { openSession } from '@crs/testing/sql';
-import knex from 'knex';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { placeStoredCalls } from '../migrations/20261122T071000-place-stored-calls.ts';
 import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
 
 let feed: FeedWorld;
@@ -175,24 +173,4 @@ it('while another transaction holds the feed, an import is refused in seconds, a
   expect(said).toEqual(['call.changed a']);
   await feed.store(held, ['b']);
   expect((await feed.follow(held)).said).toEqual(['call.changed a', 'call.changed b']);
-});
-
-it('a migration gives stored calls their places', async () => {
-  const organization = await feed.createTenant();
-  await feed.store(organization, ['a', 'b']);
-  const { cursor } = await feed.follow(organization);
-  const db = knex({ client: 'pg', connection: feed.world.databaseUrl });
-  try {
-    await placeStoredCalls.down(db);
-    await placeStoredCalls.up(db);
-    // Calls of the earlier release have no lengths.
-    await feed.world.query('update calls.calls set bytes = null');
-  } finally {
-    await db.destroy();
-  }
-  const refused = await feed.changes(organization, { cursor });
-  expect(refused.status).toBe(400);
-  expect((await feed.follow(organization, { expand: 'detail', limit: 1 })).said).toEqual(['call.changed a', 'call.changed b']);
-  await feed.store(organization, ['c']);
-  expect((await feed.follow(organization)).said).toEqual(['call.changed a', 'call.changed b', 'call.changed c']);
 });

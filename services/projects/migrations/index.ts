@@ -1,5 +1,4 @@
 import type { Migration } from '@crs/kit/data/migration';
-import { createProjects } from './20261121T001000-create-projects.ts';
-import { simplifyPolicies } from './20261122T140000-simplify-policies.ts';
+import { createProjects } from './20261122T143000-create-projects.ts';
 
-export const migrations: Migration[] = [createProjects, simplifyPolicies];
+export const migrations: Migration[] = [createProjects];

@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { DatabaseError, defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
-import { parseIntoClientConfig } from 'pg-connection-string';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
-import { readSecret } from '../process/read-secret.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Column, Columns } from './column.ts';
+import { connectionTo } from './connection.ts';
 import type { Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
@@ -89,8 +88,7 @@ export class Database {
     const { name, url, passwordFile, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline } = options;
     this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
     this.#pool = new Pool({
-      ...parseIntoClientConfig(url),
-      ...(passwordFile !== undefined && { password: () => readSecret(passwordFile) }),
+      ...connectionTo(url, passwordFile),
       max: maxConnections,
       application_name: `crs-${name}`,
       pipeline,

@@ -4,12 +4,11 @@ import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
 import { distributeTenants, passScopeOn } from './citus.ts';
+import { adminConnection, type AdminDatabase } from './connection.ts';
 import { roleOf, type Migration } from './migration.ts';
 import { runSteps, STEP_SESSION } from './run-steps.ts';
 
-export interface MigrateOptions {
-  /** A role that may create schemas and roles and owns what it creates. Not the role that the service runs under. */
-  adminUrl: string;
+export interface MigrateOptions extends AdminDatabase {
   /** Schema and, with the prefix `crs_`, role of the service. */
   service: string;
   /** Password of the role that the service logs in as; set on each run. Absent: the role is managed elsewhere and must exist. */
@@ -30,7 +29,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { service, migrations, password, lockPatienceMs, loginRole = roleOf(service) } = options;
   const db = knexFactory({
     client: 'pg',
-    connection: options.adminUrl,
+    connection: adminConnection(options),
     // A second connection holds the turn.
     pool: {
       min: 0,
@@ -41,7 +40,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     return await db.transaction(async (turn) => {
       await takeTurn(turn);
-      if (password !== undefined) await ensureLogin(options.adminUrl, roleOf(service), loginRole, password);
+      if (password !== undefined) await ensureLogin(options, roleOf(service), loginRole, password);
       for (const role of new Set([roleOf(service), loginRole])) {
         await checkRole(db, role);
         await passScopeOn(db, role);
@@ -87,8 +86,8 @@ export async function runMigrations(service: string, migrations: Migration[], en
 }
 
 /** Uses a connection of its own, because knex's errors quote the statement, and with it the password. */
-async function ensureLogin(adminUrl: string, serviceRole: string, loginRole: string, password: string): Promise<void> {
-  const client = new Client({ connectionString: adminUrl });
+async function ensureLogin(admin: AdminDatabase, serviceRole: string, loginRole: string, password: string): Promise<void> {
+  const client = new Client(adminConnection(admin));
   await client.connect();
   try {
     if (loginRole !== serviceRole) await attempt(client, CREATE_ROLE, [serviceRole]);

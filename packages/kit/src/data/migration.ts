@@ -30,11 +30,6 @@ export async function protectByTenant(db: Knex, service: string, table: string):
 /** Citus takes no policy with a subquery. */
 const OF_TENANT = `organization = nullif(current_setting('app.organization_id', true), '')`;
 
-/** Replaces the policy of a table that was protected when the policy still had a subquery. */
-export async function simplifyPolicy(db: Knex, service: string, table: string): Promise<void> {
-  await db.raw(`alter policy tenant on ??.?? using (${OF_TENANT}) with check (${OF_TENANT})`, [service, table]);
-}
-
 /** The index waits for every transaction that is older than itself. Nobody waits behind it meanwhile. */
 const INDEX_PATIENCE = '10min';
 

@@ -231,10 +231,11 @@ async function answer(
   }
 }
 
-/** The IP address of the peer, without its port; empty if there is none. */
+/** The IP address of the peer, without its port; empty if there is none. A listener at `::` sees IPv4 callers as `::ffff:10.0.0.1`. */
 function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   const peer = call.getPeer();
-  return peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
+  const address = peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 function callerGate(admission: Admission, verify: Verifier): Gate {

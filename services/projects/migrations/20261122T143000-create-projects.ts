@@ -3,7 +3,7 @@ import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration
 
 /** Projects, the offices that they are billed by, and what was answered to requests that created one. */
 export const createProjects: Migration = {
-  name: '20261121T001000-create-projects',
+  name: '20261122T143000-create-projects',
 
   async up(db: Knex) {
     await db.raw(`

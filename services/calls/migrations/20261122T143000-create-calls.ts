@@ -6,7 +6,7 @@ import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration
  * that no answer depends on the database's locale. `*_folded` columns are written by the service and compared as they are.
  */
 export const createCalls: Migration = {
-  name: '20261120T234000-create-calls',
+  name: '20261122T143000-create-calls',
 
   async up(db: Knex) {
     await db.raw(`
@@ -48,10 +48,13 @@ export const createCalls: Migration = {
         has_verbatim boolean not null,
         shown_hash bytea not null,
         record_hash bytea not null,
-        primary key (organization, call_id)
+        line_hash bytea,
+        bytes integer
       );
       comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
       comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
+      comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
+      comment on column calls.calls.bytes is 'about the length of the detail without transcripts; null: not known';
       -- The organization's list, and within one day of it.
       create index calls_created on calls.calls (organization, created_at desc, call_id desc);
       -- Pollers: what changed since.
@@ -59,6 +62,11 @@ export const createCalls: Migration = {
       -- A user's list (keyset over recency within a project) and the calls that a user conducted.
       create index calls_project_recency on calls.calls (organization, project_id, recency desc, call_id desc);
       create index calls_conductor_recency on calls.calls (organization, conducted_by, recency desc, call_id desc) where conducted_by is not null;
+      -- While the table is empty all its indexes cost the same, and of these the planner takes the newest. A plan that is made then, as for
+      -- checking a foreign key, is kept by its connection until the table is analyzed: by any index but the primary key's, it reads all of the
+      -- organization for each row. So the primary key is made last.
+      -- squawk-ignore adding-serial-primary-key-field
+      alter table calls.calls add primary key (organization, call_id);
 
       create table calls.transcripts (
         organization text collate "C" not null,
@@ -66,9 +74,11 @@ export const createCalls: Migration = {
         kind text not null check (kind in ('verbatim', 'redacted')),
         text text not null,
         segments jsonb not null,
+        bytes integer,
         primary key (organization, call_id, kind),
         foreign key (organization, call_id) references calls.calls on delete cascade
       );
+      comment on column calls.transcripts.bytes is 'about the length of the entry in a detail; null: not known';
 
       create table calls.notes (
         organization text collate "C" not null,
@@ -94,15 +104,45 @@ export const createCalls: Migration = {
         organization text collate "C" primary key,
         secret bytea not null
       );
+
+      -- The feed of an organization's changes: an entry for each call, at the place of its latest change. A transaction that changes
+      -- calls takes their places from \`place\` as its last work. The lock of the row is held until the commit, so the order of places is the order
+      -- of commits, and whoever sees a place sees all earlier ones.
+      create table calls.feeds (
+        organization text collate "C" primary key,
+        secret bytea not null,
+        place bigint not null,
+        forgotten bigint not null default 0
+      );
+      comment on column calls.feeds.secret is 'seals cursors: cursors of another feed, as before a restore, do not open';
+      comment on column calls.feeds.place is 'the last place that was given';
+      comment on column calls.feeds.forgotten is 'the highest place of a deletion that was forgotten';
+
+      create table calls.changes (
+        organization text collate "C" not null,
+        call_id text collate "C" not null,
+        place bigint not null,
+        changed_at timestamptz(3) not null,
+        deleted boolean not null,
+        primary key (organization, call_id)
+      );
+      -- A follower who begins reads no deletions, however many there are.
+      create index changes_live on calls.changes (organization, place) where not deleted;
+      create index changes_deleted on calls.changes (organization, place) where deleted;
     `);
-    for (const table of ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets']) await protectByTenant(db, 'calls', table);
+    for (const table of ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
+      await protectByTenant(db, 'calls', table);
+    }
     await db.raw(`
-      grant select, insert, update, delete on calls.calls, calls.transcripts, calls.notes, calls.call_days to ${roleOf('calls')};
+      grant select, insert, update, delete on
+        calls.calls, calls.transcripts, calls.notes, calls.call_days, calls.feeds, calls.changes to ${roleOf('calls')};
       grant select, insert, delete on calls.name_secrets to ${roleOf('calls')};
     `);
   },
 
   async down(db: Knex) {
-    await db.raw('drop table calls.name_secrets, calls.call_days, calls.notes, calls.transcripts, calls.calls');
+    await db.raw(
+      'drop table calls.changes, calls.feeds, calls.name_secrets, calls.call_days, calls.notes, calls.transcripts, calls.calls',
+    );
   },
 };

@@ -3,7 +3,7 @@ import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration
 
 /** Companies, products and the like, recognized in the calls of a project. */
 export const createEntities: Migration = {
-  name: '20261121T001500-create-entities',
+  name: '20261122T143000-create-entities',
 
   async up(db: Knex) {
     await db.raw(`
@@ -20,12 +20,14 @@ export const createEntities: Migration = {
         overview text,
         domain text,
         created_at timestamptz(3) not null,
-        record_hash bytea not null,
-        primary key (organization, entity_id)
+        record_hash bytea not null
       );
       comment on column entities.entities.record_hash is 'of the whole record: an import that repeats it changes nothing';
       -- A project's list, newest first.
       create index entities_of_project on entities.entities (organization, project_id, created_at desc, entity_id desc);
+      -- The newest index: a plan that PostgreSQL makes while the table is empty uses the newest one.
+      -- squawk-ignore adding-serial-primary-key-field
+      alter table entities.entities add primary key (organization, entity_id);
     `);
     await protectByTenant(db, 'entities', 'entities');
     await db.raw(`grant select, insert, update, delete on entities.entities to ${roleOf('entities')}`);

@@ -1,0 +1,259 @@
+import type { Knex } from 'knex';
+import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
+
+const ROLE = roleOf('auth');
+
+/**
+ * Tenants, people, keys and project roles. Ids are unique within an organization, which comes first in every key. `key_directory` and the tables of
+ * `ABOVE_TENANTS` stand above tenants and hold no tenant content.
+ */
+export const createAuth: Migration = {
+  name: '20261122T143000-create-auth',
+
+  async up(db: Knex) {
+    await db.raw(TENANTS);
+    await db.raw(ACCESS);
+    await db.raw(ABOVE_TENANTS);
+    for (const table of [
+      'organizations',
+      'users',
+      'user_identities',
+      'projects',
+      'project_roles',
+      'api_keys',
+      'audit',
+      'grants',
+    ]) {
+      await protectByTenant(db, 'auth', table);
+    }
+    // An operator's token for no organization lists organizations and reads the whole audit trail; '*' can be no organization's id.
+    for (const table of ['organizations', 'audit']) {
+      await db.raw(
+        `create policy above_tenants on auth.?? for select to ?? using (current_setting('app.organization_id', true) = '*')`,
+        [table, ROLE],
+      );
+    }
+    await db.raw(`
+      grant select, insert, update, delete on
+        auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.api_keys, auth.key_directory, auth.grants,
+        auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
+      grant select, insert, update on auth.operators to ${ROLE};
+      grant select, insert, update (count) on auth.audit to ${ROLE};
+      grant select, insert on auth.retired_keys to ${ROLE};
+    `);
+  },
+
+  async down(db: Knex) {
+    await db.raw(`drop table auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
+      auth.grants, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
+      auth.organizations`);
+  },
+};
+
+/** A deletion spans services: while `erasing_at` is set, its target is neither shown nor resolved. Its last step removes the row. */
+const TENANTS = `
+  create table auth.organizations (
+    organization text collate "C" primary key check (organization ~ '^[a-z0-9][a-z0-9-]{0,39}$'),
+    name text,
+    write_surface boolean not null default false,
+    anonymize_interviewees boolean not null default false,
+    allowed_fields text[], -- null: the default set
+    rate_limit_requests integer not null default 600 check (rate_limit_requests > 0),
+    rate_limit_period_seconds integer not null default 60 check (rate_limit_period_seconds > 0),
+    tool_rate_limit_requests integer not null default 120 check (tool_rate_limit_requests > 0),
+    tool_rate_limit_period_seconds integer not null default 60 check (tool_rate_limit_period_seconds > 0),
+    created_at timestamptz(3) not null default now(),
+    erasing_at timestamptz(3),
+    -- The organization's own OpenID provider.
+    oidc_issuer text,
+    oidc_client_id text,
+    oidc_client_secret_sealed bytea, -- null: a public client
+    oidc_domains text[],
+    -- Of the settings that decide how calls look.
+    settings_version integer not null default 1,
+    settings_changed_at timestamptz(3) not null default now(),
+    constraint oidc_provider_is_whole check (
+      num_nulls(oidc_issuer, oidc_client_id, oidc_domains) in (0, 3) and (oidc_issuer is not null or oidc_client_secret_sealed is null))
+  );
+
+  create table auth.users (
+    organization text collate "C" not null references auth.organizations on delete cascade,
+    user_id uuid not null,
+    email text not null,
+    email_folded text collate "C" not null,
+    name text,
+    password_hash text,
+    disabled_at timestamptz(3),
+    visibility_version bigint not null default 1,
+    created_at timestamptz(3) not null default now(),
+    erasing_at timestamptz(3),
+    session_version integer not null default 0, -- a browser session ends when it moves
+    primary key (organization, user_id),
+    unique (organization, email_folded)
+  );
+
+  -- Ids that the organization's provider knows its users by.
+  create table auth.user_identities (
+    organization text collate "C" not null,
+    issuer text collate "C" not null,
+    subject text collate "C" not null,
+    user_id uuid not null,
+    created_at timestamptz(3) not null default now(),
+    primary key (organization, issuer, subject),
+    unique (organization, user_id, issuer),
+    foreign key (organization, user_id) references auth.users on delete cascade
+  );
+
+  -- Whoever deletes a user clears \`created_by\` first: Citus refuses foreign keys that set a column to null.
+  create table auth.projects (
+    organization text collate "C" not null references auth.organizations on delete cascade,
+    project_id uuid not null,
+    created_by uuid,
+    erasing_at timestamptz(3),
+    primary key (organization, project_id),
+    foreign key (organization, created_by) references auth.users
+  );
+  create index projects_by_creator on auth.projects (organization, created_by) where created_by is not null;
+
+  create table auth.project_roles (
+    organization text collate "C" not null,
+    project_id uuid not null,
+    user_id uuid not null,
+    role text not null check (role in ('lead', 'member')),
+    primary key (organization, user_id, project_id, role),
+    foreign key (organization, project_id) references auth.projects on delete cascade,
+    foreign key (organization, user_id) references auth.users on delete cascade
+  );
+  create index project_roles_by_project on auth.project_roles (organization, project_id);
+`;
+
+/** The ways in, and the trail of actions. */
+const ACCESS = `
+  create table auth.api_keys (
+    organization text collate "C" not null references auth.organizations on delete cascade,
+    key_id text collate "C" not null,
+    digest bytea not null,
+    prefix text not null,
+    label text not null,
+    read_only boolean not null,
+    created_at timestamptz(3) not null default now(),
+    expires_at timestamptz(3),
+    revoked_at timestamptz(3),
+    last_used_at timestamptz(3),
+    primary key (organization, key_id)
+  );
+
+  -- Whose a key is, before there is a tenant to ask within.
+  create table auth.key_directory (
+    digest bytea primary key,
+    organization text collate "C" not null,
+    key_id text collate "C" not null
+  );
+  create index key_directory_by_organization on auth.key_directory (organization);
+
+  -- What users have allowed assistants: each access token belongs to a grant, and is good only while the grant is.
+  create table auth.grants (
+    organization text collate "C" not null,
+    grant_id text collate "C" not null,
+    user_id uuid not null,
+    client text not null, -- who holds the token, for people
+    scopes text[] not null,
+    created_at timestamptz(3) not null default now(),
+    expires_at timestamptz(3) not null,
+    revoked_at timestamptz(3),
+    last_used_at timestamptz(3),
+    primary key (organization, grant_id),
+    foreign key (organization, user_id) references auth.users on delete cascade
+  );
+  create index grants_by_user on auth.grants (organization, user_id);
+
+  -- Equal refusals within a minute share an entry, which counts them: the count is all that the service's role may change in the trail.
+  create table auth.audit (
+    organization text collate "C" not null, -- '*': above tenants
+    audit_id bigint generated always as identity,
+    at timestamptz(3) not null default now(),
+    actor text not null,
+    action text not null,
+    target text not null,
+    outcome text not null default 'done',
+    changes jsonb,
+    address text,
+    count integer not null default 1,
+    counted_as bytea, -- a digest of all that the entry's actions have in common
+    counted_until timestamptz(3),
+    primary key (organization, audit_id)
+  );
+  create index audit_by_time on auth.audit (audit_id desc);
+  create unique index audit_counted on auth.audit (organization, counted_as, counted_until) where counted_as is not null;
+`;
+
+const ABOVE_TENANTS = `
+  create table auth.caller_keys (
+    key_id text collate "C" primary key,
+    public_jwk text not null,
+    private_key_sealed bytea not null,
+    sign_from timestamptz(3) not null,
+    created_at timestamptz(3) not null default now()
+  );
+
+  -- Keys that access tokens are signed with. Unlike caller keys they stay: tokens may live for years.
+  create table auth.token_keys (
+    key_id text collate "C" primary key,
+    public_jwk text not null,
+    private_key_sealed bytea not null,
+    created_at timestamptz(3) not null default now(),
+    sign_from timestamptz(3) not null default now(),
+    protects_until timestamptz(3) -- when the last token of \`crs token create\` that it signed expires
+  );
+
+  -- Without private keys.
+  create table auth.retired_keys (
+    key_id text collate "C" primary key,
+    sign_from timestamptz(3) not null,
+    retired_at timestamptz(3) not null default now()
+  );
+
+  create table auth.operators (
+    name text collate "C" not null,
+    digest bytea primary key,
+    created_at timestamptz(3) not null default now(),
+    revoked_at timestamptz(3),
+    role text not null default 'admin',
+    organizations text[] not null default '{}', -- the ones that the operator is bound to; none: all
+    expires_at timestamptz(3),
+    constraint operators_role_is_known check (role in ('admin', 'manager', 'importer', 'viewer', 'auditor'))
+  );
+  create unique index operators_live_by_name on auth.operators (name) where revoked_at is null;
+
+  -- Clients that an operator has registered.
+  create table auth.clients (
+    client_id text collate "C" primary key,
+    name text not null,
+    redirect_uris text[] not null,
+    secret_sealed bytea, -- null: a public client
+    created_at timestamptz(3) not null default now()
+  );
+
+  -- The stored data of the authorization server. The organization of a code or a refresh token is known only after the row is found.
+  create table auth.oidc_payloads (
+    model text collate "C" not null,
+    id_digest bytea not null, -- a digest, because most ids are secrets
+    payload_sealed bytea not null,
+    uid_digest bytea, -- only sessions have this second id
+    grant_id text collate "C",
+    expires_at timestamptz(3) not null,
+    consumed_at timestamptz(3),
+    primary key (model, id_digest)
+  );
+  create index oidc_payloads_by_uid on auth.oidc_payloads (uid_digest) where uid_digest is not null;
+  create index oidc_payloads_by_grant on auth.oidc_payloads (grant_id) where grant_id is not null;
+  create index oidc_payloads_by_expiry on auth.oidc_payloads (expires_at);
+
+  -- The number of tries in a window that begins with the first one.
+  create table auth.throttles (
+    bucket bytea primary key,
+    tries integer not null,
+    resets_at timestamptz(3) not null
+  );
+  create index throttles_by_reset on auth.throttles (resets_at);
+`;

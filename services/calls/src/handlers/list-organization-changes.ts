@@ -7,7 +7,7 @@ import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } 
 import { LRUCache } from 'lru-cache';
 import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../domain/change-cursor.ts';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
+import { includeOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
@@ -53,10 +53,10 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const gate = gateOf(now.allowedFields);
       const include = includeOf(request);
 
-      const details = { kinds: kindsOf(gate, include), maxBytes: MAX_DETAIL_BYTES };
+      const seen = { gate, include, anonymize: now.anonymize };
       const read = (): Promise<(EntryRow | EntryWithDetailRow)[]> =>
         withDetails
-          ? db.read(scope, listChangesWithDetails(scope.organization, asked, details))
+          ? db.read(scope, listChangesWithDetails(scope.organization, asked, seen, MAX_DETAIL_BYTES))
           : db.read(scope, listChanges(scope.organization, asked));
       const rows = await inFeed(db, scope, cursor !== undefined, read);
       const { secret, head, forgotten } = rows[0]!;
@@ -153,7 +153,7 @@ function renderPage(rows: Found[], view: View | undefined): Entry[] {
     if (view && 'length' in row && row.length !== null) {
       const read = callOf(row);
       if (!read) break;
-      detail = JSON.stringify(renderCall(read, view));
+      detail = renderCall(read, view);
       const isFirst = bytes === 0;
       bytes += Buffer.byteLength(detail);
       if (bytes > MAX_DETAIL_BYTES && !isFirst) break;

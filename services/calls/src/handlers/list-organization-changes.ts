@@ -14,7 +14,7 @@ import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 import { retention } from './retention.ts';
-import { currentSettings } from './view-settings.ts';
+import { CurrentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;
 const MAX_LIMIT_WITH_DETAILS = 50;
@@ -30,6 +30,7 @@ interface Entry {
 }
 
 export function listOrganizationChanges({ db, auth, log }: RecordContext) {
+  const settingsNow = new CurrentSettings(auth);
   const feeds = new Feeds(db);
   const forgetOld = retention(db, log);
   return rpc(
@@ -39,7 +40,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
       if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);
       const scope = callerScope(call);
-      const now = await currentSettings(auth, call.identity, call);
+      const now = await settingsNow.of(call.identity, call);
       const settings = settingsOf(now);
       const cursor = request.cursor === undefined ? undefined : await feeds.open(scope, request.cursor);
       const at = cursor?.position;

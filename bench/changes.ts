@@ -32,20 +32,10 @@ const LIMIT = 50;
 const ORGANIZATION = 'big';
 const TRANSCRIPT_TURNS = 20;
 
-/** Gives the calls short transcripts and places. */
+/** Gives the calls places. */
 async function seedFeed(system: System): Promise<void> {
   const client = new pg.Client({ connectionString: system.databaseUrl });
   await client.connect();
-  await client.query(
-    `insert into calls.transcripts (organization, call_id, kind, text, segments, bytes)
-      select organization, call_id, 'verbatim', s.text, s.segments, 2 * length(s.text) from calls.calls, (
-        select string_agg('Speaker ' || n % 2 || ': What was said in turn ' || n || ' of this call.', e'\\n' order by n) as text,
-          jsonb_agg(jsonb_build_object('speaker', 'Speaker ' || n % 2, 'startSeconds', n * 7, 'text', 'What was said in turn ' || n || ' of this call.')
-            order by n) as segments
-        from generate_series(1, $2::int) n
-      ) s where organization = $1`,
-    [ORGANIZATION, TRANSCRIPT_TURNS],
-  );
   await client.query(
     `insert into calls.changes select organization, call_id, row_number() over (order by call_id), updated_at, false from calls.calls
       where organization = $1`,
@@ -56,7 +46,7 @@ async function seedFeed(system: System): Promise<void> {
       on conflict (organization) do update set place = excluded.place`,
     [ORGANIZATION, ROWS],
   );
-  for (const table of ['transcripts', 'changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
+  for (const table of ['changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
   await client.end();
 }
 
@@ -98,7 +88,13 @@ try {
   ]);
   const headers = { authorization: `Bearer ${await createKey(operator, ORGANIZATION)}` };
   operator.close();
-  await seedCalls(system.databaseUrl, { organization: ORGANIZATION, rows: ROWS, before: new Date(), days: 1_000 });
+  await seedCalls(system.databaseUrl, {
+    organization: ORGANIZATION,
+    rows: ROWS,
+    before: new Date(),
+    days: 1_000,
+    turns: TRANSCRIPT_TURNS,
+  });
   await seedFeed(system);
 
   const changes = `${system.api}/v1/changes`;

@@ -26,7 +26,7 @@ const ROUNDS = Number(options.rounds);
 const CRS = fileURLToPath(new URL('../services/crs/src/main.ts', import.meta.url));
 const PROJECTS = 100;
 const USERS = 20;
-const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'changes'];
+const TABLES = ['calls', 'notes', 'call_days', 'changes'];
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const user = (n: number) => `user${n}@bench.example`;

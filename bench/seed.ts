@@ -1,3 +1,4 @@
+import { halvesOf, storedTranscripts, timesOf } from '@crs/calls/stored';
 import pg from 'pg';
 
 /** Calls to write, spread evenly over the days before an instant. */
@@ -6,22 +7,90 @@ export interface Seed {
   rows: number;
   before: Date;
   days: number;
+  /** Turns of each call's verbatim transcript; 0: only the mark that there is one. */
+  turns?: number;
+}
+
+const SUMMARY = 'Summary of what was said in this call. '.repeat(8);
+const AT = new Date(0);
+const VALUES = ['id', 'type', 'at', 'minutes', 'segment', 'source', 'cost', 'rating', 'name', 'title', 'employer', 'country'];
+const value = (name: string) => `%${VALUES.indexOf(name) + 1}$s`;
+const numeral = (name: string) => value(name) as unknown as number;
+
+/** The stored texts of the seeded calls, as formats of {@link VALUES}. */
+export function storedTexts(turns: number) {
+  const record = {
+    deleted: false as const,
+    organization: '',
+    callId: value('id'),
+    projectId: null,
+    callType: value('type') as 'interview',
+    callStatus: 'done' as const,
+    anonymityStatus: null,
+    date: AT,
+    durationMinutes: numeral('minutes'),
+    cost: numeral('cost'),
+    rating: numeral('rating'),
+    segment: value('segment'),
+    source: value('source'),
+    country: value('country'),
+    jobTitle: value('title'),
+    employer: value('employer'),
+    name: value('name'),
+    anonymizedName: null,
+    bio: null,
+    language: null,
+    summary: SUMMARY,
+    ktas: null,
+    ktaApprovalStatus: null,
+    participants: [],
+    qaBlocks: [],
+    createdAt: AT,
+    conductedBy: null,
+    notes: [],
+    transcripts: [
+      {
+        kind: 'verbatim' as const,
+        content: Array.from({ length: turns }, (_, n) => ({
+          speaker: `Speaker ${n % 2}`,
+          start_seconds: n * 7,
+          text: `What was said in turn ${n + 1} of this call.`,
+        })),
+      },
+    ],
+  };
+  const [before, after] = halvesOf(record);
+  const shown = before + timesOf({ createdAt: AT, updatedAt: AT }) + after;
+  const numbers = new RegExp(
+    `"(%(?:${['minutes', 'cost', 'rating'].map((name) => VALUES.indexOf(name) + 1).join('|')})\\$s)"`,
+    'g',
+  );
+  return { ...storedTranscripts(record), shown: shown.replaceAll(AT.toISOString(), value('at')).replaceAll(numbers, '$1') };
+}
+
+/** SQL that fills {@link storedTexts} in, for the call `n` at the time `at`. @param shown the number of the parameter that holds `shown` */
+export function shownSql(shown: number): string {
+  return `format($${shown}, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end,
+    to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 30 + n % 60, 'Segment ' || n % 7, 'Network ' || n % 5, n % 900, 1 + n % 5,
+    'Expert ' || n % 5000, 'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60)`;
 }
 
 /** Writes calls by SQL, because the import has a benchmark of its own. */
-export async function seedCalls(databaseUrl: string, { organization, rows, before, days }: Seed): Promise<void> {
+export async function seedCalls(databaseUrl: string, { organization, rows, before, days, turns = 0 }: Seed): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
+  const { shown, verbatim, verbatimSegments } = storedTexts(turns);
+  const transcript = turns > 0 ? [verbatim, verbatimSegments] : [null, null];
   await client.query(
     `insert into calls.calls (organization, call_id, call_type, call_status, created_at, updated_at, date, duration_minutes, segment, source,
-        segment_folded, source_folded, cost, rating, name, job_title, employer, country, summary, participants, qa_blocks, has_verbatim,
-        shown_hash, record_hash)
+        segment_folded, source_folded, cost, rating, name, job_title, employer, country, has_verbatim, shown_hash, record_hash, shown, verbatim,
+        verbatim_segments)
       select $1, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60,
         'Segment ' || n % 7, 'Network ' || n % 5, 'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000,
-        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60, repeat('Summary of what was said in this call. ', 8), '[]', '[]', true,
-        sha256(n::text::bytea), sha256(n::text::bytea)
+        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60, true,
+        sha256(n::text::bytea), sha256(n::text::bytea), ${shownSql(5)}, $6, $7
       from generate_series(1, $2::int) n, lateral (select ($3::timestamptz - (n::float8 / $2 * $4) * interval '1 day')::timestamptz(3) as at) t`,
-    [organization, rows, before, days],
+    [organization, rows, before, days, shown, ...transcript],
   );
   await client.query(
     `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls

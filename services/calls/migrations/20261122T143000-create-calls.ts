@@ -38,23 +38,21 @@ export const createCalls: Migration = {
         employer_folded text collate "C",
         name text,
         anonymized_name text,
-        bio text,
-        language text,
-        summary text,
-        ktas text,
-        kta_approval_status text check (kta_approval_status in ('pending', 'approved')),
-        participants jsonb not null,
-        qa_blocks jsonb not null,
         has_verbatim boolean not null,
         shown_hash bytea not null,
         record_hash bytea not null,
         line_hash bytea,
-        bytes integer
+        shown text not null,
+        verbatim text,
+        verbatim_segments text,
+        redacted text,
+        redacted_segments text
       );
       comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
       comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
       comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
-      comment on column calls.calls.bytes is 'about the length of the detail without transcripts; null: not known';
+      comment on column calls.calls.shown is 'the REST detail without recorded transcripts, as JSON in parts, with marks';
+      comment on column calls.calls.verbatim is 'the text as a JSON string, with marks around the interviewee''s name';
       -- The organization's list, and within one day of it.
       create index calls_created on calls.calls (organization, created_at desc, call_id desc);
       -- Pollers: what changed since.
@@ -67,18 +65,6 @@ export const createCalls: Migration = {
       -- organization for each row. So the primary key is made last.
       -- squawk-ignore adding-serial-primary-key-field
       alter table calls.calls add primary key (organization, call_id);
-
-      create table calls.transcripts (
-        organization text collate "C" not null,
-        call_id text collate "C" not null,
-        kind text not null check (kind in ('verbatim', 'redacted')),
-        text text not null,
-        segments jsonb not null,
-        bytes integer,
-        primary key (organization, call_id, kind),
-        foreign key (organization, call_id) references calls.calls on delete cascade
-      );
-      comment on column calls.transcripts.bytes is 'about the length of the entry in a detail; null: not known';
 
       create table calls.notes (
         organization text collate "C" not null,
@@ -130,19 +116,17 @@ export const createCalls: Migration = {
       create index changes_live on calls.changes (organization, place) where not deleted;
       create index changes_deleted on calls.changes (organization, place) where deleted;
     `);
-    for (const table of ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
+    for (const table of ['calls', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes']) {
       await protectByTenant(db, 'calls', table);
     }
     await db.raw(`
       grant select, insert, update, delete on
-        calls.calls, calls.transcripts, calls.notes, calls.call_days, calls.feeds, calls.changes to ${roleOf('calls')};
+        calls.calls, calls.notes, calls.call_days, calls.feeds, calls.changes to ${roleOf('calls')};
       grant select, insert, delete on calls.name_secrets to ${roleOf('calls')};
     `);
   },
 
   async down(db: Knex) {
-    await db.raw(
-      'drop table calls.changes, calls.feeds, calls.name_secrets, calls.call_days, calls.notes, calls.transcripts, calls.calls',
-    );
+    await db.raw('drop table calls.changes, calls.feeds, calls.name_secrets, calls.call_days, calls.notes, calls.calls');
   },
 };

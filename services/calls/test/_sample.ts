@@ -1,8 +1,8 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import type { Call } from '../src/domain/columns.ts';
+import type { CallRecord } from '../src/domain/call-record.ts';
 import { gateOf } from '../src/domain/fields.ts';
-import type { View } from '../src/domain/render.ts';
-import { flatten } from '../src/domain/transcript.ts';
+import type { Call, View } from '../src/domain/render.ts';
+import { halvesOf, storedTranscripts, timesOf } from '../src/domain/stored.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 
@@ -13,12 +13,29 @@ export const OPEN_VIEW: View = {
   include: { verbatim: true, redacted: true, clean: true },
 };
 
-/** A call with something in every field. */
-export function sampleCall(changes: Partial<Call> = {}): Call {
+/** The times of the sample. */
+export const TIMES = { createdAt: new Date('2025-01-31T09:08:07.006Z'), updatedAt: new Date('2025-02-02T00:00:00Z') };
+
+/** A call with something in every field, as it is stored. */
+export function sampleCall(changes: Partial<CallRecord> = {}): Call {
+  const record = sampleRecord(changes);
+  const [before, after] = halvesOf(record);
+  const { name, employer, anonymizedName, anonymityStatus } = record;
+  const { redacted, redactedSegments, ...transcripts } = storedTranscripts(record);
+  return {
+    shown: before + timesOf(TIMES) + after,
+    ...transcripts,
+    redacted: anonymityStatus === 'complete' ? redacted : null,
+    redactedSegments,
+    interviewee: JSON.stringify([name, employer, anonymizedName]),
+  };
+}
+
+export function sampleRecord(changes: Partial<CallRecord> = {}): CallRecord {
   const segments = [
-    { speaker: 'Ann', startSeconds: 0, text: 'Hello.' },
-    { speaker: 'EVA MUSTER', startSeconds: 2.5, text: 'Good morning.\nEva Muster: to go on.' },
-    { speaker: null, startSeconds: null, text: 'eva muster: off the record.' },
+    { speaker: 'Ann', start_seconds: 0, text: 'Hello.' },
+    { speaker: 'EVA MUSTER', start_seconds: 2.5, text: 'Good morning.\nEva Muster: to go on.' },
+    { speaker: null, start_seconds: null, text: 'eva muster: off the record.' },
   ];
   return {
     callId: 'call_1',
@@ -27,8 +44,7 @@ export function sampleCall(changes: Partial<Call> = {}): Call {
     callStatus: 'done',
     anonymityStatus: 'complete',
     date: new Date('2025-02-01T10:00:00Z'),
-    createdAt: new Date('2025-01-31T09:08:07.006Z'),
-    updatedAt: new Date('2025-02-02T00:00:00Z'),
+    createdAt: TIMES.createdAt,
     durationMinutes: 54.5,
     segment: 'Customers',
     source: 'Network',
@@ -51,9 +67,13 @@ export function sampleCall(changes: Partial<Call> = {}): Call {
     qaBlocks: [{ id: '11111111-2222-4333-8444-666666666666', question: 'Why?', answer: 'Because.', section: null }],
     language: 'en',
     transcripts: [
-      { kind: 'verbatim', text: flatten(segments), segments },
-      { kind: 'redacted', text: 'Ann: Hello.\nEva Muster: Good morning.', segments: [] },
+      { kind: 'verbatim', content: segments },
+      { kind: 'redacted', content: 'Ann: Hello.\nEva Muster: Good morning.' },
     ],
+    deleted: false,
+    organization: 'acme',
+    conductedBy: null,
+    notes: [],
     ...changes,
   };
 }

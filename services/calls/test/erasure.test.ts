@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { shownName, startAnother } from './_clients.ts';
 import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
 
-const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'changes', 'feeds'];
+const TABLES = ['calls', 'notes', 'call_days', 'name_secrets', 'changes', 'feeds'];
 
 let world: World;
 let database: Session;
@@ -49,11 +49,10 @@ const rollup = () =>
   database.query(`select day::text, calls from calls.call_days where organization = 'acme' and calls > 0 order by 1`);
 
 describe('erasing', () => {
-  it('a project erases its calls, their notes and transcripts, and their share of the rollup', async () => {
+  it('a project erases its calls, their notes, and their share of the rollup', async () => {
     await erase({ $case: 'projectId', value: PROJECT });
     const calls = await database.query(`select call_id as id from calls.calls where organization = 'acme' order by 1`);
     expect(calls).toEqual([{ id: 'call-1' }, { id: 'call-3' }, { id: 'call-5' }]);
-    expect(await count(`transcripts where organization = 'acme'`)).toBe(3);
     expect(await count(`notes where organization = 'acme'`)).toBe(6);
     expect(await rollup()).toEqual([
       { day: '2025-03-01', calls: 1 },

@@ -16,17 +16,9 @@ import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts'
 
 /** These statements have no predicate on the organization: they insert rows of it, or make temporary tables. */
 const WITHOUT_PREDICATE =
-  /^(upsert_calls|insert_(transcripts|notes|name_secret)|open_call_days|take_places|put_changes|begin_feed|stage_\w+)$/;
-const INSERTS = [
-  'upsert_calls',
-  'insert_transcripts',
-  'insert_notes',
-  'open_call_days',
-  'take_places',
-  'put_changes',
-  'insert_name_secret',
-];
-const TABLES = ['calls', 'transcripts', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes'];
+  /^(upsert_calls|insert_(notes|name_secret)|open_call_days|take_places|put_changes|begin_feed|stage_\w+)$/;
+const INSERTS = ['upsert_calls', 'insert_notes', 'open_call_days', 'take_places', 'put_changes', 'insert_name_secret'];
+const TABLES = ['calls', 'notes', 'call_days', 'name_secrets', 'feeds', 'changes'];
 const PAIRS = [
   ['acme', 'globex'],
   ['globex', 'acme'],
@@ -141,7 +133,7 @@ async function leaksToUser(own: string, other: string): Promise<string[]> {
   const list = await read(own, listUserCalls(own, query));
   if (list.length !== 1 || list[0]?.segment !== own) found.push('user list');
   const [detail] = await read(own, getUserCall(own, stranger, [PROJECT], 'same-4', true)).catch(() => []);
-  if (detail?.segment !== own || detail.transcript !== own || detail.notes !== null) found.push('user detail');
+  if (detail?.segment !== own || detail.verbatim !== JSON.stringify(own) || detail.notes !== null) found.push('user detail');
   const segments = await read(own, projectSegments(own, [PROJECT]));
   if (segments.length !== 1 || segments[0]?.segments.join() !== own) found.push('segments');
   return found;
@@ -264,7 +256,6 @@ describe('without the predicate on the organization in any statement', () => {
       'calls',
       ['first page', 'later page', 'changed page', 'detail', 'user list', 'user detail', 'segments', 'import', 'erasure'],
     ],
-    ['transcripts', ['detail', 'user detail', 'import']],
     ['notes', ['user detail', 'import', 'erasure']],
     ['call_days', ['first page', 'later page', 'import', 'erasure']],
     ['name_secrets', ['name secret', 'detail', 'erasure']],

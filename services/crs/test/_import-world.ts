@@ -106,7 +106,6 @@ const TABLES: Record<string, string[]> = {
   'projects.billing_offices': [],
   'projects.projects': [],
   'calls.calls': [],
-  'calls.transcripts': [],
   'calls.notes': [],
   'calls.call_days': [],
   'calls.changes': ['place', 'changed_at'],
@@ -123,7 +122,9 @@ export async function tablesOf(query: (text: string) => Promise<Record<string, u
     const columns = [...VARIES, ...varying].map((column) => `'${column}'`).join(', ');
     const rows = await query(`select (to_jsonb(t) - array[${columns}])::text as row from ${table} t`);
     const named = rows.map(({ row }) =>
-      String(row).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id),
+      String(row)
+        .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id)
+        .replace(/\\"updated_at\\":\\"[^"]*"/, ''),
     );
     all[table] = named.toSorted();
   }

@@ -119,13 +119,12 @@ test('a whole record', () => {
     transcripts: [
       {
         kind: 'verbatim',
-        text: 'Eva: Hi.\n',
-        segments: [
-          { speaker: 'Eva', startSeconds: 0, text: 'Hi.' },
-          { speaker: null, startSeconds: null, text: '' },
+        content: [
+          { speaker: 'Eva', start_seconds: 0, text: 'Hi.' },
+          { speaker: null, start_seconds: null, text: '' },
         ],
       },
-      { kind: 'redacted', text: 'Hi.', segments: [] },
+      { kind: 'redacted', content: 'Hi.' },
     ],
     language: 'en',
   });
@@ -249,6 +248,6 @@ test('a note without text still names its user', () => {
 
 test('an empty list of segments is no transcript, an empty text is one', () => {
   expect(record({ transcript: [], redacted_transcript: '' })).toMatchObject({
-    transcripts: [{ kind: 'redacted', text: '', segments: [] }],
+    transcripts: [{ kind: 'redacted', content: '' }],
   });
 });

@@ -16,15 +16,17 @@ import {
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import type { QaBlock, Transcript } from './call.ts';
-import { CONTENT, METADATA, type Call, type CallDetail } from './columns.ts';
-import { flatten } from './transcript.ts';
+import { CONTENT, METADATA, type Content, type Metadata } from './columns.ts';
 
 /** A whole call. A property that the line leaves out is null or empty. */
-export interface CallRecord extends Omit<Call, 'createdAt' | 'updatedAt'> {
+export interface CallRecord extends Metadata, Content {
   deleted: false;
   organization: string;
   /** Null: the call keeps the stored time, or gets the time of this import. */
   createdAt: Date | null;
+  qaBlocks: QaBlock[];
+  /** At most one of each kind. */
+  transcripts: Transcript[];
   /** E-mail of the user, as written. */
   conductedBy: string | null;
   /** At most one a user, by e-mail as written. A note without text isn't stored, but its user must exist. */
@@ -53,9 +55,7 @@ function shapeOf(fields: Field[]): object {
 }
 
 /** The columns that hold a value of the line just as its schema gives it. */
-function valuesOf(line: {
-  expert: Record<string, unknown> | null;
-}): Omit<CallDetail, 'callId' | 'qaBlocks' | 'createdAt' | 'updatedAt'> {
+function valuesOf(line: { expert: Record<string, unknown> | null }): Omit<Metadata & Content, 'callId'> {
   const values: Record<string, unknown> = {};
   for (const [name, property] of LINE_FIELDS) values[name] = (line as Record<string, unknown>)[property];
   for (const [name, property] of EXPERT_FIELDS) values[name] = line.expert?.[property] ?? null;
@@ -63,13 +63,11 @@ function valuesOf(line: {
   return values as ReturnType<typeof valuesOf>;
 }
 
-const segment = z
-  .strictObject({
-    speaker: nullableText.describe('Who speaks.'),
-    start_seconds: orNull(z.number().min(0)).describe('Seconds since the start of the call.'),
-    text: freeText.describe('What is said.'),
-  })
-  .transform(({ speaker, start_seconds: startSeconds, text }) => ({ speaker, startSeconds, text }));
+const segment = z.strictObject({
+  speaker: nullableText.describe('Who speaks.'),
+  start_seconds: orNull(z.number().min(0)).describe('Seconds since the start of the call.'),
+  text: freeText.describe('What is said.'),
+});
 
 const transcript = orNull(z.union([freeText, list(segment)], 'must be text or a list of segments'));
 
@@ -133,9 +131,7 @@ export const callLine = z.discriminatedUnion('deleted', [call, deletion], 'must 
 /** A list without a segment holds no transcript. */
 function recorded(kind: Transcript['kind'], content: z.output<typeof transcript>): Transcript[] {
   if (content === null || (content.length === 0 && typeof content !== 'string')) return [];
-  return [
-    typeof content === 'string' ? { kind, text: content, segments: [] } : { kind, text: flatten(content), segments: content },
-  ];
+  return [{ kind, content }];
 }
 
 /** Where a value occurs for the second time, or -1. */

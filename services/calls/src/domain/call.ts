@@ -34,14 +34,12 @@ export interface QaBlock {
 
 export interface Transcript {
   kind: 'verbatim' | 'redacted';
-  /** The whole text. For a segmented transcript, its flattened segments. */
-  text: string;
-  /** Empty if the transcript was recorded as plain text. */
-  segments: Segment[];
+  /** Plain text, or at least one segment. */
+  content: string | Segment[];
 }
 
 export interface Segment {
   speaker: string | null;
-  startSeconds: number | null;
+  start_seconds: number | null;
   text: string;
 }

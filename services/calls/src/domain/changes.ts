@@ -9,8 +9,8 @@ export interface PreparedCall extends Pick<
 > {
   /** The columns of the call that the record alone fills. */
   row: string;
-  /** A row for each transcript. */
-  transcripts: string[];
+  /** The REST detail before and after the times of the call. */
+  shown: [before: string, after: string];
 }
 
 /** A record whose references are ids. */
@@ -106,8 +106,8 @@ function count(days: Map<string, number>, { createdAt }: Written, by: number): v
   days.set(day, (days.get(day) ?? 0) + by);
 }
 
-function hashesOf({ row, transcripts, conductedBy, notes }: ResolvedCall, createdAt: Date) {
-  const shownHash = hash('sha256', [createdAt.getTime(), row, ...transcripts].join('\n'), 'buffer');
+function hashesOf({ row, shown, conductedBy, notes }: ResolvedCall, createdAt: Date) {
+  const shownHash = hash('sha256', [createdAt.getTime(), row, ...shown].join('\n'), 'buffer');
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
   const recordHash = hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');

@@ -12,8 +12,6 @@ import {
   type CallType,
   type KtaApprovalStatus,
   type Participant,
-  type QaBlock,
-  type Transcript,
 } from './call.ts';
 
 /** Filled from the line's property of the same name in snake case. */
@@ -70,16 +68,17 @@ export const METADATA = {
   country: fromExpert('country', 'Country, in any spelling. `list_calls` compares it without regard to case.'),
   jobTitle: fromExpert('job_title', 'Job title.'),
   employer: fromExpert('organization', 'The employer.'),
+  name: fromExpert('name', 'The real name.'),
+  anonymizedName: text(
+    'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
+  ),
 };
 
 /** Texts that filters compare in any case. The table holds each a second time, folded, in a column `<name>_folded`. */
 export const FOLDED = ['segment', 'source', 'country', 'jobTitle', 'employer'] as const;
 
+/** Filled as the columns are, but stored as parts of `shown` alone. */
 export const CONTENT = {
-  name: fromExpert('name', 'The real name.'),
-  anonymizedName: text(
-    'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
-  ),
   bio: fromExpert('bio', 'Short biography.'),
   language: text('Language of the transcripts, such as `en`.'),
   summary: text('Summary in Markdown.'),
@@ -90,14 +89,12 @@ export const CONTENT = {
     'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
   ),
   participants: fromLine(column.json<Participant[]>(), orDefault(list(participant), []), 'Who took part.'),
-  qaBlocks: column.json<QaBlock[]>(),
 };
 
-/** What the detail shows of the call itself, to organizations and to users. */
-export const DETAIL = { ...METADATA, ...CONTENT, createdAt: column.instant, updatedAt: column.instant };
-
 const COLUMNS = {
-  ...DETAIL,
+  ...METADATA,
+  createdAt: column.instant,
+  updatedAt: column.instant,
   /** `date`, or `createdAt` where there is none. */
   recency: column.instant,
   /** Whether a verbatim transcript is recorded. */
@@ -117,12 +114,18 @@ function pick<Name extends keyof typeof COLUMNS>(...names: Name[]): Pick<typeof 
   return Object.fromEntries(names.map((name) => [name, COLUMNS[name]])) as Pick<typeof COLUMNS, Name>;
 }
 
-/** The call itself, as it is recorded. */
-export type CallDetail = column.RowOf<typeof DETAIL>;
+export type Metadata = column.RowOf<typeof METADATA>;
+export type Content = column.RowOf<typeof CONTENT>;
 export type ListItem = column.RowOf<typeof LIST_ITEM>;
 export type UserListItem = column.RowOf<typeof USER_LIST_ITEM>;
 
-/** A call with its transcripts, at most one of each kind. */
-export interface Call extends CallDetail {
-  transcripts: Transcript[];
-}
+/** Columns of texts that `stored.ts` makes. */
+export const STORED = {
+  shown: column.text,
+  verbatim: column.text.orNull,
+  verbatimSegments: column.text.orNull,
+  redacted: column.text.orNull,
+  redactedSegments: column.text.orNull,
+};
+
+export type Stored = column.RowOf<typeof STORED>;

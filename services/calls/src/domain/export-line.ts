@@ -2,11 +2,13 @@ import { withoutNulls } from '@crs/kit/product/export';
 import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import { derivedId, EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
-import type { Transcript } from './call.ts';
-import type { Call } from './columns.ts';
+import type { QaBlock, Transcript } from './call.ts';
+import type { Content, Metadata, Stored } from './columns.ts';
+import { readContent, readTranscripts } from './stored.ts';
 
 /** A stored call with the ids of the users whom it names. */
-export interface ExportedCall extends Omit<Call, 'updatedAt'> {
+export interface ExportedCall extends Metadata, Stored {
+  createdAt: Date;
   conductedBy: string | null;
   notes: { userId: string; text: string }[];
 }
@@ -16,9 +18,10 @@ export interface ExportedCall extends Omit<Call, 'updatedAt'> {
  * @param emails e-mails by user id; a user who isn't there is being deleted
  */
 export function exportLine(organization: string, call: ExportedCall, emails: Map<string, string>): object {
-  const line = lineOf(organization, call, emails);
+  const content = readContent(call);
+  const line = lineOf(organization, { ...call, ...content }, emails);
   if (Buffer.byteLength(JSON.stringify(line)) <= MAX_LINE_BYTES) return line;
-  const qaBlocks = call.qaBlocks.map(({ id, ...block }, i) =>
+  const qaBlocks = content.qaBlocks.map(({ id, ...block }, i) =>
     withoutNulls({ id: id === derivedId(organization, call.callId, i) ? null : id, ...block }),
   );
   return withoutNulls({
@@ -28,7 +31,11 @@ export function exportLine(organization: string, call: ExportedCall, emails: Map
   });
 }
 
-function lineOf(organization: string, call: ExportedCall, emails: Map<string, string>): object {
+type WithContent = ExportedCall & Content & { qaBlocks: QaBlock[] };
+
+function lineOf(organization: string, call: WithContent, emails: Map<string, string>): object {
+  const { participants, qaBlocks } = call;
+  const transcripts = readTranscripts(call);
   const expert = withoutNulls(valuesOf(call, EXPERT_FIELDS));
   const notes = call.notes.flatMap(({ userId, text }) => {
     const email = emails.get(userId);
@@ -44,22 +51,20 @@ function lineOf(organization: string, call: ExportedCall, emails: Map<string, st
     created_at: call.createdAt,
     conducted_by: (call.conductedBy && emails.get(call.conductedBy)) ?? null,
     expert: Object.keys(expert).length > 0 ? expert : null,
-    participants: call.participants.length > 0 ? call.participants.map(withoutNulls) : null,
-    qa_blocks: call.qaBlocks.length > 0 ? call.qaBlocks.map(withoutNulls) : null,
+    participants: participants.length > 0 ? participants.map(withoutNulls) : null,
+    qa_blocks: qaBlocks.length > 0 ? qaBlocks.map(withoutNulls) : null,
     notes: notes.length > 0 ? notes : null,
-    transcript: contentOf(call.transcripts, 'verbatim'),
-    redacted_transcript: contentOf(call.transcripts, 'redacted'),
+    transcript: contentOf(transcripts, 'verbatim'),
+    redacted_transcript: contentOf(transcripts, 'redacted'),
   });
 }
 
 /** The values of the columns, by the properties of the line that fill them. */
-function valuesOf(call: ExportedCall, fields: readonly (readonly [column: string, property: string, schema: unknown])[]) {
+function valuesOf(call: WithContent, fields: readonly (readonly [column: string, property: string, schema: unknown])[]) {
   return Object.fromEntries(fields.map(([name, property]) => [property, (call as unknown as Record<string, unknown>)[name]]));
 }
 
 function contentOf(transcripts: Transcript[], wanted: Transcript['kind']): string | object[] | null {
-  const found = transcripts.find(({ kind }) => kind === wanted);
-  if (!found) return null;
-  if (found.segments.length === 0) return found.text;
-  return found.segments.map(({ speaker, startSeconds, text }) => withoutNulls({ speaker, start_seconds: startSeconds, text }));
+  const content = transcripts.find(({ kind }) => kind === wanted)?.content ?? null;
+  return content === null || typeof content === 'string' ? content : content.map(withoutNulls);
 }

@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { fold } from '@crs/kit/text';
-import type { Call } from './columns.ts';
+import type { Metadata } from './columns.ts';
 
-type Named = Pick<Call, 'name' | 'employer' | 'anonymizedName'>;
+/** By what an interviewee is named. */
+export type Named = Pick<Metadata, 'name' | 'employer' | 'anonymizedName'>;
 
 /**
  * The value of `interviewee.name`.

@@ -2,19 +2,18 @@ import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, SECRET } from '../../test/_sample.ts';
-import type { Call } from './columns.ts';
 import { gateOf } from './fields.ts';
-import { renderCall, type View } from './render.ts';
+import { renderCall, type Call, type View } from './render.ts';
 
 const ANONYMIZING: View = { ...OPEN_VIEW, anonymizeWith: SECRET };
 const NOT_ENABLED: View = { ...OPEN_VIEW, gate: gateOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')) };
 
 const json = (value: unknown) => JSON.stringify(value);
-const render = (call: Call, view: View) => JSON.parse(json(renderCall(call, view)));
+const render = (call: Call, view: View) => JSON.parse(renderCall(call, view));
 
 describe("the interviewee's name", () => {
   test('stands as recorded where it is enabled and not anonymized', () => {
-    const text = json(renderCall(sampleCall({ anonymizedName: 'Expert 7' }), OPEN_VIEW));
+    const text = renderCall(sampleCall({ anonymizedName: 'Expert 7' }), OPEN_VIEW);
     expect(text).toContain('EVA MUSTER: Good morning.');
     expect(text).not.toContain('Expert 7');
   });
@@ -56,20 +55,20 @@ describe("the interviewee's name", () => {
     const spellings = [name, name.normalize('NFD'), name.normalize('NFC'), name.toUpperCase(), name.toLowerCase(), ` ${name}\t`];
     const same = spellings.filter((spelling) => fold(spelling.trim()) === fold(name.trim()));
     const segments = same.flatMap((it) => [
-      { speaker: it, startSeconds: 1, text: `said\n${it}: more\r\n${it}:\u2028${it} : end` },
-      { speaker: `${it}:`, startSeconds: 1, text: `${it}: twice` },
-      { speaker: null, startSeconds: 1, text: `${it}: as text` },
+      { speaker: it, start_seconds: 1, text: `said\n${it}: more\r\n${it}:\u2028${it} : end` },
+      { speaker: `${it}:`, start_seconds: 1, text: `${it}: twice` },
+      { speaker: null, start_seconds: 1, text: `${it}: as text` },
     ]);
     const text = segments.map((segment) => segment.text).join('\n');
     const call = sampleCall({
       name,
       participants: same.map((it) => ({ name: it, role: null, email: null })),
       transcripts: [
-        { kind: 'verbatim', text: '', segments },
-        { kind: 'redacted', text, segments: [] },
+        { kind: 'verbatim', content: segments },
+        { kind: 'redacted', content: text },
       ],
     });
-    const seen = renderCall(call, view);
+    const seen = render(call, view);
     const everything = strings(seen).map(fold).join('\n');
     expect(everything).toContain(fold('as text'));
     expect(everything).not.toContain(fold(name.trim()));

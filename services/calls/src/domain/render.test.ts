@@ -1,18 +1,19 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall } from '../../test/_sample.ts';
-import type { Call, ListItem } from './columns.ts';
+import { OPEN_VIEW, sampleCall, sampleRecord, TIMES } from '../../test/_sample.ts';
+import type { CallRecord } from './call-record.ts';
+import type { ListItem } from './columns.ts';
 import { gateOf } from './fields.ts';
-import { renderCall, renderListItem, type View } from './render.ts';
+import { renderCall, renderListItem, type Call, type View } from './render.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 const viewOf = (...fields: readonly AllowedField[]): View => ({ ...OPEN_VIEW, gate: gateOf(fields) });
 const without = (...fields: readonly AllowedField[]) => viewOf(...ALLOWED_FIELDS.filter((field) => !fields.includes(field)));
-const render = (call: Call, view: View) => JSON.parse(json(renderCall(call, view)));
+const render = (call: Call, view: View) => JSON.parse(renderCall(call, view));
 const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
-  const row: ListItem = { ...sampleCall(), hasVerbatim: true };
+  const row: ListItem = { ...sampleRecord(), ...TIMES, hasVerbatim: true };
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
     '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';
@@ -56,7 +57,7 @@ describe('a list item', () => {
 
 describe('the call detail', () => {
   test('has these keys in this order', () => {
-    expect(json(renderCall(sampleCall(), OPEN_VIEW))).toBe(
+    expect(renderCall(sampleCall(), OPEN_VIEW)).toBe(
       json({
         call_id: 'call_1',
         project_id: '11111111-2222-4333-8444-555555555555',
@@ -216,7 +217,7 @@ describe('transcript entries', () => {
   });
 
   test('an empty text is one', () => {
-    const transcripts: Call['transcripts'] = [{ kind: 'verbatim', text: '', segments: [] }];
+    const transcripts: CallRecord['transcripts'] = [{ kind: 'verbatim', content: '' }];
     expect(kinds(sampleCall({ transcripts, qaBlocks: [] }), OPEN_VIEW)).toEqual(['verbatim']);
   });
 });

@@ -1,10 +1,10 @@
-/** Renders calls for an organization (REST) and for a user (tools), as objects for JSON. Their keys have the order of the contract. */
-import type { Transcript } from './call.ts';
-import type { Call, CallDetail, ListItem, UserListItem } from './columns.ts';
+/** Renders calls for an organization (REST) and for a user (tools), as JSON. Keys have the order of the contract. */
+import type { ListItem, Metadata, Stored, UserListItem } from './columns.ts';
 import { showsTranscripts, type Gate } from './fields.ts';
 import { formatInstant } from './instant.ts';
-import { replacementFor, shownName } from './names.ts';
-import { cleanText, rename, renameIn, renaming, type Renaming } from './transcript.ts';
+import { showEmails, showNames } from './marks.ts';
+import { replacementFor, shownName, type Named } from './names.ts';
+import { partsOf, readContent } from './stored.ts';
 
 /** How one caller sees a call. */
 export interface View {
@@ -26,9 +26,9 @@ export function includeOf({ withoutVerbatim, withoutRedacted, withoutClean }: Wi
   return { verbatim: !withoutVerbatim, redacted: !withoutRedacted, clean: !withoutClean };
 }
 
-/** The kinds of recorded transcripts that a view needs. */
-export function kindsOf(gate: Gate, include: View['include']): Transcript['kind'][] {
-  return (['verbatim', 'redacted'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]);
+/** The kinds of transcripts that a view has. */
+export function kindsOf({ gate, include }: Pick<View, 'gate' | 'include'>): Set<keyof View['include']> {
+  return new Set((['verbatim', 'redacted', 'clean'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]));
 }
 
 /**
@@ -51,74 +51,68 @@ export function renderListItem(row: ListItem, gate: Gate): Record<string, unknow
   };
 }
 
+/** A stored call as REST reads it. */
+export interface Call extends Stored {
+  /** {@link Named} as a JSON array; null where names are shown as recorded. */
+  interviewee: string | null;
+}
+
+/** Whether another name stands in place of the interviewee's. */
+export function renames(gate: Gate, anonymize: boolean): boolean {
+  return anonymize || !gate.has('interviewee.name');
+}
+
 /** The call detail. A key that isn't enabled is absent. A key that is enabled but empty is null. */
-export function renderCall(call: Call, view: View): Record<string, unknown> {
+export function renderCall(call: Call, view: View): string {
   const { gate, anonymizeWith } = view;
-  const replacement = replacementFor(call, gate.has('interviewee.name'), anonymizeWith);
-  const to = replacement === undefined ? undefined : renaming(call.name!, replacement);
-  return {
-    call_id: call.callId,
-    project_id: call.projectId,
-    call_type: call.callType,
-    call_status: call.callStatus,
-    anonymity_status: call.anonymityStatus,
-    date: call.date && formatInstant(call.date),
-    created_at: formatInstant(call.createdAt),
-    updated_at: formatInstant(call.updatedAt),
-    duration_minutes: call.durationMinutes,
-    ...(gate.has('segment') && { segment: call.segment }),
-    ...(gate.has('source') && { source: call.source }),
-    ...(gate.has('rating') && { rating: call.rating }),
-    ...(gate.has('cost') && { cost: call.cost }),
-    interviewee: renderInterviewee(call, shownName(call, anonymizeWith), gate),
-    ...(gate.has('participants') && { participants: renderParticipants(call, gate, to) }),
-    ...(gate.has('summary') && { summary: call.summary }),
-    ...(gate.has('key_takeaways') && { key_takeaways: call.ktas, key_takeaways_status: call.ktaApprovalStatus }),
-    ...(gate.has('qa_blocks') && {
-      qa_blocks: renderQaBlocks(call),
-    }),
-    transcripts: renderTranscripts(call, view, to),
-  };
-}
-
-function renderInterviewee(call: Call, name: string | null, gate: Gate) {
-  return {
-    ...(gate.has('interviewee.name') && { name }),
-    ...(gate.has('interviewee.job_title') && { job_title: call.jobTitle }),
-    ...(gate.has('interviewee.organization') && { organization: call.employer }),
-    ...(gate.has('interviewee.country') && { country: call.country }),
-    ...(gate.has('interviewee.bio') && { bio: call.bio }),
-  };
-}
-
-function renderParticipants({ participants }: Call, gate: Gate, to: Renaming | undefined) {
-  return participants.map(({ name, role, email }) => ({
-    name: name !== null && to ? rename(name, to) : name,
-    role,
-    ...(gate.has('participants.email') && { email }),
-  }));
-}
-
-function renderTranscripts(call: Call, { gate, include }: View, to: Renaming | undefined) {
-  const redacted = gate.has('transcripts.redacted') && include.redacted && call.anonymityStatus === 'complete';
-  const clean = gate.has('transcripts.clean') && include.clean ? cleanText(call.qaBlocks) : null;
-  return [
-    ...(gate.has('transcripts.verbatim') && include.verbatim ? recorded(call, 'verbatim', to) : []),
-    ...(redacted ? recorded(call, 'redacted', to) : []),
-    ...(clean === null ? [] : [{ kind: 'clean', language: call.language, text: clean, segments: [] }]),
+  const parts = partsOf(call);
+  const named = renames(gate, anonymizeWith !== undefined) ? namedOf(call) : undefined;
+  const name = named && replacementFor(named, gate.has('interviewee.name'), anonymizeWith);
+  const interviewee = [
+    gate.has('interviewee.name') ? showNames(parts.name, (named && shownName(named, anonymizeWith)) ?? undefined) : '',
+    gate.has('interviewee.job_title') ? parts.jobTitle : '',
+    gate.has('interviewee.organization') ? parts.employer : '',
+    gate.has('interviewee.country') ? parts.country : '',
+    gate.has('interviewee.bio') ? parts.bio : '',
   ];
+  return [
+    `{${parts.head}`,
+    gate.has('segment') ? parts.segment : '',
+    gate.has('source') ? parts.source : '',
+    gate.has('rating') ? parts.rating : '',
+    gate.has('cost') ? parts.cost : '',
+    `,"interviewee":{${interviewee.join('').slice(1)}}`,
+    gate.has('participants') ? showNames(showEmails(parts.participants, gate.has('participants.email')), name) : '',
+    gate.has('summary') ? parts.summary : '',
+    gate.has('key_takeaways') ? parts.keyTakeaways : '',
+    gate.has('qa_blocks') ? parts.qaBlocks : '',
+    `,"transcripts":[${renderTranscripts(call, parts, view, name).join(',')}]}`,
+  ].join('');
 }
 
-function recorded(call: Call, kind: Transcript['kind'], to: Renaming | undefined) {
-  return call.transcripts
-    .filter((transcript) => transcript.kind === kind)
-    .map((transcript) => (to ? renameIn(transcript, to) : transcript))
-    .map(({ text, segments }) => ({
-      kind,
-      language: call.language,
-      text,
-      segments: segments.map(({ speaker, startSeconds, text: said }) => ({ speaker, start_seconds: startSeconds, text: said })),
-    }));
+function namedOf({ interviewee }: Call): Named {
+  const [name, employer, anonymizedName] = JSON.parse(interviewee!);
+  return { name, employer, anonymizedName };
+}
+
+function renderTranscripts(
+  call: Call,
+  { language, clean }: { language: string; clean: string },
+  view: View,
+  name: string | undefined,
+): string[] {
+  const kinds = kindsOf(view);
+  const entries: string[] = [];
+  const add = (kind: keyof View['include'], text: string | null, segments: string) => {
+    if (text !== null && kinds.has(kind))
+      entries.push(
+        `{"kind":"${kind}","language":${language},"text":${showNames(text, name)},"segments":${showNames(segments, name)}}`,
+      );
+  };
+  add('verbatim', call.verbatim, call.verbatimSegments!);
+  add('redacted', call.redacted, call.redactedSegments!);
+  add('clean', clean === 'null' ? null : clean, '[]');
+  return entries;
 }
 
 export function renderUserListItem(row: UserListItem): Record<string, unknown> {
@@ -149,16 +143,16 @@ export interface Include {
 }
 
 /** A call as a user sees it. */
-export interface UserCall extends CallDetail {
+export interface UserCall extends Metadata, Pick<Stored, 'shown' | 'verbatim'> {
+  createdAt: Date;
   /** The user's own notes. */
   notes: string | null;
-  /** The text of the verbatim transcript. Null if there is none, or if the request doesn't ask for it. */
-  transcript: string | null;
 }
 
 /** The call detail for a user, with names as recorded. A part that the request doesn't ask for is absent. */
-export function renderUserCall(call: UserCall, include: Include): Record<string, unknown> {
-  return {
+export function renderUserCall(call: UserCall, include: Include): string {
+  const { bio, ktaApprovalStatus, ktas, qaBlocks, summary } = readContent(call);
+  const json = JSON.stringify({
     id: call.callId,
     transcript_public_id: call.callId,
     anonymity_status: call.anonymityStatus,
@@ -167,18 +161,15 @@ export function renderUserCall(call: UserCall, include: Include): Record<string,
     created_at: formatInstant(call.createdAt),
     date: call.date && formatInstant(call.date),
     duration_minutes: call.durationMinutes,
-    expert: { bio: call.bio, country: call.country, job_title: call.jobTitle, name: call.name, organization: call.employer },
-    ...(include.ktas && { kta_approval_status: call.ktaApprovalStatus, ktas: call.ktas }),
+    expert: { bio, country: call.country, job_title: call.jobTitle, name: call.name, organization: call.employer },
+    ...(include.ktas && { kta_approval_status: ktaApprovalStatus, ktas }),
     ...(include.notes && { notes: call.notes }),
-    ...(include.qa && { qa_blocks: renderQaBlocks(call) }),
+    ...(include.qa && { qa_blocks: qaBlocks }),
     rating: call.rating,
     segment: call.segment,
     source: call.source,
-    ...(include.summary && { summary: call.summary }),
-    ...(include.transcript && { transcript: call.transcript }),
-  };
-}
-
-function renderQaBlocks({ qaBlocks }: CallDetail) {
-  return qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section }));
+    ...(include.summary && { summary }),
+  });
+  if (!include.transcript) return json;
+  return `${json.slice(0, -1)},"transcript":${call.verbatim === null ? null : showNames(call.verbatim, undefined)}}`;
 }

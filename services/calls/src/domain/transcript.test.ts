@@ -1,20 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import type { QaBlock, Segment, Transcript } from './call.ts';
-import { cleanText, flatten, rename, renameIn, renaming } from './transcript.ts';
+import { showNames } from './marks.ts';
+import { storedTranscripts } from './stored.ts';
+import { cleanText, findWhole, nameOf } from './transcript.ts';
 
-const segment = (speaker: string | null, text: string): Segment => ({ speaker, startSeconds: null, text });
-const plain = (text: string): Transcript => ({ kind: 'verbatim', text, segments: [] });
-const segmented = (...segments: Segment[]): Transcript => ({ kind: 'redacted', text: flatten(segments), segments });
+const segment = (speaker: string | null, text: string): Segment => ({ speaker, start_seconds: null, text });
+
+/** The transcript as it is shown with another name; undefined: as recorded. */
+function shown(
+  content: Transcript['content'],
+  name: string | null,
+  as: string | undefined,
+): { text: string; segments: Segment[] } {
+  const { redacted, redactedSegments } = storedTranscripts({ name, transcripts: [{ kind: 'redacted', content }] });
+  return { text: JSON.parse(showNames(redacted!, as)), segments: JSON.parse(showNames(redactedSegments!, as)) };
+}
 const block = (question: string | null, answer: string | null): QaBlock => ({ id: '', question, answer, section: 'Section' });
+
+test('what looks like a mark is text', () => {
+  const text = '\u0001Eva\u0002: a\u001f\u0003\u0004\nEva: b';
+  expect(shown(text, 'Eva', 'X').text).toBe('\u0001Eva\u0002: a\u001f\u0003\u0004\nX: b');
+  expect(shown([segment(text, text)], 'Eva', undefined).segments).toEqual([segment(text, text)]);
+});
 
 describe('flattening', () => {
   test.each<[string, Segment[], string]>([
-    ['nothing', [], ''],
     ['speakers', [segment('Ann', 'Hello.'), segment('Eva', 'Hi.')], 'Ann: Hello.\nEva: Hi.'],
     ['no speaker', [segment(null, 'Hello.'), segment('', 'Hi.')], 'Hello.\nHi.'],
     ['text of several lines and of none', [segment('Ann', 'a\nb'), segment('Eva', ''), segment(null, '')], 'Ann: a\nb\nEva: \n'],
   ])('%s', (_, segments, text) => {
-    expect(flatten(segments)).toBe(text);
+    expect(shown(segments, null, 'X')).toEqual({ text, segments });
   });
 });
 
@@ -42,8 +57,8 @@ test.each([
   ['Eva M', 'Eva M'],
   ['Ev', 'Ev'],
   ['', ''],
-])('the name %j is shown as %j', (name, shown) => {
-  expect(rename(name, renaming(' EVA', 'X'))).toBe(shown);
+])('the name %j is shown as %j', (name, as) => {
+  expect(findWhole(name, nameOf(' EVA')).length > 0 ? 'X' : name).toBe(as);
 });
 
 describe('labels in plain text', () => {
@@ -78,19 +93,20 @@ describe('labels in plain text', () => {
     ['running text', 'Eva', 'Ann: Eva: you said\nI am Eva: hello, Eva', 'Ann: Eva: you said\nI am Eva: hello, Eva'],
     ['no text', 'Eva', '', ''],
   ])('%s', (_, name, text, renamed) => {
-    expect(renameIn(plain(text), renaming(name, 'X'))).toEqual(plain(renamed));
+    expect(shown(text, name, 'X')).toEqual({ text: renamed, segments: [] });
+    expect(shown(text, name, undefined)).toEqual({ text, segments: [] });
   });
 
   test('a replacement is taken as it is', () => {
-    expect(renameIn(plain('Eva: a'), renaming('Eva', "$& $1 $' Eva"))).toEqual(plain("$& $1 $' Eva: a"));
+    expect(shown('Eva: a', 'Eva', `$& $1 $' "Eva"\n`).text).toBe(`$& $1 $' "Eva"\n: a`);
   });
 
   test('a text of megabytes takes a moment, whatever it holds', () => {
     const texts = ['Eva: \n', ':', '\n', 'word ', ' '].map((piece) => piece.repeat(2_000_000 / piece.length));
     const started = performance.now();
     for (const text of texts) {
-      renameIn(plain(text), renaming('Eva', 'X'));
-      renameIn(plain(text), renaming(':'.repeat(1e6), 'X'));
+      shown(text, 'Eva', 'X');
+      shown(text, ':'.repeat(1e6), 'X');
     }
     expect(performance.now() - started).toBeLessThan(4_000);
   });
@@ -123,14 +139,12 @@ describe('labels in segments', () => {
     ],
     ['running text', 'Eva', [segment('Ann', 'Eva, is it so?')], [segment('Ann', 'Eva, is it so?')]],
   ])('%s', (_, name, before, after) => {
-    const original = segmented(...before);
-    const untouched = structuredClone(original);
-    expect(renameIn(original, renaming(name, 'X'))).toEqual(segmented(...after));
-    expect(original).toEqual(untouched);
+    expect(shown(before, name, 'X')).toEqual(shown(after, null, undefined));
+    expect(shown(before, name, undefined).segments).toEqual(before);
   });
 
   test('the text is that of the segments, also as a label of it', () => {
-    const { text } = renameIn(segmented(segment('Eva', 'a\nEva: b'), segment(null, 'Eva: c')), renaming('Eva', 'X'));
+    const { text } = shown([segment('Eva', 'a\nEva: b'), segment(null, 'Eva: c')], 'Eva', 'X');
     expect(text).toBe('X: a\nX: b\nX: c');
   });
 });

@@ -5,24 +5,23 @@ import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, kindsOf, renderCall } from '../domain/render.ts';
+import { includeOf, renderCall } from '../domain/render.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
-import { withTranscripts } from '../store/transcripts.ts';
 
 export function getOrganizationCall({ db }: RecordContext) {
   return rpc(
     { organization: 'read' },
     async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
       const scope = callerScope(call);
-      const gate = gateOf(call.identity.allowedFields);
-      const include = includeOf(request);
+      const { allowedFields, anonymize } = call.identity;
+      const view = { gate: gateOf(allowedFields), include: includeOf(request) };
       const [found] = CALL_ID.test(request.callId)
-        ? await db.read(scope, getCall(scope.organization, request.callId, kindsOf(gate, include)))
+        ? await db.read(scope, getCall(scope.organization, request.callId, { ...view, anonymize }))
         : [];
       if (!found) throw notFound('There is no call with this id.');
-      const anonymizeWith = call.identity.anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-      return { callJson: Buffer.from(JSON.stringify(renderCall(withTranscripts(found), { gate, include, anonymizeWith }))) };
+      const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
+      return { callJson: Buffer.from(renderCall(found, { ...view, anonymizeWith })) };
     },
   );
 }

@@ -27,6 +27,6 @@ export function getUserCall({ db, auth }: RecordContext) {
       summary: request.includeSummary,
       transcript: includeTranscript,
     };
-    return { callJson: Buffer.from(JSON.stringify(renderUserCall(row, include))) };
+    return { callJson: Buffer.from(renderUserCall(row, include)) };
   });
 }

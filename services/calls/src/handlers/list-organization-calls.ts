@@ -6,7 +6,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, kindsOf, renderCall, renderListItem } from '../domain/render.ts';
+import { includeOf, renderCall, renderListItem } from '../domain/render.ts';
 import { callOf } from '../store/details.ts';
 import { listCalls, listChangedCalls, listChangedDetails, listDetails, type ListRow } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
@@ -74,20 +74,19 @@ async function readDetails(
   { range, page, updatedSince }: Asked,
 ): Promise<Rendered> {
   const { organization } = scope;
-  const gate = gateOf(identity.allowedFields);
-  const include = includeOf(request);
-  const details = { kinds: kindsOf(gate, include), maxBytes: MAX_READ_BYTES };
+  const { allowedFields, anonymize } = identity;
+  const view = { gate: gateOf(allowedFields), include: includeOf(request) };
   const statement = updatedSince
-    ? listChangedDetails(organization, range, updatedSince, page, details)
-    : listDetails(organization, range, page, details);
+    ? listChangedDetails(organization, range, updatedSince, page, { ...view, anonymize }, MAX_READ_BYTES)
+    : listDetails(organization, range, page, { ...view, anonymize }, MAX_READ_BYTES);
   const rows = await db.read(scope, statement);
   const listed = rows.filter((row) => row.listed !== null);
-  const anonymizeWith = identity.anonymize && listed.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
+  const anonymizeWith = anonymize && listed.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
   const items: string[] = [];
   let bytes = 0;
   for (const row of listed) {
     const read = callOf(row);
-    const item = read && JSON.stringify(renderCall(read, { gate, include, anonymizeWith }));
+    const item = read && renderCall(read, { ...view, anonymizeWith });
     bytes += item === undefined ? Infinity : Buffer.byteLength(item);
     if (item === undefined || (bytes > MAX_DETAIL_BYTES && items.length > 0)) {
       throw invalid('per_page', `must be at most ${items.length} here: the details of more calls are larger than 32 MiB`);

@@ -7,14 +7,14 @@ import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } 
 import { LRUCache } from 'lru-cache';
 import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../domain/change-cursor.ts';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, kindsOf, renderCall, type View } from '../domain/render.ts';
+import { includeOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 import { retention } from './retention.ts';
-import { currentSettings } from './view-settings.ts';
+import { CurrentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;
 const MAX_LIMIT_WITH_DETAILS = 50;
@@ -30,6 +30,7 @@ interface Entry {
 }
 
 export function listOrganizationChanges({ db, auth, log }: RecordContext) {
+  const settingsNow = new CurrentSettings(auth);
   const feeds = new Feeds(db);
   const forgetOld = retention(db, log);
   return rpc(
@@ -39,7 +40,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
       if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);
       const scope = callerScope(call);
-      const now = await currentSettings(auth, call.identity, call);
+      const now = await settingsNow.of(call.identity, call);
       const settings = settingsOf(now);
       const cursor = request.cursor === undefined ? undefined : await feeds.open(scope, request.cursor);
       const at = cursor?.position;
@@ -53,10 +54,10 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const gate = gateOf(now.allowedFields);
       const include = includeOf(request);
 
-      const details = { kinds: kindsOf(gate, include), maxBytes: MAX_DETAIL_BYTES };
+      const seen = { gate, include, anonymize: now.anonymize };
       const read = (): Promise<(EntryRow | EntryWithDetailRow)[]> =>
         withDetails
-          ? db.read(scope, listChangesWithDetails(scope.organization, asked, details))
+          ? db.read(scope, listChangesWithDetails(scope.organization, asked, seen, MAX_DETAIL_BYTES))
           : db.read(scope, listChanges(scope.organization, asked));
       const rows = await inFeed(db, scope, cursor !== undefined, read);
       const { secret, head, forgotten } = rows[0]!;
@@ -153,7 +154,7 @@ function renderPage(rows: Found[], view: View | undefined): Entry[] {
     if (view && 'length' in row && row.length !== null) {
       const read = callOf(row);
       if (!read) break;
-      detail = JSON.stringify(renderCall(read, view));
+      detail = renderCall(read, view);
       const isFirst = bytes === 0;
       bytes += Buffer.byteLength(detail);
       if (bytes > MAX_DETAIL_BYTES && !isFirst) break;

@@ -4,8 +4,48 @@ import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { ViewSettings } from '../domain/change-cursor.ts';
 
-/** The settings that decide how the caller sees calls, as they are now. The caller's token may be a second old. */
-export async function currentSettings(
+type Ask = () => Promise<ViewSettings>;
+
+/**
+ * The settings that decide how callers see calls, as they are when a caller asks. The caller's token may be a second old. Callers of one
+ * organization who come while a question is under way share the next one.
+ */
+export class CurrentSettings {
+  readonly #auth: ServiceClient<AuthServiceService>;
+  readonly #questions = new Map<string, { done: Promise<unknown>; next?: Promise<ViewSettings> }>();
+
+  constructor(auth: ServiceClient<AuthServiceService>) {
+    this.#auth = auth;
+  }
+
+  of(identity: OrganizationIdentity, { token, deadline }: CallOptions): Promise<ViewSettings> {
+    const { organization } = identity;
+    // Others wait for the answer, too, so this caller can't cancel the question.
+    const ask = () => askFor(this.#auth, identity, { token, deadline });
+    const underWay = this.#questions.get(organization);
+    if (!underWay) return this.#begin(organization, ask);
+    return (underWay.next ??= underWay.done.then(() => this.#begin(organization, ask)));
+  }
+
+  #begin(organization: string, ask: Ask): Promise<ViewSettings> {
+    const answer = ask();
+    const question: { done: Promise<unknown>; next?: Promise<ViewSettings> } = {
+      done: answer.then(
+        () => this.#end(organization, question),
+        () => this.#end(organization, question),
+      ),
+    };
+    this.#questions.set(organization, question);
+    return answer;
+  }
+
+  /** The next question begins in place of this one. */
+  #end(organization: string, question: { next?: Promise<ViewSettings> }): void {
+    if (!question.next) this.#questions.delete(organization);
+  }
+}
+
+async function askFor(
   auth: ServiceClient<AuthServiceService>,
   identity: OrganizationIdentity,
   call: CallOptions,

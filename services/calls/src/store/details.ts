@@ -1,58 +1,75 @@
+/** Reads calls for REST: no more of them than the caller sees, and no more than fit into an answer. */
 import * as column from '@crs/kit/data/column';
-import type { Transcript } from '../domain/call.ts';
-import { DETAIL, type Call } from '../domain/columns.ts';
-import { TRANSCRIPTS, transcriptsSql, withTranscripts } from './transcripts.ts';
+import { STORED } from '../domain/columns.ts';
+import { kindsOf, renames, type Call, type View } from '../domain/render.ts';
 
-/** The kinds of transcripts to read, and how many bytes of details: about as many are read, and always the first detail. */
-export interface DetailsAsked {
-  kinds: Transcript['kind'][];
-  maxBytes: number;
+/** What a caller sees of calls. */
+export interface Seen extends Pick<View, 'gate' | 'include'> {
+  anonymize: boolean;
 }
 
-/** The columns of the details of a page. All but `length` are null in a row whose detail was not read; `length` is null where there is no call. */
-export const DETAILS = {
-  ...DETAIL,
-  length: column.bigint.orNull,
-  callId: column.text.orNull,
-  ...TRANSCRIPTS,
-};
+/** The columns of a call as REST reads it. */
+export const CALL = { ...STORED, interviewee: column.text.orNull };
+
+/** The parameters of {@link callColumns}: whether the caller sees verbatim transcripts, redacted ones, and another name than the recorded. */
+export function callParameters(seen: Seen): [verbatim: boolean, redacted: boolean, renamed: boolean] {
+  const kinds = kindsOf(seen);
+  return [kinds.has('verbatim'), kinds.has('redacted'), renames(seen.gate, seen.anonymize)];
+}
+
+/**
+ * The select list of {@link CALL} for calls `c`.
+ * @param first number of the first of the three parameters that `callParameters` makes
+ */
+export function callColumns(first: number): string {
+  const when = (condition: string, name: string, value = `c.${column.snakeCase(name)}`) =>
+    `case when ${condition} then ${value} end as "${name}"`;
+  const verbatim = `$${first}::boolean`;
+  const redacted = `$${first + 1}::boolean and c.anonymity_status = 'complete'`;
+  return [
+    'c.shown',
+    when(`$${first + 2}::boolean`, 'interviewee', 'json_build_array(c.name, c.employer, c.anonymized_name)::text'),
+    when(verbatim, 'verbatim'),
+    when(verbatim, 'verbatimSegments'),
+    when(redacted, 'redacted'),
+    when(redacted, 'redactedSegments'),
+  ].join(', ');
+}
+
+/** The columns of the calls of a page. All but `length` are null in a row whose call was not read; `length` is null where there is no call. */
+export const DETAILS = { ...CALL, shown: column.text.orNull, length: column.bigint.orNull };
 
 export type DetailRow = column.RowOf<typeof DETAILS>;
 
-/** The call of a row; undefined where its detail was not read. */
+/** The call of a row; undefined where it was not read. */
 export function callOf(row: DetailRow): Call | undefined {
-  return row.callId === null ? undefined : withTranscripts(row as typeof row & Omit<Call, 'transcripts'>);
+  const { shown } = row;
+  return shown === null ? undefined : { ...row, shown };
 }
 
-const LENGTH = `coalesce(c.bytes, octet_length(c.participants::text) + octet_length(c.qa_blocks::text)
-  + coalesce(octet_length(c.summary), 0) + coalesce(octet_length(c.ktas), 0) + coalesce(octet_length(c.bio), 0))
-  + coalesce((
-    select sum(coalesce(t.bytes, octet_length(t.text) + octet_length(t.segments::text))) from calls.transcripts t
-    where t.organization = $1 and t.call_id = c.call_id and t.kind = any($KINDS)), 0)`;
+const LONG = ['shown', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
+/** Lengths are known without reading long texts, which are stored apart from their rows. */
+const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
 /**
- * SQL of the details of a page's calls, as long as their lengths add up to no more than the limit. Each call is read by its key, as
- * long transcripts must not be read before their lengths are known.
+ * SQL of the details of a page's calls, as long as their lengths add up to no more than the limit. Each call is read by its key.
  * @param page name of a subquery with the columns `call_id` (null: no call), `position` (the order) and others
- * @param kinds number of the parameter that holds the kinds of transcripts
- * @param maxBytes number of the parameter that holds the limit
- * @returns a subquery `measured`, and a select list and a join for a query that selects from `measured m`
+ * @param first number of the first of four parameters: those that `callParameters` makes, and the limit in bytes
+ * @returns a subquery `measured`, which has the columns of `page`, too, and a select list for a query that selects from `measured m`
  */
-export function detailsSql(page: string, kinds: number, maxBytes: number) {
-  const transcripts = transcriptsSql(kinds);
+export function detailsSql(page: string, first: number) {
   return {
-    measured: `measured as (
-      select p.*, c.length, sum(c.length) over (order by p.position) as upto from ${page} p left join lateral (
-        select (${LENGTH.replace('$KINDS', `$${kinds}`)})::bigint as length
-        from calls.calls c where c.organization = $1 and c.call_id = p.call_id limit 1
-      ) c on true
-    )`,
-    columns: `${Object.keys({ ...DETAIL, ...TRANSCRIPTS })
-      .map((name) => `d."${name}"`)
+    measured: `sized as (
+      select s.*, (case when s.shown is not null then ${LENGTH} end)::bigint as length from (
+        select p.*, d.* from ${page} p left join lateral (
+          select ${callColumns(first)} from calls.calls c where c.organization = $1 and c.call_id = p.call_id limit 1
+        ) d on true
+      ) s
+    ),
+    summed as (select s.*, sum(s.length) over (order by s.position) as upto from sized s),
+    measured as (select s.*, s.upto <= $${first + 3} or s.upto = s.length as fits from summed s)`,
+    columns: `${Object.keys(CALL)
+      .map((name) => `case when m.fits then m."${name}" end as "${name}"`)
       .join(', ')}, m.length`,
-    join: `left join lateral (
-      select ${column.selectList(DETAIL, 'c')}, ${transcripts.columns} from calls.calls c ${transcripts.joins}
-      where c.organization = $1 and c.call_id = m.call_id and (m.upto <= $${maxBytes} or m.upto = m.length) limit 1
-    ) d on true`,
   };
 }

@@ -16,7 +16,7 @@ export async function eraseOrganization(query: Query, organization: string): Pro
 
 const ERASED = { callId: column.text };
 
-/** Deletes some calls of a project with their transcripts and notes, and their share of the rollup. Returns their ids. */
+/** Deletes some calls of a project with their notes, and their share of the rollup. Returns their ids. */
 export function eraseProjectCalls(
   organization: string,
   projectId: string,

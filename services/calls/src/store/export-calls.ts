@@ -1,20 +1,12 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import type { Transcript } from '../domain/call.ts';
-import { CONTENT, METADATA } from '../domain/columns.ts';
+import { METADATA, STORED } from '../domain/columns.ts';
 import type { ExportedCall } from '../domain/export-line.ts';
 
-const STORED = { ...METADATA, ...CONTENT, createdAt: column.instant, conductedBy: column.uuid.orNull };
-const ROW = {
-  ...STORED,
-  transcripts: column.json<Transcript[]>(),
-  notes: column.json<{ userId: string; text: string }[]>(),
-};
+const CALL = { ...METADATA, ...STORED, createdAt: column.instant, conductedBy: column.uuid.orNull };
+const ROW = { ...CALL, notes: column.json<{ userId: string; text: string }[]>() };
 
-const TEXT = `select ${column.selectList(STORED, 'c')},
-    coalesce((
-      select json_agg(json_build_object('kind', t.kind, 'text', t.text, 'segments', t.segments))
-      from calls.transcripts t where t.organization = $1 and t.call_id = c.call_id), '[]') as transcripts,
+const TEXT = `select ${column.selectList(CALL, 'c')},
     coalesce((
       select json_agg(json_build_object('userId', n.user_id, 'text', n.text))
       from calls.notes n where n.organization = $1 and n.call_id = c.call_id), '[]') as notes

@@ -1,13 +1,12 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import { DETAIL } from '../domain/columns.ts';
+import { METADATA, STORED } from '../domain/columns.ts';
 import type { UserCall } from '../domain/render.ts';
 
-const ROW = { ...DETAIL, notes: column.text.orNull, transcript: column.text.orNull };
-const TEXT = `select ${column.selectList(DETAIL)},
-    (select n.text from calls.notes n where n.organization = $1 and n.call_id = $2 and n.user_id = $3) as notes,
-    case when $5 then (
-      select t.text from calls.transcripts t where t.organization = $1 and t.call_id = $2 and t.kind = 'verbatim') end as transcript
+const CALL = { ...METADATA, shown: STORED.shown, createdAt: column.instant };
+const ROW = { ...CALL, verbatim: STORED.verbatim, notes: column.text.orNull };
+const TEXT = `select ${column.selectList(CALL)}, case when $5 then verbatim end as verbatim,
+    (select n.text from calls.notes n where n.organization = $1 and n.call_id = $2 and n.user_id = $3) as notes
   from calls.calls where organization = $1 and call_id = $2 and (conducted_by = $3 or project_id = any($4::uuid[]))`;
 
 /** One call, where the user conducted it or sees its project, with the user's own notes. */

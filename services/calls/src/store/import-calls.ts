@@ -4,7 +4,8 @@ import { fold } from '@crs/kit/text';
 import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
 import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
-import { CONTENT, FOLDED, METADATA } from '../domain/columns.ts';
+import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
+import { halvesOf, storedTranscripts, timesOf } from '../domain/stored.ts';
 import { copyRows, extendRow, formatRow, type Cell } from './copy.ts';
 
 /**
@@ -21,18 +22,18 @@ export function discardPlans(): Statement {
  */
 const BY_KEY = `select * from calls.calls where organization = $1 and call_id = asked.call_id collate "C" limit 1`;
 
-const STORED = {
+const FOUND = {
   callId: column.text,
   createdAt: column.instant,
   updatedAt: column.instant,
   recordHash: column.bytes,
   shownHash: column.bytes,
 };
-const FIND_STORED = `select ${column.selectList(STORED, 'c')} from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`;
+const FIND_STORED = `select ${column.selectList(FOUND, 'c')} from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`;
 
 /** The stored calls of these ids. */
 export function findStored(organization: string, callIds: string[]): Statement<StoredCall> {
-  return { name: 'find_stored_calls', row: STORED, text: FIND_STORED, values: [organization, callIds] };
+  return { name: 'find_stored_calls', row: FOUND, text: FIND_STORED, values: [organization, callIds] };
 }
 
 const REPEATED = { callId: column.text };
@@ -49,34 +50,36 @@ export function findRepeated(
 }
 
 const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
-const CONTENT_NAMES = Object.keys(CONTENT) as (keyof typeof CONTENT)[];
+const { shown: _, ...TRANSCRIPTS } = STORED;
+const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
 /** These depend on references and on what is stored. */
 const GIVEN_NAMES = ['conductedBy', 'createdAt', 'updatedAt', 'shownHash', 'recordHash', 'lineHash'] as const;
 
 const WRITTEN = [
   ...METADATA_NAMES,
   ...FOLDED.map((name) => `${name}Folded`),
-  ...CONTENT_NAMES,
   'hasVerbatim',
+  ...TRANSCRIPT_NAMES,
   ...GIVEN_NAMES,
-  'bytes',
+  'shown',
 ].map(column.snakeCase);
 
 const STAGED = {
   calls: WRITTEN,
-  transcripts: ['call_id', 'kind', 'text', 'segments', 'bytes'],
   notes: ['call_id', 'user_id', 'text'],
 };
 
 /** Does most of the work of writing a call, before anything is locked. */
 export function prepare(record: CallRecord): PreparedCall {
-  const { organization, callId, createdAt, projectId, conductedBy, notes, transcripts } = record;
+  const { organization, callId, createdAt, projectId, conductedBy, notes } = record;
+  const transcripts = storedTranscripts(record);
   const cells: Cell[] = [
     ...METADATA_NAMES.map((name) => record[name]),
     ...FOLDED.map((name) => foldOrNull(record[name])),
-    ...CONTENT_NAMES.map((name) => record[name]),
-    transcripts.some(({ kind }) => kind === 'verbatim'),
+    transcripts.verbatim !== null,
+    ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
   ];
+  const [before, after] = halvesOf(record);
   return {
     deleted: false,
     organization,
@@ -86,7 +89,7 @@ export function prepare(record: CallRecord): PreparedCall {
     conductedBy,
     notes,
     row: formatRow(cells),
-    transcripts: transcripts.map(({ kind, text, segments }) => formatRow([callId, kind, text, segments])),
+    shown: [formatRow([before]), formatRow([after])],
   };
 }
 
@@ -94,7 +97,7 @@ function foldOrNull(text: string | null): string | null {
   return text === null ? null : fold(text);
 }
 
-/** Deletes calls with their transcripts and notes. */
+/** Deletes calls with their notes. */
 export function deleteCalls(organization: string, callIds: string[]): Statement {
   return {
     name: 'delete_calls',
@@ -111,7 +114,7 @@ const UPSERT = `insert into calls.calls (organization, ${LIST}) select $1, ${LIS
     .join(', ')}`;
 
 /**
- * Writes whole calls: transcripts and notes that were stored of them are replaced. Under row-level security COPY reaches temporary
+ * Writes whole calls: notes that were stored of them are replaced. Under row-level security COPY reaches temporary
  * tables only.
  */
 export async function writeCalls(
@@ -123,22 +126,10 @@ export async function writeCalls(
   await stage(query, connection, 'calls', writes.map(rowOf));
   await query({ name: 'upsert_calls', text: UPSERT, values: [organization] });
   if (replaced.length > 0) {
-    for (const table of ['transcripts', 'notes']) {
-      await query({
-        name: `clear_${table}`,
-        text: `delete from calls.${table} where organization = $1 and call_id = any($2)`,
-        values: [organization, replaced],
-      });
-    }
-  }
-  const transcripts = writes.flatMap((write) => write.transcripts.map(withLength));
-  if (transcripts.length > 0) {
-    await stage(query, connection, 'transcripts', transcripts);
     await query({
-      name: 'insert_transcripts',
-      text: `insert into calls.transcripts (organization, call_id, kind, text, segments, bytes)
-        select $1, call_id, kind, text, segments, bytes from staged_transcripts on conflict do nothing`,
-      values: [organization],
+      name: 'clear_notes',
+      text: 'delete from calls.notes where organization = $1 and call_id = any($2)',
+      values: [organization, replaced],
     });
   }
   const notes = writes.flatMap((write) => write.notes.map(({ userId, text }) => formatRow([write.callId, userId, text])));
@@ -154,12 +145,9 @@ export async function writeCalls(
 }
 
 function rowOf(write: CallWrite): string {
-  return extendRow(write.row, [...GIVEN_NAMES.map((name) => write[name]), Buffer.byteLength(write.row)]);
-}
-
-/** The length is about the one that the row's values have in an answer. */
-function withLength(row: string): string {
-  return extendRow(row, [Buffer.byteLength(row)]);
+  const given = GIVEN_NAMES.map((name) => write[name]);
+  const [before, after] = write.shown;
+  return `${extendRow(write.row, given)}\t${before}${timesOf(write)}${after}`;
 }
 
 /** Puts rows into the temporary table that goes with a table. */

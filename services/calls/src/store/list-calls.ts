@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { LIST_ITEM } from '../domain/columns.ts';
-import { DETAILS, detailsSql, type DetailsAsked } from './details.ts';
+import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ROW = {
   ...LIST_ITEM,
@@ -77,13 +77,13 @@ const CHANGED_PAGE = `${KEYS_OF_CHANGED_PAGE}
 const DETAILS_OF_PAGE = withDetails(KEYS_OF_LATER_PAGE, '(select newer + whole + older as total from sums)', 10);
 const DETAILS_OF_CHANGED_PAGE = withDetails(KEYS_OF_CHANGED_PAGE, '(select count(*)::int as total from changed)', 7);
 
-/** @param firstParameter the first of two numbers of parameters: the kinds of transcripts, and the limit in bytes */
-function withDetails(keys: string, total: string, firstParameter: number): string {
-  const details = detailsSql('positions', firstParameter, firstParameter + 1);
+/** @param first as of {@link detailsSql} */
+function withDetails(keys: string, total: string, first: number): string {
+  const details = detailsSql('positions', first);
   return `${keys},
     positions as (select call_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
     ${details.measured}
-    select t.total, m.call_id as listed, ${details.columns} from ${total} t left join measured m on true ${details.join}
+    select t.total, m.call_id as listed, ${details.columns} from ${total} t left join measured m on true
     order by m.position`;
 }
 
@@ -117,8 +117,14 @@ export function listCalls(organization: string, range: Range, page: Page): State
 }
 
 /** The same page with details. */
-export function listDetails(organization: string, range: Range, page: Page, asked: DetailsAsked): Statement<DetailListRow> {
-  const values = [...valuesOf(organization, range, page), page.offset, asked.kinds, asked.maxBytes];
+export function listDetails(
+  organization: string,
+  range: Range,
+  page: Page,
+  seen: Seen,
+  maxBytes: number,
+): Statement<DetailListRow> {
+  const values = [...valuesOf(organization, range, page), page.offset, ...callParameters(seen), maxBytes];
   return { name: 'list_details', row: DETAIL_ROW, text: DETAILS_OF_PAGE, values, plannedOnce: true };
 }
 
@@ -160,8 +166,9 @@ export function listChangedDetails(
   { start, end }: Range,
   since: Date,
   { offset, limit }: Page,
-  { kinds, maxBytes }: DetailsAsked,
+  seen: Seen,
+  maxBytes: number,
 ): Statement<DetailListRow> {
-  const values = [organization, start, end, since, offset, limit, kinds, maxBytes];
+  const values = [organization, start, end, since, offset, limit, ...callParameters(seen), maxBytes];
   return { name: 'list_changed_details', row: DETAIL_ROW, text: DETAILS_OF_CHANGED_PAGE, values };
 }

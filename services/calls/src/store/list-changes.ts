@@ -1,6 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import { DETAILS, detailsSql, type DetailsAsked } from './details.ts';
+import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ENTRY = {
   /** Of the feed. */
@@ -35,14 +35,14 @@ const COLUMNS = 'f.secret, f.place as head, f.forgotten, m.call_id as changed, m
 const FEED = 'from calls.feeds f';
 const OF_ORGANIZATION = 'where f.organization = $1 order by m.place';
 
-const DETAILS_OF_PAGE = detailsSql('positions', 5, 6);
+const DETAILS_OF_PAGE = detailsSql('positions', 5);
 const ENTRIES = `${PAGE} select ${COLUMNS} ${FEED} left join page m on true ${OF_ORGANIZATION}`;
 const ENTRIES_WITH_DETAILS = `${PAGE},
   positions as (select case when not deleted then call_id end as call_id, call_id as changed, place as position, changed_at, deleted from page),
   ${DETAILS_OF_PAGE.measured}
   select ${COLUMNS.replace('m.call_id as changed', 'm.changed').replace('m.place', 'm.position as place')}, ${DETAILS_OF_PAGE.columns},
     (select secret from calls.name_secrets where organization = $1) as "nameSecret"
-  ${FEED} left join measured m on true ${DETAILS_OF_PAGE.join} ${OF_ORGANIZATION.replace('m.place', 'm.position')}`;
+  ${FEED} left join measured m on true ${OF_ORGANIZATION.replace('m.place', 'm.position')}`;
 
 export interface PageAsked {
   /** Changed calls follow after this place. */
@@ -67,13 +67,14 @@ export function listChanges(organization: string, { after, deletedAfter, limit }
 export function listChangesWithDetails(
   organization: string,
   { after, deletedAfter, limit }: PageAsked,
-  { kinds, maxBytes }: DetailsAsked,
+  seen: Seen,
+  maxBytes: number,
 ): Statement<EntryWithDetailRow> {
   return {
     name: 'list_changes_with_details',
     row: ENTRY_WITH_DETAIL,
     text: ENTRIES_WITH_DETAILS,
-    values: [organization, after, deletedAfter, limit, kinds, maxBytes],
+    values: [organization, after, deletedAfter, limit, ...callParameters(seen), maxBytes],
     plannedOnce: true,
   };
 }

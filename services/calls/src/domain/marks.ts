@@ -1,0 +1,58 @@
+/**
+ * Marks in JSON text, around parts that some callers see otherwise. They are control characters, which JSON text itself never holds: it escapes
+ * those of its strings.
+ */
+
+interface Mark {
+  start: string;
+  end: string;
+}
+
+const NAME: Mark = { start: '\u0001', end: '\u0002' };
+const EMAIL: Mark = { start: '\u0003', end: '\u0004' };
+
+/** Where a part of a text begins, and where it ends. */
+export type Span = readonly [start: number, end: number];
+
+/** The text as the inside of a JSON string, with marks around each name. @param names in their order */
+export function markNames(text: string, names: readonly Span[]): string {
+  let marked = '';
+  let at = 0;
+  for (const [start, end] of names) {
+    marked += inside(text.slice(at, start)) + NAME.start + inside(text.slice(start, end)) + NAME.end;
+    at = end;
+  }
+  return marked + inside(at === 0 ? text : text.slice(at));
+}
+
+/** @param member a member of an object, with the comma before it */
+export function markEmail(member: string): string {
+  return EMAIL.start + member + EMAIL.end;
+}
+
+/** The JSON without marks. @param name takes the place of each marked name; undefined: they stay as recorded */
+export function showNames(marked: string, name: string | undefined): string {
+  const shown = name === undefined ? undefined : inside(name);
+  return replaceMarked(marked, NAME, (recorded) => shown ?? recorded);
+}
+
+/** The JSON with or without the marked e-mails. */
+export function showEmails(marked: string, areShown: boolean): string {
+  return replaceMarked(marked, EMAIL, (member) => (areShown ? member : ''));
+}
+
+function replaceMarked(text: string, { start, end }: Mark, shown: (part: string) => string): string {
+  let result = '';
+  let done = 0;
+  for (let from = text.indexOf(start); from !== -1; from = text.indexOf(start, done)) {
+    const to = text.indexOf(end, from);
+    result += text.slice(done, from) + shown(text.slice(from + 1, to));
+    done = to + 1;
+  }
+  return done === 0 ? text : result + text.slice(done);
+}
+
+/** The text as it stands between the quotes of a JSON string. */
+function inside(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,140 @@
+/**
+ * The texts of a call as they are stored: JSON as REST shows it, in parts that a caller sees or doesn't, with marks around the interviewee's name
+ * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew.
+ */
+import type { Participant, QaBlock, Segment, Transcript } from './call.ts';
+import type { CallRecord } from './call-record.ts';
+import type { Content, Stored } from './columns.ts';
+import { formatInstant } from './instant.ts';
+import { markEmail, markNames, showEmails, showNames } from './marks.ts';
+import { cleanText, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
+
+/** The parts of `shown` in their order. Each is a list of members, with a comma before each but the first; `language` and `clean` are values. */
+const PARTS = [
+  ...(['head', 'segment', 'source', 'rating', 'cost'] as const),
+  ...(['name', 'jobTitle', 'employer', 'country', 'bio'] as const),
+  ...(['participants', 'summary', 'keyTakeaways', 'qaBlocks', 'language', 'clean'] as const),
+] as const;
+
+export type Parts = Record<(typeof PARTS)[number], string>;
+
+/** JSON text never holds this character, because it escapes the control characters of its strings. */
+const BETWEEN = '\u001f';
+
+/** The two halves of `shown`, between which the times of the call stand. */
+export type Halves = [string, string];
+
+export function halvesOf(record: Omit<CallRecord, 'transcripts'>): Halves {
+  const name = nameOf(record.name);
+  const { callId, projectId, callType, callStatus, anonymityStatus, date } = record;
+  const state = {
+    call_id: callId,
+    project_id: projectId,
+    call_type: callType,
+    call_status: callStatus,
+    anonymity_status: anonymityStatus,
+    date: date && formatInstant(date),
+  };
+  const parts: Parts = {
+    head: member('duration_minutes', record.durationMinutes),
+    segment: member('segment', record.segment),
+    source: member('source', record.source),
+    rating: member('rating', record.rating),
+    cost: member('cost', record.cost),
+    name: `,"name":${markedString(record.name, findAll)}`,
+    jobTitle: member('job_title', record.jobTitle),
+    employer: member('organization', record.employer),
+    country: member('country', record.country),
+    bio: member('bio', record.bio),
+    participants: `,"participants":[${record.participants.map((each) => storedParticipant(each, name)).join(',')}]`,
+    summary: member('summary', record.summary),
+    keyTakeaways: member('key_takeaways', record.ktas) + member('key_takeaways_status', record.ktaApprovalStatus),
+    qaBlocks: member(
+      'qa_blocks',
+      record.qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section })),
+    ),
+    language: JSON.stringify(record.language),
+    clean: JSON.stringify(cleanText(record.qaBlocks)),
+  };
+  return [JSON.stringify(state).slice(1, -1), PARTS.map((part) => parts[part]).join(BETWEEN)];
+}
+
+/** The part of `shown` that stands between its halves. */
+export function timesOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }): string {
+  return `,"created_at":"${formatInstant(createdAt)}","updated_at":"${formatInstant(updatedAt)}"`;
+}
+
+export function partsOf({ shown }: Pick<Stored, 'shown'>): Parts {
+  const stored = shown.split(BETWEEN);
+  const parts = {} as Parts;
+  for (let i = 0; i < PARTS.length; i++) parts[PARTS[i]!] = stored[i]!;
+  return parts;
+}
+
+/** The transcripts of a record, as their columns. */
+export function storedTranscripts({
+  name: interviewee,
+  transcripts,
+}: Pick<CallRecord, 'name' | 'transcripts'>): Omit<Stored, 'shown'> {
+  const name = nameOf(interviewee);
+  const stored: Omit<Stored, 'shown'> = { verbatim: null, verbatimSegments: null, redacted: null, redactedSegments: null };
+  for (const { kind, content } of transcripts) {
+    if (typeof content === 'string') {
+      stored[kind] = markedString(content, (text) => findLabels(text, name));
+      stored[`${kind}Segments`] = '[]';
+    } else [stored[kind], stored[`${kind}Segments`]] = storedSegments(content, name);
+  }
+  return stored;
+}
+
+/** The content as an import brought it. */
+export function readContent(stored: Pick<Stored, 'shown'>): Content & { qaBlocks: QaBlock[] } {
+  const { bio, participants, summary, keyTakeaways, qaBlocks, language } = partsOf(stored);
+  const members = bio + showNames(showEmails(participants, true), undefined) + summary + keyTakeaways + qaBlocks;
+  const { qa_blocks, key_takeaways, key_takeaways_status, ...content } = JSON.parse(`{${members.slice(1)}}`);
+  return {
+    ...content,
+    language: JSON.parse(language),
+    ktas: key_takeaways,
+    ktaApprovalStatus: key_takeaways_status,
+    qaBlocks: qa_blocks,
+  };
+}
+
+/** The transcripts as an import brought them. */
+export function readTranscripts(stored: Stored): Transcript[] {
+  return (['verbatim', 'redacted'] as const).flatMap((kind) => {
+    const [text, segments] = [stored[kind], stored[`${kind}Segments`]];
+    if (text === null || segments === null) return [];
+    return [{ kind, content: JSON.parse(showNames(segments === '[]' ? text : segments, undefined)) }];
+  });
+}
+
+function member(name: string, value: unknown): string {
+  return `,"${name}":${JSON.stringify(value)}`;
+}
+
+function findAll(text: string): [[number, number]] {
+  return [[0, text.length]];
+}
+
+function markedString(text: string | null, find: (text: string) => readonly (readonly [number, number])[]): string {
+  return text === null ? 'null' : `"${markNames(text, find(text))}"`;
+}
+
+function storedParticipant({ name, role, email }: Participant, interviewee: Name | undefined): string {
+  const shown = markedString(name, (text) => findWhole(text, interviewee));
+  return `{"name":${shown},"role":${JSON.stringify(role)}${markEmail(member('email', email))}}`;
+}
+
+function storedSegments(segments: Segment[], name: Name | undefined): [text: string, segments: string] {
+  const lines: string[] = [];
+  const objects: string[] = [];
+  for (const { speaker, start_seconds: start, text } of segments) {
+    const said = markNames(text, findLabels(text, name));
+    const label = speaker && markNames(speaker, findInSpeaker(speaker, name));
+    lines.push(label ? `${label}: ${said}` : said);
+    objects.push(`{"speaker":${label === null ? null : `"${label}"`},"start_seconds":${start},"text":"${said}"}`);
+  }
+  return [`"${lines.join('\\n')}"`, `[${objects.join(',')}]`];
+}

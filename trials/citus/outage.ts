@@ -61,6 +61,8 @@ const restart = () =>
     uid: owner[0],
     gid: owner[1],
     stdio: 'ignore',
+    // A node looks for its certificate there when it connects to another one.
+    env: { ...process.env, HOME: '/tmp' },
   });
 const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
   kill: [() => signal('SIGKILL'), restart],

@@ -4,8 +4,10 @@
 //
 // It starts the system on a database of its own, isolates an organization, drains a worker, removes it, adds it again, and spreads the rows anew.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { run } from '@crs/crs/import';
+import { retrying } from '@crs/crs/retry';
+import { sender } from '@crs/crs/send';
 import { prepareDatabase } from '@crs/local/stack';
-import { load } from '@crs/testing/load';
 import { createDatabase, joinNodes } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import pg from 'pg';
@@ -44,6 +46,11 @@ let isOver = false;
 let step = 'begin';
 let imports = 0;
 let longestImport = 0;
+// As `crs import` sends them.
+const send = retrying(sender(system.operator));
+async function* bytesOf(records: object[]): AsyncGenerator<Buffer> {
+  for (const record of records) yield Buffer.from(`${JSON.stringify(record)}\n`);
+}
 const writers = busy.map(async ({ organization, stored }) => {
   while (!isOver) {
     const started = performance.now();
@@ -57,13 +64,16 @@ const writers = busy.map(async ({ organization, stored }) => {
       created_at: '2026-01-02T00:00:00Z',
       summary,
     }));
-    await load(system.operator, records).then(
-      () => {
-        imports++;
-        for (const [id, summary] of batch) stored.set(id, summary);
-      },
-      (error: Error) => refused.push(`${step}: ${organization}: ${String(error.cause ?? error)}`),
-    );
+    try {
+      await run(bytesOf(records), send, {
+        progress: () => {},
+        refused: ({ reason }) => refused.push(`${organization}: ${reason}`),
+      });
+      imports++;
+      for (const [id, summary] of batch) stored.set(id, summary);
+    } catch (error) {
+      refused.push(`${step}: ${organization}: ${String((error as Error).cause ?? error)}`);
+    }
     longestImport = Math.max(longestImport, performance.now() - started);
     await sleep(100);
   }

@@ -85,7 +85,7 @@ async function followRound(
 }
 
 /** Each call as `GET /v1/calls/{call_id}` shows it. */
-async function readDetails(ask: (path: string) => Promise<Response>): Promise<Map<string, string>> {
+export async function readDetails(ask: (path: string) => Promise<Response>): Promise<Map<string, string>> {
   const get = async (path: string): Promise<string> => {
     for (;;) {
       const answer = await ask(path).catch(() => undefined);

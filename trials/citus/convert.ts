@@ -40,6 +40,8 @@ const failed = answers.filter(({ status }) => status !== 200);
 const after = await rows();
 say(`distributed in ${((ended - begun) / 1000).toFixed(1)} s`);
 say(`${failed.length} of ${answers.length} requests failed, longest ${Math.max(...answers.map(({ ms }) => ms)).toFixed(0)} ms`);
+const statuses = Map.groupBy(failed, ({ status }) => status);
+if (failed.length > 0) say([...statuses].map(([status, list]) => `${list.length} with ${status}`).join(', '));
 say(`last failure ${failed.length === 0 ? 'none' : `${((failed.at(-1)!.at - ended) / 1000).toFixed(1)} s after the end`}`);
 say(`${before === after ? 'the same rows' : 'other rows'}: ${after}`);
 await system.stop();

@@ -1,8 +1,9 @@
 // Takes a worker of Citus away while the organizations on it and elsewhere are read, and counts the failed requests of each:
 //
-//   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause]...
+//   node trials/citus/outage.ts COORDINATOR_URL WORKER_DATA [kill|pause|slow]...
 //
-// It starts the system on a database of its own. WORKER_DATA is the data directory of one worker, whose processes it ends or stops for 12 s.
+// It starts the system on a database of its own. WORKER_DATA is the data directory of one worker, whose processes it ends, stops, or stops for 300 ms of
+// every 500, for 12 s.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,11 +61,24 @@ const restart = () =>
     uid: owner[0],
     gid: owner[1],
     stdio: 'ignore',
+    // A node looks for its certificate there when it connects to another one.
+    env: { ...process.env, HOME: '/tmp' },
   });
 const FAULTS: Record<string, [begin: () => void, end: () => void]> = {
   kill: [() => signal('SIGKILL'), restart],
   pause: [() => signal('SIGSTOP'), () => signal('SIGCONT')],
+  slow: [() => void slow(), () => (isSlow = false)],
 };
+let isSlow = false;
+/** Lets the worker run for 200 ms of every 500. */
+async function slow(): Promise<void> {
+  for (isSlow = true; isSlow;) {
+    signal('SIGSTOP');
+    await sleep(300);
+    signal('SIGCONT');
+    await sleep(200);
+  }
+}
 
 let seen: Answer[] = [];
 const stop = system.read((answer) => seen.push(answer));

@@ -6,6 +6,7 @@ import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
+const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z';
 /** Between two requests of an organization. */
 const PAUSE_MS = 200;
 
@@ -14,6 +15,8 @@ export interface System {
   stack: Stack;
   operator: Connection;
   organizations: string[];
+  /** Sends a request of REST with the key of an organization. */
+  ask(organization: string, path: string): Promise<Response>;
   /** Every organization reads its list again and again, until the returned function is called. */
   read(seen: (answer: Answer) => void): () => Promise<void>;
   stop(): Promise<void>;
@@ -58,19 +61,21 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
   const keys = new Map<string, string>();
   for (const id of ids) keys.set(id, await createKey(operator, id));
 
+  const ask = (organization: string, path: string) =>
+    fetch(`http://${api}${path}`, { headers: { authorization: `Bearer ${keys.get(organization)}` } });
+
   return {
     stack,
     operator,
     organizations: ids,
+    ask,
     read(seen) {
       let goesOn = true;
       const readers = ids.map(async (organization, i) => {
         await pause((PAUSE_MS * i) / ids.length);
         while (goesOn) {
           const at = performance.now();
-          const status = await fetch(`http://${api}/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z`, {
-            headers: { authorization: `Bearer ${keys.get(organization)}` },
-          }).then(
+          const status = await ask(organization, LIST).then(
             async (answer) => (await answer.text(), answer.status),
             (error: Error) => error.message,
           );

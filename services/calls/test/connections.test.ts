@@ -50,6 +50,15 @@ describe.each([
     expect(await pid()).not.toBe(first);
   });
 
+  it.each([
+    ['could not find valid entry for shard 102057', { kind: 'aborted' }],
+    ['another internal error', { code: 'XX000' }],
+  ])('reports a shard of Citus that was split meanwhile as a lost race, and nothing else: %s', async (message, expected) => {
+    open();
+    const text = `do $$ begin raise exception using errcode = 'XX000', message = '${message}'; end $$`;
+    await expect(run(scope(), { name: 'split', text, dynamic: true })).rejects.toMatchObject(expected);
+  });
+
   it('is free again at the deadline of its holder', async () => {
     open();
     expect(await failure(run(scope(200), SLEEP), LATE)).toBeLessThan(10_000);

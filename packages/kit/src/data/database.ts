@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
 import { DatabaseError, defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
-import type { Column, Columns } from './column.ts';
+import { integer, type Column, type Columns } from './column.ts';
 import { connectionTo } from './connection.ts';
-import type { Scope } from './scope.ts';
+import { directoryScope, EVERY_ORGANIZATION, workFor, type Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
 export interface Statement<Row = NoRow> {
@@ -41,6 +42,8 @@ export interface DatabaseOptions {
   log: Logger;
   /** Sends statements without waiting for earlier answers. Such a pool refuses COPY and cursors. */
   pipeline: boolean;
+  /** The pool that finds the nodes of Citus; by default this one, if it has `pipeline`. */
+  finder?: Database;
 }
 
 // The driver would write dates in local time. Its format has no place for the seconds that the offset of a local time had in the 19th century.
@@ -56,6 +59,21 @@ const TYPES: CustomTypesConfig = {
  * deadline. Statements that belong to no organization share one queue. Thousands of them may check credentials in the same second.
  */
 const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
+
+/** The part of the connections that may work for the organizations on one node of Citus. The rest is for the others while that node hangs. */
+const PART_OF_NODE = 0.75;
+
+/** Organizations move seldom. Meanwhile they share the part of their earlier node. */
+const NODES = { max: 100_000, ttl: 60_000, allowStale: true };
+const FIND_NODE_MS = 2_000;
+/** All tables have an organization's rows on the same node. */
+const FIND_NODE = {
+  name: 'find-node',
+  row: { node: integer },
+  text: `select groupid as node from pg_dist_placement where shardid = (
+    select get_shard_id_for_distribution_column(logicalrelid, $1::text) from pg_dist_partition
+      where partmethod = 'h' and has_table_privilege(logicalrelid, 'select') limit 1)`,
+};
 
 /** A server that has answered some statement within this time is alive, even where another statement gets no answer. */
 const ALIVE_MS = 1_000;
@@ -79,14 +97,24 @@ export class Database {
   /** Names of the statements whose declared rows were compared with the returned ones. */
   readonly #checked = new Set<string>();
   readonly #closeMetrics: () => void;
-  /** Whether a statement may be planned once for all values. Citus plans for the values, as the organization decides which node runs it. */
-  #mayPlanOnce = false;
+  readonly #finder: Database;
+  /** Undefined until a connection tells it. */
+  #isCitus: boolean | undefined;
+  /** The nodes of Citus with the rows of the organizations. */
+  readonly #nodes = new LRUCache<string, string>({ ...NODES, fetchMethod: (organization) => this.#findNode(organization) });
   /** When the server last answered a statement, in epoch milliseconds. */
   #answeredAt = 0;
 
   constructor(options: DatabaseOptions) {
     const { name, url, passwordFile, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline } = options;
-    this.#turns = new Bulkhead({ name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING });
+    this.#finder = options.finder ?? this;
+    this.#turns = new Bulkhead({
+      name: `${name}-database`,
+      perKey: maxPerTenant,
+      perGroup: Math.max(1, Math.floor(maxConnections * PART_OF_NODE)),
+      total: maxConnections,
+      ...WAITING,
+    });
     this.#pool = new Pool({
       ...connectionTo(url, passwordFile),
       max: maxConnections,
@@ -145,6 +173,13 @@ export class Database {
     });
   }
 
+  /** The node of Citus with the rows of a scope; undefined where they are on the coordinator or on all nodes, and on plain PostgreSQL. */
+  nodeOf({ organization }: Scope): Promise<string | undefined> | undefined {
+    if (this.#isCitus !== true || organization === '' || organization === EVERY_ORGANIZATION) return undefined;
+    // The coordinator knows it, so this waits for no node.
+    return this.#nodes.fetch(organization);
+  }
+
   async close(): Promise<void> {
     this.#closeMetrics();
     this.#turns.close();
@@ -158,7 +193,8 @@ export class Database {
         () =>
           [
             client.query(begin),
-            client.query(settings(scope, statement.plannedOnce && this.#mayPlanOnce)),
+            // Citus plans for the values, as the organization decides which node runs the statement.
+            client.query(settings(scope, statement.plannedOnce && this.#isCitus === false)),
             this.#run(client, statement),
             client.query('commit'),
           ] as const,
@@ -170,8 +206,8 @@ export class Database {
 
   /** Learns from a new connection whether this is Citus. */
   #look(client: PoolClient): void {
-    client.query(`select current_setting('citus.propagate_set_commands', true) is null as "isPlain"`).then(
-      ({ rows: [row] }) => (this.#mayPlanOnce = row.isPlain),
+    client.query(`select current_setting('citus.propagate_set_commands', true) is not null as "isCitus"`).then(
+      ({ rows: [row] }) => (this.#isCitus = row.isCitus),
       // The work that the connection is for meets the same error.
       () => {},
     );
@@ -219,11 +255,23 @@ export class Database {
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (scope.deadline <= Date.now()) throw deadlineExceeded();
-    const release = await this.#turns.acquire(scope.organization, scope);
+    const finding = this.#finder.nodeOf(scope);
+    const node = finding && (await finding);
+    const release = await this.#turns.acquire(scope.organization, scope, node);
     try {
       return await this.#useNow(scope, work);
     } finally {
       release();
+    }
+  }
+
+  async #findNode(organization: string): Promise<string> {
+    try {
+      const [row] = await this.read(directoryScope(workFor(FIND_NODE_MS)), { ...FIND_NODE, values: [organization] });
+      return String(row!.node);
+    } catch {
+      // The database is not spread yet, or the work that asked meets the same error.
+      return 'unknown';
     }
   }
 
@@ -321,8 +369,9 @@ function translate(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
-  // Serialization, deadlock, and a lock that wasn't had within lock_timeout.
-  if (code === '40001' || code === '40P01' || code === '55P03')
+  // Serialization, deadlock, a lock that wasn't had within lock_timeout; of Citus, rows that another shard got while the statement waited for a lock.
+  const hasMoved = code === 'XX000' && error.message.startsWith('could not find valid entry for shard');
+  if (hasMoved || code === '40001' || code === '40P01' || code === '55P03')
     return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
   // A server that still talks to us reports another one: of Citus, the node that holds the organization's rows.
   const isOfNode = error instanceof DatabaseError && error.severity === 'ERROR' && /^(08|57P)/.test(code);

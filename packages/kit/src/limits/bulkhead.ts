@@ -6,6 +6,8 @@ export interface BulkheadOptions {
   name: string;
   /** Slots of one key. */
   perKey: number;
+  /** Slots of the keys of one group together. Keys without a group have no such limit. */
+  perGroup?: number;
   /** Slots of all keys together. */
   total: number;
   /** Waiters of one key. */
@@ -33,8 +35,13 @@ interface Waiter {
   refuse: (error: unknown) => void;
 }
 
+interface Group {
+  held: number;
+}
+
 interface Line {
   key: string;
+  group: Group | undefined;
   held: number;
   /** In order of arrival. */
   waiting: Set<Waiter>;
@@ -45,7 +52,7 @@ const WAIT_PART = 0.8;
 
 /**
  * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, and so have all keys
- * together. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
+ * together, and those of a group where keys have one. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
  * waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter of the longest line.
  * Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
  */
@@ -54,7 +61,8 @@ export class Bulkhead {
   readonly #now: () => number;
   /** Keys with work under way or waiting. */
   readonly #lines = new Map<string, Line>();
-  /** Lines that may get the next free slot, in turn: work waits in them, and their keys have slots left. */
+  readonly #groups = new Map<string, Group>();
+  /** Lines that may get the next free slot, in turn: work waits in them, and their keys have slots left. Their groups may have none. */
   readonly #turns = new Set<Line>();
   #held = 0;
   #waiting = 0;
@@ -85,14 +93,16 @@ export class Bulkhead {
 
   /**
    * Takes a slot of a key. A free slot is returned at once, without a promise or a timer.
+   * @param group of the key; while the key has work, another one changes nothing
    * @throws ServiceError overloaded; after an abort, the signal's reason if it is a ServiceError, else deadline_exceeded
    */
-  acquire(key: string, wanted: Wanted): Release | Promise<Release> {
+  acquire(key: string, wanted: Wanted, group?: string): Release | Promise<Release> {
     if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
     let line = this.#lines.get(key);
-    if (!line) this.#lines.set(key, (line = { key, held: 0, waiting: new Set() }));
+    if (!line) this.#lines.set(key, (line = { key, group: this.#groupOf(group), held: 0, waiting: new Set() }));
     // While a slot is free for this key, nobody waits who could take it: each release gives its slot away at once.
-    if (this.#held < this.#options.total && line.held < this.#options.perKey) return this.#take(line);
+    const isFree = this.#held < this.#options.total && line.held < this.#options.perKey && this.#hasRoom(line);
+    if (isFree) return this.#take(line);
     return this.#wait(line, wanted);
   }
 
@@ -101,15 +111,29 @@ export class Bulkhead {
     this.#closeMetrics();
   }
 
+  #groupOf(name: string | undefined): Group | undefined {
+    if (name === undefined) return undefined;
+    let group = this.#groups.get(name);
+    if (!group) this.#groups.set(name, (group = { held: 0 }));
+    return group;
+  }
+
+  /** Whether the line's group has a slot left. */
+  #hasRoom({ group }: Line): boolean {
+    return group === undefined || group.held < (this.#options.perGroup ?? Infinity);
+  }
+
   #take(line: Line): Release {
     this.#held++;
     line.held++;
+    if (line.group) line.group.held++;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#held--;
       line.held--;
+      if (line.group) line.group.held--;
       this.#settle(line);
       this.#next();
     };
@@ -119,6 +143,7 @@ export class Bulkhead {
   #next(): void {
     for (const line of this.#turns) {
       if (this.#held >= this.#options.total) return;
+      if (!this.#hasRoom(line)) continue;
       const [first] = line.waiting;
       this.#leave(line, first!);
       this.#waited.record((performance.now() - first!.since) / 1000, this.#attributes);

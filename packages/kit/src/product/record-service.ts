@@ -58,6 +58,7 @@ export function createRecordService(
         maxConnections: IMPORT_CONNECTIONS,
         maxPerTenant: IMPORT_CONNECTIONS,
         pipeline: false,
+        finder: db,
       });
       closer.defer('import database', () => importDb.close());
       const auth = client(AuthServiceService, {

@@ -17,12 +17,13 @@ const inBothLocales = [
   'services/api-gateway/test/{list-calls,list-query,projects,call-ids}.test.ts',
 ];
 
-/** These tests start OpenTelemetry, which works once in a process and before anything else: each needs a process of its own. */
-const alone = [
-  'services/api-gateway/test/{failures,register,remembered-refusals,request-ids,telemetry}.test.ts',
+/** These tests read trace ids, which only OpenTelemetry makes. It must start before the services are loaded. */
+const traced = [
+  'services/api-gateway/test/{failures,register,remembered-refusals,request-ids}.test.ts',
   'services/tool-gateway/test/{register,remembered-refusals,sign-in-through}.test.ts',
-  'packages/kit/test/rate-limiter.test.ts',
 ];
+/** These tests start OpenTelemetry with settings of their own, which works once in a process: each needs one of its own. */
+const alone = ['services/api-gateway/test/telemetry.test.ts', 'packages/kit/test/rate-limiter.test.ts'];
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
@@ -61,7 +62,7 @@ export default defineConfig({
         test: {
           name: 'once',
           include: ['**/{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, ...alone, onCharts, onClients],
+          exclude: ['**/node_modules/**', ...onDatabase, ...underFaults, ...alone, ...traced, onCharts, onClients],
         },
       },
       {
@@ -69,7 +70,16 @@ export default defineConfig({
         test: {
           name: 'C',
           include: [...onDatabase, ...underFaults],
-          exclude: ['**/node_modules/**', ...alone],
+          exclude: ['**/node_modules/**', ...alone, ...traced],
+          globalSetup: 'packages/testing/src/setup.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'traced',
+          include: traced,
+          setupFiles: 'packages/testing/src/start-telemetry.ts',
           globalSetup: 'packages/testing/src/setup.ts',
         },
       },
@@ -82,7 +92,7 @@ export default defineConfig({
         test: {
           name: 'icu',
           include: inBothLocales,
-          exclude: ['**/node_modules/**', ...underFaults, ...withoutText, ...alone],
+          exclude: ['**/node_modules/**', ...underFaults, ...withoutText, ...alone, ...traced],
           globalSetup: 'packages/testing/src/setup.ts',
         },
       },

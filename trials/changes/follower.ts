@@ -37,7 +37,7 @@ export class Follower {
   start(): void {
     this.#stopped = false;
     this.#following = (async () => {
-      while (!this.#stopped) if (!(await this.#turn())) await sleep(20);
+      while (!this.#stopped) if (!(await this.#turn())) await sleep(50);
     })();
   }
 

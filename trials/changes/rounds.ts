@@ -73,9 +73,8 @@ async function followRound(
   await Promise.all(services.map(async (victim) => victimOf(system, victim)?.start()));
   await sleep(workMs);
   const imports = await writers.stop();
-  await Promise.all(followers.map((follower) => follower.finish()));
   // A gateway may show a detail by the settings of a second ago.
-  await sleep(1_100);
+  await Promise.all([sleep(1_100), ...followers.map((follower) => follower.finish())]);
   const details = await readDetails(ask);
   const read = followers.reduce((sum, each) => sum + each.pages, 0) - pages;
   say(`  ${imports} imports, ${read} pages, ${details.size} calls`);
@@ -95,7 +94,5 @@ export async function readDetails(ask: (path: string) => Promise<Response>): Pro
   };
   const list = await get('/v1/calls?start_date=2000-01-01T00:00:00Z&end_date=2100-01-01T00:00:00Z&per_page=200');
   const ids = (JSON.parse(list) as { data: { call_id: string }[] }).data.map(({ call_id: id }) => id);
-  const details = new Map<string, string>();
-  for (const id of ids) details.set(id, await get(`/v1/calls/${id}`));
-  return details;
+  return new Map(await Promise.all(ids.map(async (id) => [id, await get(`/v1/calls/${id}`)] as const)));
 }

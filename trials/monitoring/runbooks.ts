@@ -6,9 +6,10 @@ import { RUNBOOKS } from '@crs/monitoring/runbooks';
 import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { openSession } from '@crs/testing/sql';
+import { programOf } from '@crs/testing/programs';
 import type { Scene } from './scene.ts';
 
-const CRS = new URL('../../services/crs/src/main.ts', import.meta.url).pathname;
+const CRS = programOf('crs');
 const FOLDER = new URL(`../../${RUNBOOKS}`, import.meta.url);
 
 /** The parts of a runbook that an operator copies. */

@@ -5,7 +5,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { connect } from '@crs/crs/connection';
 import { createAuthority } from '@crs/testing/certificate';
 import { createKey, createToken } from '@crs/testing/credentials';
@@ -16,10 +15,9 @@ import { freePorts } from '@crs/testing/ports';
 import type { ProcessName } from '@crs/testing/processes';
 import { sendRaw } from '@crs/testing/send-raw';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { programOf } from '@crs/testing/programs';
 import { startLoad } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
-
-const SERVICES = fileURLToPath(new URL('../../services/', import.meta.url));
 
 /** A running system, and the events that metrics and logs report. */
 export interface Scene {
@@ -64,7 +62,7 @@ export async function startScene(): Promise<Scene> {
   const lones: ChildProcess[] = [];
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
-    const process_ = spawn(process.execPath, [join(SERVICES, service, 'src/main.ts')], {
+    const process_ = spawn(process.execPath, [programOf(service)], {
       env: { ...INHERITED, CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
       stdio: ['ignore', 'ignore', openSync(join(directory, `${service}-alone.log`), 'a')],
     });
@@ -132,7 +130,7 @@ export async function startScene(): Promise<Scene> {
         address,
       ]);
       const env = { ...INHERITED, ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
-      const crs = execFile(process.execPath, [join(SERVICES, 'crs/src/main.ts'), 'import', file], { env });
+      const crs = execFile(process.execPath, [programOf('crs'), 'import', file], { env });
       const log = createWriteStream(join(directory, 'import.log'), { flags: 'a' });
       crs.stdout!.pipe(log);
       crs.stderr!.pipe(log);

@@ -2,7 +2,7 @@ import { connect, type Connection } from '@crs/crs/connection';
 import { inject } from 'vitest';
 import { loader, type TryLoad } from './load.ts';
 import { createDatabase } from './postgres.ts';
-import { startProcesses, type Processes } from './processes.ts';
+import { startProcesses, type Processes, type ProcessesConfig } from './processes.ts';
 import { OPERATOR_CREDENTIAL, SECRET } from './setup.ts';
 import { openSession, type Session } from './sql.ts';
 
@@ -18,9 +18,9 @@ export interface ProcessWorld {
   close(): Promise<void>;
 }
 
-export async function startProcessWorld(): Promise<ProcessWorld> {
+export async function startProcessWorld(services?: ProcessesConfig['services']): Promise<ProcessWorld> {
   const created = await createDatabase(inject('postgresUrl'), inject('template'));
-  const processes = await startProcesses({ databaseUrl: created.url, secret: SECRET });
+  const processes = await startProcesses({ databaseUrl: created.url, secret: SECRET, services });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const database = await openSession(created.url);
   return {

@@ -4,12 +4,11 @@ import { createWriteStream, mkdtempSync, renameSync, rmSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { derivePassword, serviceUrl } from '@crs/kit/data/migration';
 import { INHERITED } from './inherited.ts';
 import { freePorts } from './ports.ts';
+import { programOf } from './programs.ts';
 
-const SERVICES = fileURLToPath(new URL('../../../services/', import.meta.url));
 const NAMES = new URL('./names.ts', import.meta.url).href;
 
 /** The services that run as processes, in the order of their start. Any other order works, too. */
@@ -32,6 +31,8 @@ export interface ProcessesConfig {
   secret: string;
   /** Absent: the rate-limit process counts in its memory. */
   redisUrl?: string | undefined;
+  /** The services that run; all by default. */
+  services?: readonly ProcessName[] | undefined;
   /** Processes of each service; one by default. Replicas listen on 127.0.0.1, 127.0.0.2 and so on, which Linux has without configuration. */
   replicas?: Partial<Record<ProcessName, number>>;
   /** Makes the address under which other processes reach a service or the database, such as a relay's; by default the real address. */
@@ -155,10 +156,11 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
   process.once('exit', killAll);
 
   async function start(service: ProcessName, replica = 1): Promise<void> {
+    const program = programOf(service);
     const key = keyOf(service, replica);
     if (running.has(key)) return;
     const options = [...NODE_FLAGS, ...(config.replicas ? ['--import', NAMES] : []), ...(config.execArgv?.(service) ?? [])];
-    const child = spawn(process.execPath, [...options, join(SERVICES, service, 'src/main.ts')], {
+    const child = spawn(process.execPath, [...options, program], {
       env: {
         ...INHERITED,
         CRS_OPS_LISTEN: ops(service, replica),
@@ -199,11 +201,11 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     names.remove(nameOf(service), hostOf(replica));
     return end(service, replica, 'SIGTERM');
   };
-  const instances = PROCESS_NAMES.flatMap((service) =>
+  const instances = (config.services ?? PROCESS_NAMES).flatMap((service) =>
     Array.from({ length: replicasOf(service) }, (_, index) => [service, index + 1] as const),
   );
   const stop = async () => {
-    for (const [service, replica] of instances.toReversed()) await terminate(service, replica);
+    await Promise.all(instances.map(([service, replica]) => terminate(service, replica)));
     names.close();
     process.off('exit', killAll);
   };

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';
@@ -9,7 +8,6 @@ const CALL = '/v1/calls/call_1';
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const READ_TIMEOUT_MS = 800;
 
-let telemetry: Telemetry;
 let world: World;
 let key: string;
 let database: Session;
@@ -17,7 +15,6 @@ let wayToCalls: Relay;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  telemetry = startTelemetry('test', {});
   world = await startWorld();
   await world.load([
     { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
@@ -33,7 +30,6 @@ afterAll(async () => {
   await wayToCalls?.close();
   await database?.close();
   await world?.close();
-  await telemetry?.stop();
 });
 
 const recovers = () =>

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
 import { createApiKey } from '@crs/kit/product/api-key';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { logProblems } from '@crs/testing/log-schema';
 import type { RestResponse } from '@crs/testing/rest';
 import { sendRaw } from '@crs/testing/send-raw';
@@ -13,13 +12,11 @@ const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T01:00:00%2B01
 const ANN = 'ann@acme.example';
 
 let world: World;
-let telemetry: Telemetry;
 let key: string;
 let keyId: string;
 
 beforeAll(async () => {
   // Request ids are trace ids.
-  telemetry = startTelemetry('test', {});
   world = await startWorld();
   const calls = Array.from({ length: 5 }, (_, n) => ({
     type: 'call',
@@ -39,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world?.close();
-  await telemetry?.stop();
 });
 
 /** The line of a request in the log, without the fields that all lines share. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { createApiKey, digestOf } from '@crs/kit/product/api-key';
 import type { RestRequest, RestResponse } from '@crs/testing/rest';
 import { startWorld, type World } from '@crs/testing/world';
@@ -10,15 +9,12 @@ import { startGateway, type Gateway } from './_gateway.ts';
 const CALL = '/v1/calls/call_1';
 
 let world: World;
-let telemetry: Telemetry;
 let gateway: Gateway;
 /** Admits one request of an address. */
 let strict: Gateway;
 const keys: Record<'over' | 'other', string> = { over: '', other: '' };
 
 beforeAll(async () => {
-  // Lines of the log have trace ids only where there is telemetry.
-  telemetry = startTelemetry('call-research', {});
   world = await startWorld();
   for (const [id, requests] of Object.entries({ over: 1, other: 100_000 })) {
     await world.load([
@@ -37,7 +33,6 @@ afterAll(async () => {
   await gateway?.stop();
   await strict?.stop();
   await world?.close();
-  await telemetry?.stop();
 });
 
 const remaining = ({ headers }: RestResponse) => Number(headers.get('x-ratelimit-remaining'));

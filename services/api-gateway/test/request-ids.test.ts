@@ -2,7 +2,6 @@ import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHt
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '@crs/kit/product/api-key';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { startWorld, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
@@ -21,7 +20,6 @@ const OUTSIDE = {
   cookie: 'session=outside-cookie',
 };
 
-let telemetry: Telemetry;
 let world: World;
 let key: string;
 let spy: Http2Server;
@@ -30,7 +28,6 @@ let gateway: Gateway;
 const inward: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
-  telemetry = startTelemetry('test', {});
   world = await startWorld();
   await world.load([
     { type: 'organization', id: 'acme', name: 'Acme', rate_limit: { requests: 100_000, period_seconds: 60 } },
@@ -49,7 +46,6 @@ afterAll(async () => {
   await gateway?.stop();
   spy?.close();
   await world?.close();
-  await telemetry?.stop();
 });
 
 describe('a request id', () => {

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { INHERITED } from '@crs/testing/inherited';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { programOf } from '@crs/testing/programs';
 import { ANN, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-const MAIN = join(import.meta.dirname, '../../crs/src/main.ts');
+const MAIN = programOf('crs');
 
 async function crs(args: string[], input = '', environment: Record<string, string> = {}) {
   const { addresses } = world.stack;

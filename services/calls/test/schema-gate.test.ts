@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import type { ServiceError } from '@crs/kit/errors';
 import { client } from '@crs/kit/rpc/client';
@@ -10,11 +9,12 @@ import { derivePassword, type Migration } from '@crs/kit/data/migration';
 import { INHERITED } from '@crs/testing/inherited';
 import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { freePorts } from '@crs/testing/ports';
+import { programOf } from '@crs/testing/programs';
 import { startRelay } from '@crs/testing/relay';
 import { SECRET } from '@crs/testing/setup';
 import { migrations } from '../migrations/index.ts';
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const MAIN = programOf('calls');
 const password = derivePassword(SECRET, 'calls');
 
 let database: TestDatabase;

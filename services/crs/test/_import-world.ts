@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import { INHERITED } from '@crs/testing/inherited';
 import type { Processes } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { programOf } from '@crs/testing/programs';
 
-const MAIN = join(import.meta.dirname, '../src/main.ts');
+const MAIN = programOf('crs');
 const ORGANIZATIONS = ['acme', 'globex'];
-const CHAPTERS = 6;
+const CHAPTERS = 3;
 /** The number of calls of one organization after a whole import. */
 export const CALLS_LEFT = CHAPTERS * 20;
 

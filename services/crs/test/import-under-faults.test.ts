@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whileHeld } from '@crs/testing/hold';
-import { PROCESS_NAMES } from '@crs/testing/processes';
 import { startProcessWorld, type ProcessWorld } from '@crs/testing/process-world';
 import { openSession } from '@crs/testing/sql';
 import { startWorld } from '@crs/testing/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CALLS_LEFT, records, startImport, tablesOf, type Import } from './_import-world.ts';
+
+const SERVICES = ['auth', 'calls', 'projects', 'entities'] as const;
 
 let world: ProcessWorld;
 let dir: string;
@@ -21,7 +22,7 @@ let inVain: Import;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'crs-import-'));
   file = await write('all', records());
-  world = await startProcessWorld();
+  world = await startProcessWorld(SERVICES);
   const away = [
     { type: 'organization', id: 'away' },
     { type: 'project', organization: 'away', id: '00000000-0000-4000-8000-000000000001' },
@@ -43,7 +44,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   // A failed test may leave a service stopped.
-  for (const service of PROCESS_NAMES) await world.processes.start(service);
+  for (const service of SERVICES) await world.processes.start(service);
   const tables = 'calls.calls, calls.call_days, entities.entities, projects.projects, projects.billing_offices';
   await world.database.query(`truncate ${tables} cascade`);
   await world.database.query(`delete from auth.organizations where organization <> 'away'`);
@@ -95,10 +96,11 @@ describe('an import ends as a run without faults does,', () => {
 
   it('even if one service after the other dies', { timeout: 60_000 }, async () => {
     const running = startImport(file, world.processes);
+    await vi.waitFor(async () => expect(await world.database.query('select 1 from calls.calls limit 1')).not.toEqual([]), 20_000);
     let kills = 0;
     while (running.child.exitCode === null && kills < 3) {
       const victim = (['calls', 'projects', 'auth'] as const)[kills++]!;
-      await sleep(200 + Math.random() * 400);
+      await sleep(Math.random() * 150);
       await world.processes.kill(victim);
       await world.processes.start(victim);
     }
@@ -113,7 +115,7 @@ describe('an import ends as a run without faults does,', () => {
     await world.database.query(
       'create trigger hold before insert on calls.calls for each row execute function public.hold_call()',
     );
-    for (const call of ['call-105', 'call-410']) {
+    for (const call of ['call-105', 'call-210']) {
       const holder = await openSession(world.databaseUrl);
       await holder.query('select pg_advisory_lock(hashtextextended($1, 0))', [call]);
       const { child, ended } = startImport(file, world.processes);

@@ -10,7 +10,7 @@ export interface FaultyWorld extends ProcessWorld {
 export const PEOPLE = ['ann', 'bob', 'cid', 'dan'].map((name) => `${name}@acme.example`);
 
 export async function startFaultyWorld(): Promise<FaultyWorld> {
-  const world = await startProcessWorld();
+  const world = await startProcessWorld(['rate-limit', 'auth', 'projects', 'api-gateway']);
   const { operator } = world;
   const { refused } = await world.tryLoad([
     { type: 'organization', id: 'acme', write_surface: true, rate_limit: { requests: 1_000_000, period_seconds: 60 } },

@@ -113,12 +113,11 @@ describe('under random deaths', () => {
         asked.push(await create(world, name, bodyOf(name, sent), giveUp));
       }
     };
-    const clients = Array.from({ length: 6 }, client);
+    const clients = Array.from({ length: 3 }, client);
     const victims = ['projects', 'auth', 'api-gateway'] as const;
-    const until = Date.now() + 4_000;
-    for (let round = 0; round < victims.length || Date.now() < until; round++) {
+    for (const victim of victims) {
       await sleep(200 + Math.random() * 500);
-      await restart(world, victims[round % victims.length]!);
+      await restart(world, victim);
     }
     stop.abort();
     await Promise.all(clients);

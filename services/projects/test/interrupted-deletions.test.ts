@@ -174,7 +174,7 @@ async function waitingFor(application: string): Promise<void> {
 
 describe('during imports and creations', () => {
   it.each(KINDS)('a deleted %s leaves no row that refers to it', { timeout: 60_000 }, async (kind) => {
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 3; round++) {
       if (round > 0) ({ keys } = await fill(world));
       theirs = await everythingOf(world, 'globex');
       const later = async (work: () => Promise<unknown>) => {

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { REASONS, type ServiceError } from '@crs/kit/errors';
@@ -22,8 +21,9 @@ import { startProcesses, type Processes } from '@crs/testing/processes';
 import { ProgramCertificates } from '@crs/testing/program-certificates';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { everyRoute, everyTool, isServed } from '@crs/testing/surface';
+import { programOf } from '@crs/testing/programs';
 
-const CRS = fileURLToPath(new URL('../../crs/src/main.ts', import.meta.url));
+const CRS = programOf('crs');
 const PROJECT = '00000000-0000-4000-8000-00000000000a';
 const ANN = 'ann@acme.example';
 const RECORDS = [
@@ -216,7 +216,7 @@ describe('a system with a certificate for each program', () => {
           for (const [, status] of await rest()) statuses.add(status);
           return (await Promise.all(inner().map(issuerShown))).filter((issuer) => issuer !== 'CN=second');
         },
-        { timeout: 15_000, interval: 200 },
+        { timeout: 15_000, interval: 500 },
       )
       .toEqual([]);
     expect(statuses).toEqual(new Set([200, 201]));

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { INHERITED } from '@crs/testing/inherited';
 import { toolClient } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
+import { programOf } from '@crs/testing/programs';
 
-const CRS = fileURLToPath(new URL('../../crs/src/main.ts', import.meta.url));
+const CRS = programOf('crs');
 const ANN = 'ann@example.com';
 
 let world: World;

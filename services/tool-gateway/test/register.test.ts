@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { logProblems } from '@crs/testing/log-schema';
 import { startWorld, type World } from '@crs/testing/world';
 import { ask, bearer, LEGACY, message, MODERN, spoken, toolCall, type Ask } from './_requests.ts';
@@ -12,13 +11,11 @@ const ENTITY = '0b7f1c52-8a0e-4b57-9d1c-2e7f40a9b813';
 const CANARY = 'canary-word';
 
 let world: World;
-let telemetry: Telemetry;
 let token: string;
 let who: object;
 
 beforeAll(async () => {
   // Request ids are trace ids.
-  telemetry = startTelemetry('test', {});
   world = await startWorld();
   const organization = 'acme';
   await world.load([
@@ -45,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world?.close();
-  await telemetry?.stop();
 });
 
 /** The line of a request in the log, without the fields that all lines share. */

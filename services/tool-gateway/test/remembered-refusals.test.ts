@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseNetworks } from '@crs/kit/http/address';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ask, bearer, LEGACY, spoken, startGateway, toolCall, type Answer, type Ask } from './_requests.ts';
@@ -8,14 +7,11 @@ import { ask, bearer, LEGACY, spoken, startGateway, toolCall, type Answer, type 
 const LIMIT = { requests: 1, periodSeconds: 86_400 };
 
 let world: World;
-let telemetry: Telemetry;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 let token: string;
 let addresses = 0;
 
 beforeAll(async () => {
-  // Lines of the log have trace ids only where there is telemetry.
-  telemetry = startTelemetry('call-research', {});
   world = await startWorld();
   await world.load([
     { type: 'organization', id: 'acme', name: 'Acme' },
@@ -32,7 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.stop();
   await world?.close();
-  await telemetry?.stop();
 });
 
 const listed = (authorization?: string) => spoken(LEGACY, toolCall('list_calls'), authorization);

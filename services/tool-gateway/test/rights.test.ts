@@ -17,7 +17,7 @@ afterAll(() => close?.());
 
 /** For each gateway: the number of times that each read is asked before and after the change, and the pause between two requests. */
 const TIMES = 2;
-const PAUSE_MS = 50;
+const PAUSE_MS = 150;
 
 describe('every gateway refuses or hides in time', () => {
   /** Time from the acknowledgement to the latest request whose answer still showed the mark. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTelemetry, type Telemetry } from '@crs/kit/process/telemetry-sdk';
 import { logProblems } from '@crs/testing/log-schema';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { ask, LEGACY, message, spoken, type Answer, type Ask } from './_requests.ts';
@@ -12,10 +11,8 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 
 let world: World;
-let telemetry: Telemetry;
 beforeAll(async () => {
   // Request ids are trace ids.
-  telemetry = startTelemetry('test', {});
   world = await startWorld();
   await world.load([
     { type: 'organization', id: 'acme', name: 'Acme' },
@@ -24,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world?.close();
-  await telemetry?.stop();
 });
 
 const send = (request: Ask) =>

@@ -4,7 +4,7 @@ import { rolling } from '../rolling.ts';
 import { startFaultySystem, type FaultySystem } from '../system.ts';
 
 // A short form of `node trials/faults/main.ts`, which asks several times as often.
-const PACE = { clients: 4, pauseMs: 120 };
+const PACE = { clients: 4, pauseMs: 190 };
 
 let system: FaultySystem;
 beforeAll(async () => {

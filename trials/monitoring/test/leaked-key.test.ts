@@ -10,11 +10,12 @@ import { INHERITED } from '@crs/testing/inherited';
 import { toolClient, type Tools } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { startWorld, type World } from '@crs/testing/world';
+import { programOf } from '@crs/testing/programs';
 
 // A key and a token leak on a Tuesday, and the runbook tells what they read.
 
 const PAGE = new URL('../../../docs/runbooks/leaked-key.md', import.meta.url);
-const CRS = new URL('../../../services/crs/src/main.ts', import.meta.url).pathname;
+const CRS = programOf('crs');
 const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
 const ANN = 'ann@acme.example';
 const BOB = 'bob@acme.example';

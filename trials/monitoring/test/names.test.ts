@@ -59,7 +59,7 @@ beforeAll(async () => {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
   });
   const { processes, redis, relays } = scene.system;
-  traffic = scene.traffic(12);
+  traffic = scene.traffic(4);
   await scene.exceedLimit();
   const stalled = scene.stallBody();
   await scene.guessOperator();

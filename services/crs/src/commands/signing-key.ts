@@ -1,16 +1,24 @@
 import { Argument, type Command } from 'commander';
-import { SigningKeyKind, SigningKeyState, type SigningKey } from '@crs/proto/crs/auth/v1/admin';
+import type { SigningKey, SigningKeyState } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
 import { instant, show, table, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
-const KINDS = { token: SigningKeyKind.SIGNING_KEY_KIND_TOKEN, caller: SigningKeyKind.SIGNING_KEY_KIND_CALLER };
-const STATES: Partial<Record<SigningKeyState, string>> = {
-  [SigningKeyState.SIGNING_KEY_STATE_ANNOUNCED]: 'announced',
-  [SigningKeyState.SIGNING_KEY_STATE_SIGNING]: 'signing',
-  [SigningKeyState.SIGNING_KEY_STATE_VERIFYING]: 'verifying',
-  [SigningKeyState.SIGNING_KEY_STATE_RETIRED]: 'retired',
-};
+const KINDS = ['token', 'caller'] as const;
+
+/** The names of the protocol's values. Loaded when they are needed, because a start of the program should be quick. */
+async function names() {
+  const { SigningKeyKind, SigningKeyState: State } = await import('@crs/proto/crs/auth/v1/admin');
+  return {
+    kinds: { token: SigningKeyKind.SIGNING_KEY_KIND_TOKEN, caller: SigningKeyKind.SIGNING_KEY_KIND_CALLER },
+    states: new Map<SigningKeyState, string>([
+      [State.SIGNING_KEY_STATE_ANNOUNCED, 'announced'],
+      [State.SIGNING_KEY_STATE_SIGNING, 'signing'],
+      [State.SIGNING_KEY_STATE_VERIFYING, 'verifying'],
+      [State.SIGNING_KEY_STATE_RETIRED, 'retired'],
+    ]),
+  };
+}
 
 /** `crs signing-key`: the keys that sign access tokens and the tokens between services. */
 export function signingKeyCommands(program: Command, connect: Connect): void {
@@ -19,22 +27,23 @@ export function signingKeyCommands(program: Command, connect: Connect): void {
   command(key, 'list', 'list signing keys, newest first, and the last 100 that were retired').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { keys } = await auth.listSigningKeys({}, await operator());
-      show(options, { data: keys.map(toJson) }, () =>
+      const known = await names();
+      const data = keys.map((each) => toJson(each, known));
+      show(options, { data }, () =>
         table(
           ['key id', 'kind', 'state', 'signs from', 'retires'],
-          keys.map(toJson).map((each) => [each.key_id, each.kind, each.state, each.sign_from, each.retires_at]),
+          data.map((each) => [each.key_id, each.kind, each.state, each.sign_from, each.retires_at]),
         ),
       );
     }),
   );
 
   command(key, 'rotate', 'create a signing key, which signs after 10 seconds; tokens of earlier keys stay valid')
-    .addArgument(
-      new Argument('<kind>', 'token: signs access tokens; caller: signs tokens between services').choices(Object.keys(KINDS)),
-    )
-    .action((kind: keyof typeof KINDS, options: OutputOptions) =>
+    .addArgument(new Argument('<kind>', 'token: signs access tokens; caller: signs tokens between services').choices(KINDS))
+    .action((kind: (typeof KINDS)[number], options: OutputOptions) =>
       connected(connect, async ({ auth, operator }) => {
-        const { keyId } = await auth.rotateSigningKey({ kind: KINDS[kind] }, await operator());
+        const { kinds } = await names();
+        const { keyId } = await auth.rotateSigningKey({ kind: kinds[kind] }, await operator());
         show(options, { key_id: keyId }, () => `Key ${keyId} signs in 10 seconds. Tokens of earlier keys stay valid.`);
       }),
     );
@@ -51,11 +60,11 @@ export function signingKeyCommands(program: Command, connect: Connect): void {
     });
 }
 
-function toJson(key: SigningKey) {
+function toJson(key: SigningKey, { kinds, states }: Awaited<ReturnType<typeof names>>) {
   return {
     key_id: key.keyId,
-    kind: key.kind === KINDS.token ? 'token' : 'caller',
-    state: STATES[key.state] ?? key.state,
+    kind: key.kind === kinds.token ? 'token' : 'caller',
+    state: states.get(key.state) ?? key.state,
     sign_from: instant(key.signFrom),
     retires_at: instant(key.retiresAt),
   };

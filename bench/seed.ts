@@ -1,4 +1,4 @@
-import { halvesOf, storedTranscripts, timesOf } from '@crs/calls/stored';
+import { aroundTimes, storedTranscripts, timesOf } from '@crs/calls/stored';
 import pg from 'pg';
 
 /** Calls to write, spread evenly over the days before an instant. */
@@ -59,7 +59,7 @@ export function storedTexts(turns: number) {
       },
     ],
   };
-  const [before, after] = halvesOf(record);
+  const [before, after] = aroundTimes(record);
   const shown = before + timesOf({ createdAt: AT, updatedAt: AT }) + after;
   const numbers = new RegExp(
     `"(%(?:${['minutes', 'cost', 'rating'].map((name) => VALUES.indexOf(name) + 1).join('|')})\\$s)"`,

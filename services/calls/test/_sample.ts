@@ -2,7 +2,7 @@ import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import type { CallRecord } from '../src/domain/call-record.ts';
 import { gateOf } from '../src/domain/fields.ts';
 import type { Call, View } from '../src/domain/render.ts';
-import { halvesOf, storedTranscripts, timesOf } from '../src/domain/stored.ts';
+import { aroundTimes, storedTranscripts, timesOf } from '../src/domain/stored.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 
@@ -19,7 +19,7 @@ export const TIMES = { createdAt: new Date('2025-01-31T09:08:07.006Z'), updatedA
 /** A call with something in every field, as it is stored. */
 export function sampleCall(changes: Partial<CallRecord> = {}): Call {
   const record = sampleRecord(changes);
-  const [before, after] = halvesOf(record);
+  const [before, after] = aroundTimes(record);
   const { name, employer, anonymizedName, anonymityStatus } = record;
   const { redacted, redactedSegments, ...transcripts } = storedTranscripts(record);
   return {

@@ -1,6 +1,7 @@
 /** Works out the changes that a batch of import lines makes, before anything is written. */
 import { hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
+import { FORM } from './stored.ts';
 
 /** The parts of a record that are kept until it is written: its references, and its rows, which the store formats ahead of time. */
 export interface PreparedCall extends Pick<
@@ -9,7 +10,7 @@ export interface PreparedCall extends Pick<
 > {
   /** The columns of the call that the record alone fills. */
   row: string;
-  /** The REST detail before and after the times of the call. */
+  /** What of `shown` stands before the times of the call, and what after them, as COPY takes it. */
   shown: [before: string, after: string];
 }
 
@@ -114,7 +115,7 @@ function hashesOf({ row, shown, conductedBy, notes }: ResolvedCall, createdAt: D
   return { shownHash, recordHash };
 }
 
-/** The hash of a line, byte for byte. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */
+/** The hash of a line, byte for byte, and the form of the texts. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */
 export function lineHashOf(line: Uint8Array): Buffer {
-  return hash('sha256', line, 'buffer');
+  return Buffer.concat([hash('sha256', line, 'buffer'), Buffer.of(FORM)]);
 }

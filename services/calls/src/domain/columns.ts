@@ -40,7 +40,7 @@ const participant = z.strictObject({
   email: orNull(email).describe('Need not be the e-mail address of a user.'),
 });
 
-/** A call's hashes depend on the order of the columns. */
+/** A call's hashes depend on the order of the columns, and on that of the parts of `shown`: another order moves `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
   projectId: fromLine(
@@ -122,6 +122,7 @@ export type UserListItem = column.RowOf<typeof USER_LIST_ITEM>;
 /** Columns of texts that `stored.ts` makes. */
 export const STORED = {
   shown: column.text,
+  clean: column.text.orNull,
   verbatim: column.text.orNull,
   verbatimSegments: column.text.orNull,
   redacted: column.text.orNull,

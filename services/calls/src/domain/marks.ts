@@ -1,6 +1,6 @@
 /**
- * Marks in JSON text, around parts that some callers see otherwise. They are control characters, which JSON text itself never holds: it escapes
- * those of its strings.
+ * Marks in JSON text, around names, which some callers see replaced, and e-mails, which some don't see. They never nest. They are control
+ * characters, which JSON text itself never holds: it escapes those of its strings.
  */
 
 interface Mark {
@@ -11,10 +11,10 @@ interface Mark {
 const NAME: Mark = { start: '\u0001', end: '\u0002' };
 const EMAIL: Mark = { start: '\u0003', end: '\u0004' };
 
-/** Where a part of a text begins, and where it ends. */
+/** Where a part of a text begins, and where it has ended. */
 export type Span = readonly [start: number, end: number];
 
-/** The text as the inside of a JSON string, with marks around each name. @param names in their order */
+/** The text as the inside of a JSON string, with marks around each name. @param names in ascending order; they don't overlap */
 export function markNames(text: string, names: readonly Span[]): string {
   let marked = '';
   let at = 0;

@@ -51,9 +51,9 @@ export function renderListItem(row: ListItem, gate: Gate): Record<string, unknow
   };
 }
 
-/** A stored call as REST reads it. */
+/** A stored call as REST reads it. Transcripts that the caller doesn't see are null, and so is `redacted` unless redaction is complete. */
 export interface Call extends Stored {
-  /** {@link Named} as a JSON array; null where names are shown as recorded. */
+  /** `[name, employer, anonymized name]` as JSON; null where names are shown as recorded. */
   interviewee: string | null;
 }
 
@@ -67,7 +67,7 @@ export function renderCall(call: Call, view: View): string {
   const { gate, anonymizeWith } = view;
   const parts = partsOf(call);
   const named = renames(gate, anonymizeWith !== undefined) ? namedOf(call) : undefined;
-  const name = named && replacementFor(named, gate.has('interviewee.name'), anonymizeWith);
+  const replacement = named && replacementFor(named, gate.has('interviewee.name'), anonymizeWith);
   const interviewee = [
     gate.has('interviewee.name') ? showNames(parts.name, (named && shownName(named, anonymizeWith)) ?? undefined) : '',
     gate.has('interviewee.job_title') ? parts.jobTitle : '',
@@ -82,11 +82,11 @@ export function renderCall(call: Call, view: View): string {
     gate.has('rating') ? parts.rating : '',
     gate.has('cost') ? parts.cost : '',
     `,"interviewee":{${interviewee.join('').slice(1)}}`,
-    gate.has('participants') ? showNames(showEmails(parts.participants, gate.has('participants.email')), name) : '',
+    gate.has('participants') ? showNames(showEmails(parts.participants, gate.has('participants.email')), replacement) : '',
     gate.has('summary') ? parts.summary : '',
     gate.has('key_takeaways') ? parts.keyTakeaways : '',
     gate.has('qa_blocks') ? parts.qaBlocks : '',
-    `,"transcripts":[${renderTranscripts(call, parts, view, name).join(',')}]}`,
+    `,"transcripts":[${renderTranscripts(call, parts, view, replacement).join(',')}]}`,
   ].join('');
 }
 
@@ -97,21 +97,21 @@ function namedOf({ interviewee }: Call): Named {
 
 function renderTranscripts(
   call: Call,
-  { language, clean }: { language: string; clean: string },
+  { language }: { language: string },
   view: View,
-  name: string | undefined,
+  replacement: string | undefined,
 ): string[] {
   const kinds = kindsOf(view);
   const entries: string[] = [];
   const add = (kind: keyof View['include'], text: string | null, segments: string) => {
     if (text !== null && kinds.has(kind))
       entries.push(
-        `{"kind":"${kind}","language":${language},"text":${showNames(text, name)},"segments":${showNames(segments, name)}}`,
+        `{"kind":"${kind}","language":${language},"text":${showNames(text, replacement)},"segments":${showNames(segments, replacement)}}`,
       );
   };
   add('verbatim', call.verbatim, call.verbatimSegments!);
   add('redacted', call.redacted, call.redactedSegments!);
-  add('clean', clean === 'null' ? null : clean, '[]');
+  add('clean', call.clean, '[]');
   return entries;
 }
 

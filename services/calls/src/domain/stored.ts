@@ -1,6 +1,7 @@
 /**
  * The texts of a call as they are stored: JSON as REST shows it, in parts that a caller sees or doesn't, with marks around the interviewee's name
- * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew.
+ * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew. Whoever changes the form,
+ * or how the name is found, raises {@link FORM}.
  */
 import type { Participant, QaBlock, Segment, Transcript } from './call.ts';
 import type { CallRecord } from './call-record.ts';
@@ -9,11 +10,14 @@ import { formatInstant } from './instant.ts';
 import { markEmail, markNames, showEmails, showNames } from './marks.ts';
 import { cleanText, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
 
-/** The parts of `shown` in their order. Each is a list of members, with a comma before each but the first; `language` and `clean` are values. */
+/** The form of the stored texts. With a new one, the next import of a line writes its call anew, even if the line is the same. */
+export const FORM = 1;
+
+/** The parts of `shown` in their order. Each is a list of members with a comma before each of them; `language` is a value. `head` follows the state and the times. */
 const PARTS = [
   ...(['head', 'segment', 'source', 'rating', 'cost'] as const),
   ...(['name', 'jobTitle', 'employer', 'country', 'bio'] as const),
-  ...(['participants', 'summary', 'keyTakeaways', 'qaBlocks', 'language', 'clean'] as const),
+  ...(['participants', 'summary', 'keyTakeaways', 'qaBlocks', 'language'] as const),
 ] as const;
 
 export type Parts = Record<(typeof PARTS)[number], string>;
@@ -21,10 +25,8 @@ export type Parts = Record<(typeof PARTS)[number], string>;
 /** JSON text never holds this character, because it escapes the control characters of its strings. */
 const BETWEEN = '\u001f';
 
-/** The two halves of `shown`, between which the times of the call stand. */
-export type Halves = [string, string];
-
-export function halvesOf(record: Omit<CallRecord, 'transcripts'>): Halves {
+/** What of `shown` stands before the times of the call, and what after them. */
+export function aroundTimes(record: Omit<CallRecord, 'transcripts'>): [before: string, after: string] {
   const name = nameOf(record.name);
   const { callId, projectId, callType, callStatus, anonymityStatus, date } = record;
   const state = {
@@ -54,12 +56,11 @@ export function halvesOf(record: Omit<CallRecord, 'transcripts'>): Halves {
       record.qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section })),
     ),
     language: JSON.stringify(record.language),
-    clean: JSON.stringify(cleanText(record.qaBlocks)),
   };
   return [JSON.stringify(state).slice(1, -1), PARTS.map((part) => parts[part]).join(BETWEEN)];
 }
 
-/** The part of `shown` that stands between its halves. */
+/** The times of the call, as they stand in `shown`. */
 export function timesOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }): string {
   return `,"created_at":"${formatInstant(createdAt)}","updated_at":"${formatInstant(updatedAt)}"`;
 }
@@ -74,10 +75,18 @@ export function partsOf({ shown }: Pick<Stored, 'shown'>): Parts {
 /** The transcripts of a record, as their columns. */
 export function storedTranscripts({
   name: interviewee,
+  qaBlocks,
   transcripts,
-}: Pick<CallRecord, 'name' | 'transcripts'>): Omit<Stored, 'shown'> {
+}: Pick<CallRecord, 'name' | 'qaBlocks' | 'transcripts'>): Omit<Stored, 'shown'> {
   const name = nameOf(interviewee);
-  const stored: Omit<Stored, 'shown'> = { verbatim: null, verbatimSegments: null, redacted: null, redactedSegments: null };
+  const clean = cleanText(qaBlocks);
+  const stored: Omit<Stored, 'shown'> = {
+    clean: clean === null ? null : JSON.stringify(clean),
+    verbatim: null,
+    verbatimSegments: null,
+    redacted: null,
+    redactedSegments: null,
+  };
   for (const { kind, content } of transcripts) {
     if (typeof content === 'string') {
       stored[kind] = markedString(content, (text) => findLabels(text, name));

@@ -12,7 +12,7 @@ function shown(
   name: string | null,
   as: string | undefined,
 ): { text: string; segments: Segment[] } {
-  const { redacted, redactedSegments } = storedTranscripts({ name, transcripts: [{ kind: 'redacted', content }] });
+  const { redacted, redactedSegments } = storedTranscripts({ name, qaBlocks: [], transcripts: [{ kind: 'redacted', content }] });
   return { text: JSON.parse(showNames(redacted!, as)), segments: JSON.parse(showNames(redactedSegments!, as)) };
 }
 const block = (question: string | null, answer: string | null): QaBlock => ({ id: '', question, answer, section: 'Section' });

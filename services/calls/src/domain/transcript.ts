@@ -30,7 +30,7 @@ export function findWhole(text: string, name: Name | undefined): Span[] {
   return name !== undefined && fold(text.trim()) === name.folded ? [[0, text.length]] : NOWHERE;
 }
 
-/** A speaker becomes the label of a line, so the name is found in speakers such as `Eva:` and `Eva: guest` as it is in labels. */
+/** The whole text has each speaker as the label of a line, before a colon. So the name is found in speakers such as `Eva:` and `Eva: guest` as it is in labels. */
 export function findInSpeaker(speaker: string, name: Name | undefined): Span[] {
   const whole = findWhole(speaker, name);
   return whole.length > 0 ? whole : findLabels(`${speaker}:`, name);

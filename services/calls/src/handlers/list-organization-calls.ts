@@ -14,7 +14,7 @@ import { nameSecretOf } from '../store/name-secrets.ts';
 const MAX_PER_PAGE = 200;
 const MAX_PER_PAGE_WITH_DETAILS = 50;
 const MAX_DETAIL_BYTES = 32 * 1024 * 1024;
-/** Lengths of stored calls are known roughly, so somewhat more is read than a page may hold. */
+/** The length of a stored call counts parts that the caller doesn't see, so somewhat more is read than a page may hold. */
 const MAX_READ_BYTES = 40 * 1024 * 1024;
 
 export function listOrganizationCalls({ db }: RecordContext) {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { CurrentSettings } from './view-settings.ts';
 
 const ACME = { organization: 'acme' } as OrganizationIdentity;
-const CALL = { token: 'token', deadline: Infinity };
+const CALL = { token: 'token' };
 
 /** An auth whose answers the test gives. */
 function askedAuth() {

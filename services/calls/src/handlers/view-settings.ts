@@ -18,10 +18,10 @@ export class CurrentSettings {
     this.#auth = auth;
   }
 
-  of(identity: OrganizationIdentity, { token, deadline }: CallOptions): Promise<ViewSettings> {
+  of(identity: OrganizationIdentity, { token }: CallOptions): Promise<ViewSettings> {
     const { organization } = identity;
-    // Others wait for the answer, too, so this caller can't cancel the question.
-    const ask = () => askFor(this.#auth, identity, { token, deadline });
+    // Others wait for the answer, too. So a caller who leaves, or whose time is over, doesn't cancel the question.
+    const ask = () => askFor(this.#auth, identity, { token });
     const underWay = this.#questions.get(organization);
     if (!underWay) return this.#begin(organization, ask);
     return (underWay.next ??= underWay.done.then(() => this.#begin(organization, ask)));
@@ -39,7 +39,7 @@ export class CurrentSettings {
     return answer;
   }
 
-  /** The next question begins in place of this one. */
+  /** Forgets the question, unless somebody waits for the next one, which then takes its place. */
   #end(organization: string, question: { next?: Promise<ViewSettings> }): void {
     if (!question.next) this.#questions.delete(organization);
   }

@@ -1,4 +1,4 @@
-/** Reads calls for REST: no more of them than the caller sees, and no more than fit into an answer. */
+/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into an answer. `renderCall` leaves out closed parts of `shown`. */
 import * as column from '@crs/kit/data/column';
 import { STORED } from '../domain/columns.ts';
 import { kindsOf, renames, type Call, type View } from '../domain/render.ts';
@@ -11,15 +11,15 @@ export interface Seen extends Pick<View, 'gate' | 'include'> {
 /** The columns of a call as REST reads it. */
 export const CALL = { ...STORED, interviewee: column.text.orNull };
 
-/** The parameters of {@link callColumns}: whether the caller sees verbatim transcripts, redacted ones, and another name than the recorded. */
-export function callParameters(seen: Seen): [verbatim: boolean, redacted: boolean, renamed: boolean] {
+/** The parameters of {@link callColumns}: whether the caller sees verbatim, redacted and clean transcripts, and another name than the recorded. */
+export function callParameters(seen: Seen): [verbatim: boolean, redacted: boolean, clean: boolean, renamed: boolean] {
   const kinds = kindsOf(seen);
-  return [kinds.has('verbatim'), kinds.has('redacted'), renames(seen.gate, seen.anonymize)];
+  return [kinds.has('verbatim'), kinds.has('redacted'), kinds.has('clean'), renames(seen.gate, seen.anonymize)];
 }
 
 /**
  * The select list of {@link CALL} for calls `c`.
- * @param first number of the first of the three parameters that `callParameters` makes
+ * @param first number of the first of the four parameters that `callParameters` makes
  */
 export function callColumns(first: number): string {
   const when = (condition: string, name: string, value = `c.${column.snakeCase(name)}`) =>
@@ -28,7 +28,8 @@ export function callColumns(first: number): string {
   const redacted = `$${first + 1}::boolean and c.anonymity_status = 'complete'`;
   return [
     'c.shown',
-    when(`$${first + 2}::boolean`, 'interviewee', 'json_build_array(c.name, c.employer, c.anonymized_name)::text'),
+    when(`$${first + 2}::boolean`, 'clean'),
+    when(`$${first + 3}::boolean`, 'interviewee', 'json_build_array(c.name, c.employer, c.anonymized_name)::text'),
     when(verbatim, 'verbatim'),
     when(verbatim, 'verbatimSegments'),
     when(redacted, 'redacted'),
@@ -47,14 +48,15 @@ export function callOf(row: DetailRow): Call | undefined {
   return shown === null ? undefined : { ...row, shown };
 }
 
-const LONG = ['shown', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
+const LONG = ['shown', 'clean', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
 /** Lengths are known without reading long texts, which are stored apart from their rows. */
 const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
 /**
- * SQL of the details of a page's calls, as long as their lengths add up to no more than the limit. Each call is read by its key.
+ * SQL of the details of a page's calls of the organization `$1`, as long as their lengths add up to no more than the limit, and always of the first
+ * call. Each call is read by its key.
  * @param page name of a subquery with the columns `call_id` (null: no call), `position` (the order) and others
- * @param first number of the first of four parameters: those that `callParameters` makes, and the limit in bytes
+ * @param first number of the first of five parameters: those that `callParameters` makes, and the limit in bytes
  * @returns a subquery `measured`, which has the columns of `page`, too, and a select list for a query that selects from `measured m`
  */
 export function detailsSql(page: string, first: number) {
@@ -67,7 +69,7 @@ export function detailsSql(page: string, first: number) {
       ) s
     ),
     summed as (select s.*, sum(s.length) over (order by s.position) as upto from sized s),
-    measured as (select s.*, s.upto <= $${first + 3} or s.upto = s.length as fits from summed s)`,
+    measured as (select s.*, s.upto <= $${first + 4} or s.upto = s.length as fits from summed s)`,
     columns: `${Object.keys(CALL)
       .map((name) => `case when m.fits then m."${name}" end as "${name}"`)
       .join(', ')}, m.length`,

@@ -5,7 +5,7 @@ import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
 import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
-import { halvesOf, storedTranscripts, timesOf } from '../domain/stored.ts';
+import { aroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
 import { copyRows, extendRow, formatRow, type Cell } from './copy.ts';
 
 /**
@@ -52,7 +52,7 @@ export function findRepeated(
 const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
 const { shown: _, ...TRANSCRIPTS } = STORED;
 const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
-/** These depend on references and on what is stored. */
+/** These depend on references, on what is stored, and on the line's bytes. */
 const GIVEN_NAMES = ['conductedBy', 'createdAt', 'updatedAt', 'shownHash', 'recordHash', 'lineHash'] as const;
 
 const WRITTEN = [
@@ -79,7 +79,7 @@ export function prepare(record: CallRecord): PreparedCall {
     transcripts.verbatim !== null,
     ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
   ];
-  const [before, after] = halvesOf(record);
+  const [before, after] = aroundTimes(record);
   return {
     deleted: false,
     organization,

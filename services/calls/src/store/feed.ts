@@ -51,7 +51,7 @@ export async function placeChanges(query: Query, organization: string, moved: re
  * that was prepared or left open, and nothing is gained by waiting for as long as the caller does.
  */
 function limitLockWait(): Statement {
-  return { name: 'limit_lock_wait', text: `select set_config('lock_timeout', '5s', true)` };
+  return { name: 'limit_lock_wait', text: `set local lock_timeout = '5s'` };
 }
 
 /** The deletions that one statement forgets. */

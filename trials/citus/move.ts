@@ -90,7 +90,7 @@ const STEPS: [name: string, text: string, values?: unknown[]][] = [
   // Without a pause of writes, a split that meets updates may hang: citusdata/citus#6790.
   ['isolate', `select isolate_tenant_to_new_shard('calls.calls', 'org-0'::text, 'CASCADE', 'block_writes')`],
   ['drain', 'select citus_drain_node($1::text, $2::int)', node],
-  // What a move leaves behind is deleted later, and a node is removed when it has none of it.
+  // A move leaves old shards on the node. Citus deletes them later, and removes the node only without them.
   ['clean', 'call citus_cleanup_orphaned_resources()'],
   ['remove', 'select citus_remove_node($1::text, $2::int)', node],
   ['add', 'select citus_add_node($1::text, $2::int)', node],

@@ -118,6 +118,22 @@ describe('an import that fails midway', () => {
   });
 });
 
+it('an unchanged line writes its call anew where the stored texts have an earlier form, and only there', async () => {
+  const again = () => sendBatch(world, 'acme', [full('acme', 'formed')]);
+  const texts = () => database.query(`select shown, record_hash, line_hash from calls.calls where call_id = 'formed'`);
+  await again();
+  const before = await texts();
+  expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
+  // The line alone, without the version of the form.
+  const earlier = 'line_hash = substring(line_hash for 32)';
+  await database.query(`update calls.calls set ${earlier}, shown = 'as before', record_hash = '' where call_id = 'formed'`);
+  expect(await again()).toMatchObject({ accepted: 1, unchanged: 0 });
+  expect((await texts()).map((row) => ({ ...(row as object), shown: undefined }))).toEqual(
+    before.map((row) => ({ ...(row as object), shown: undefined })),
+  );
+  expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
+});
+
 describe('imports at the same time', () => {
   it('of the same calls in different orders leave each call as one of its lines, whole, and the rollup exact', async () => {
     const ids = Array.from({ length: 30 }, (_, i) => `call-${i}`);

@@ -10,7 +10,7 @@ export interface PreparedCall extends Pick<
 > {
   /** The columns of the call that the record alone fills. */
   row: string;
-  /** What of `shown` stands before the times of the call, and what after them, as COPY takes it. */
+  /** The text of `shown` before the times of the call, and the text after them, in the format of COPY. */
   shown: [before: string, after: string];
 }
 

@@ -1,7 +1,7 @@
 /**
  * The texts of a call as they are stored: JSON as REST shows it, in parts that a caller sees or doesn't, with marks around the interviewee's name
- * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew. Whoever changes the form,
- * or how the name is found, raises {@link FORM}.
+ * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew. A change of the form,
+ * or of the search for the name, needs a new {@link FORM}.
  */
 import type { Participant, QaBlock, Segment, Transcript } from './call.ts';
 import type { CallRecord } from './call-record.ts';
@@ -10,7 +10,7 @@ import { formatInstant } from './instant.ts';
 import { markEmail, markNames, showEmails, showNames } from './marks.ts';
 import { cleanText, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
 
-/** The form of the stored texts. With a new one, the next import of a line writes its call anew, even if the line is the same. */
+/** The version of the form of the stored texts. With a new one, the next import reads an unchanged line again, and writes its call if the texts differ. */
 export const FORM = 1;
 
 /** The parts of `shown` in their order. Each is a list of members with a comma before each of them; `language` is a value. `head` follows the state and the times. */
@@ -25,7 +25,7 @@ export type Parts = Record<(typeof PARTS)[number], string>;
 /** JSON text never holds this character, because it escapes the control characters of its strings. */
 const BETWEEN = '\u001f';
 
-/** What of `shown` stands before the times of the call, and what after them. */
+/** The text of `shown` before the times of the call, and the text after them. */
 export function aroundTimes(record: Omit<CallRecord, 'transcripts'>): [before: string, after: string] {
   const name = nameOf(record.name);
   const { callId, projectId, callType, callStatus, anonymityStatus, date } = record;

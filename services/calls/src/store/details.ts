@@ -3,7 +3,7 @@ import * as column from '@crs/kit/data/column';
 import { STORED } from '../domain/columns.ts';
 import { kindsOf, renames, type Call, type View } from '../domain/render.ts';
 
-/** What a caller sees of calls. */
+/** The fields and transcripts that a caller sees, and whether names are anonymized for the caller. */
 export interface Seen extends Pick<View, 'gate' | 'include'> {
   anonymize: boolean;
 }

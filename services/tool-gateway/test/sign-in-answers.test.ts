@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { request as open, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { parseNetworks } from '@crs/kit/http/address';
+import { sendRaw } from '@crs/testing/send-raw';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ToolGatewayConfig } from '../src/config.ts';
+import { ask, auth, FORM, get, HOST, log, post, start, useAuth } from './_sign-in.ts';
+
+useAuth();
+
+describe('an answer', () => {
+  it('is passed on from auth, without headers of the connection', async () => {
+    auth.answer = (_, response) => {
+      response.writeHead(303, 'Elsewhere', {
+        Location: 'https://client.example/cb?code=1&iss=http%3A%2F%2Ftools.example',
+        'Set-Cookie': ['a=b; Path=/; HttpOnly', 'c=d'],
+        'Cache-Control': 'no-store',
+        'Content-Type': 'text/html',
+        'Content-Security-Policy': "default-src 'none'",
+        'X-Request-Id': 'theirs',
+        'X-Powered-By': 'them',
+        Connection: 'keep-alive, X-Inner',
+        'X-Inner': 'a',
+        'Proxy-Authenticate': 'Basic',
+        'Access-Control-Allow-Origin': 'https://evil.example',
+        'Access-Control-Allow-Credentials': 'true',
+      });
+      response.end('<p>');
+    };
+    const { status, headers, text: body } = await get('/authorize', { origin: 'https://evil.example' });
+    expect([status, body]).toEqual([303, '<p>']);
+    expect(headers).toMatchObject({
+      location: 'https://client.example/cb?code=1&iss=http%3A%2F%2Ftools.example',
+      'set-cookie': ['a=b; Path=/; HttpOnly', 'c=d'],
+      'cache-control': 'no-store',
+      'content-type': 'text/html',
+      'content-security-policy': "default-src 'none'",
+    });
+    const inner = /^(x-inner|x-powered-by|proxy-.*|access-control-.*)$/;
+    expect(Object.keys(headers).filter((name) => inner.test(name))).toEqual([]);
+  });
+
+  it.each([400, 401, 404, 500, 503])('of status %d is passed on from auth', async (status) => {
+    auth.answer = (_, response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"error":"x"}');
+    expect(await post('/token')).toMatchObject({ status, json: { error: 'x' } });
+  });
+
+  it('streams', async () => {
+    const read = Promise.withResolvers<void>();
+    auth.answer = (_, response) => {
+      response.write('first ');
+      void read.promise.then(() => response.end('second'));
+    };
+    const [host, port] = auth.gateway.address.split(':');
+    const sent = open({ host, port, path: '/connections', headers: { host: HOST }, agent: false }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(String((await once(response, 'data'))[0])).toBe('first ');
+    read.resolve();
+    expect(await text(response)).toBe('second');
+  });
+
+  it('that auth breaks off is broken off for the client', async () => {
+    auth.answer = (_, response) =>
+      void response.writeHead(200, { 'Content-Length': 100 }).write('half', () => response.destroy());
+    await expect(get('/connections')).rejects.toThrow('aborted');
+  });
+
+  it('is given up when the client hangs up', async () => {
+    const gone = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    auth.answer = (_, response) => {
+      asked.resolve();
+      response.once('close', gone.resolve);
+    };
+    const [host, port] = auth.gateway.address.split(':');
+    const sent = open({ host, port, path: '/connections', headers: { host: HOST }, agent: false });
+    sent.on('error', () => {}).end();
+    await asked.promise;
+    log.length = 0;
+    sent.destroy();
+    await gone.promise;
+    await vi.waitFor(() => expect(log.join('')).toContain('"/connections"'), { timeout: 10_000 });
+    expect(log.join('')).not.toContain('not served');
+  });
+});
+
+describe('a body', () => {
+  it('of 64 KiB is passed on, and refused with a byte more', async () => {
+    expect((await post('/register', 'x'.repeat(65_536))).status).toBe(200);
+    expect(auth.passed.pop()!.body).toHaveLength(65_536);
+    const framings: Record<string, string>[] = [{ 'content-length': '65537' }, { 'transfer-encoding': 'chunked' }];
+    for (const headers of framings)
+      expect(await post('/register', 'x'.repeat(65_537), headers)).toMatchObject({
+        status: 413,
+        json: { error: { code: 'bad_request' } },
+      });
+    expect(auth.passed).toEqual([]);
+  });
+
+  it('is passed on with Content-Length, also if it came in chunks', async () => {
+    await post('/token', 'a=b', { 'transfer-encoding': 'chunked' });
+    expect(auth.passed[0]).toMatchObject({ body: 'a=b', headers: { 'content-length': '3' } });
+    expect(auth.passed[0]!.headers['transfer-encoding']).toBeUndefined();
+  });
+
+  it('that is compressed is refused', async () => {
+    const body = gzipSync('a=b').toString('latin1');
+    expect((await post('/token', body, { 'content-encoding': 'gzip' })).status).toBe(415);
+    expect(auth.passed).toEqual([]);
+  });
+
+  it('that is missing is passed on as empty', async () => {
+    await ask({ method: 'POST', path: '/revoke' });
+    expect(auth.passed[0]).toMatchObject({ body: '', headers: { 'content-length': '0' } });
+  });
+});
+
+describe('half-sent bodies', () => {
+  const from = (client: string, path = '/token') =>
+    [`POST ${path} HTTP/1.1`, `Host: ${HOST}`, `X-Forwarded-For: ${client}`, 'Content-Length: 9', '', 'a=b'].join('\r\n');
+  let behind: Awaited<ReturnType<typeof start>>;
+  beforeEach(async () => void (behind = await start({ trustedProxies: parseNetworks('127.0.0.1')!, timeoutMs: 2_000 })));
+  afterEach(() => behind.stop());
+
+  it('keep nobody from signing in, and are given up after 5 s', async () => {
+    const started = performance.now();
+    const attackers = Array.from({ length: 160 }, (_, n) => sendRaw(behind.address, from(`192.0.2.${n % 4}`)));
+    const person = sendRaw(behind.address, from('192.0.2.9', '/sign-in/a'));
+    await sleep(500);
+    const fresh = { method: 'POST', path: '/token', body: 'a=b', headers: { ...FORM, 'x-forwarded-for': '203.0.113.1' } };
+    expect(await ask(fresh, behind.address)).toMatchObject({ status: 200, json: { from: 'auth' } });
+    for (const answered of await Promise.all(attackers)) {
+      expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+      expect(answered).toContain('"code":"bad_request","message":"The body did not arrive within 5 s."');
+    }
+    expect(await person).toMatch(/^HTTP\/1\.1 408 [^]*text\/plain[^]*The body did not arrive within 5 s\./);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('while auth', () => {
+  const settings: [string, Partial<ToolGatewayConfig>, number][] = [
+    ['is away', { authHttpAddress: '127.0.0.1:1' }, 503],
+    ['does not answer', { timeoutMs: 300 }, 504],
+  ];
+  it.each(settings)('%s, programs and people hear when to try again', async (_, some, status) => {
+    auth.answer = () => {};
+    const alone = await start(some);
+    try {
+      const program = await ask({ method: 'POST', path: '/token', body: 'a=b', headers: FORM }, alone.address);
+      expect([program.status, program.headers['retry-after'], program.json.error.code]).toEqual([status, '1', 'internal_error']);
+      expect(program.headers['access-control-allow-origin']).toBe('*');
+      const person = await ask({ path: '/sign-in/a' }, alone.address);
+      expect([person.status, person.headers['retry-after']]).toEqual([status, '1']);
+      expect(person.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(person.text).toMatch(/^The .*Try again shortly\.\n\nRequest id: [0-9a-f]{32}\n$/);
+      expect(person.text).toContain(person.headers['x-request-id']);
+    } finally {
+      await alone.stop();
+    }
+  });
+
+  it('answers something other than HTTP, it counts as away', async () => {
+    auth.answer = (request) =>
+      void request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    expect((await get('/jwks')).status).toBe(503);
+    auth.answer = (request) => void request.socket.end('nonsense');
+    expect((await get('/jwks')).status).toBe(503);
+  });
+});

@@ -7,8 +7,8 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import {
-  RateLimitServiceService,
   type RateLimitRequest,
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus,
@@ -31,11 +31,11 @@ afterEach(async () => {
 /** Starts a rate-limit service that records its requests. */
 async function startService(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
   const requests: RateLimitRequest[] = [];
-  const shouldRateLimit = rpc({ anyone: true }, (request: RateLimitRequest) => {
+  const charge = rpc({ anyone: true }, (request: RateLimitRequest) => {
     requests.push(request);
     return answer(request);
   });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
+  const services = [bind(ChargeServiceService, ['api-gateway'], { charge })];
   const server = await serve({
     name: 'rate-limit',
     address,

@@ -130,7 +130,7 @@ describe('the trace of a request', () => {
     expect(trace.map(path)).toContainEqual(['GET /v1/calls', list, list, 'list_calls_first_page']);
     const authenticate = 'crs.auth.v1.AuthService/AuthenticateKey';
     expect(trace.map(path)).toContainEqual(['GET /v1/calls', authenticate, authenticate, 'find_live_key']);
-    expect(trace.map(path).map((names) => names.at(-1))).toContain('envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit');
+    expect(trace.map(path).map((names) => names.at(-1))).toContain('crs.ratelimit.v1.ChargeService/Charge');
   });
 
   it("is new: a stranger's trace is linked, not continued", () => {

@@ -1,6 +1,16 @@
-import { Metadata, status, type Client, type ServiceDefinition, type ServiceError as GrpcFailure } from '@grpc/grpc-js';
-import { context, propagation, trace, type TextMapSetter } from '@opentelemetry/api';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Metadata,
+  status,
+  type Client,
+  type MethodDefinition,
+  type ServiceDefinition,
+  type ServiceError as GrpcFailure,
+} from '@grpc/grpc-js';
+import { context, propagation, trace } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
+import { isLine, type BodyOf } from './line.ts';
+import { LineClient, type Asked } from './line-client.ts';
 import { decodeError } from './wire-errors.ts';
 import { REASONS, ServiceError, unavailable } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
@@ -23,7 +33,7 @@ type ResponseOf<M> = M extends { responseDeserialize: (bytes: Buffer) => infer R
 
 /** The methods of a service as async functions. They throw `ServiceError` only. */
 export type ServiceClient<D> = {
-  [M in keyof D]: (request: RequestOf<D[M]>, options?: CallOptions) => Promise<ResponseOf<D[M]>>;
+  [M in keyof D]: (request: BodyOf<RequestOf<D[M]>>, options?: CallOptions) => Promise<BodyOf<ResponseOf<D[M]>>>;
 } & { close(): void };
 
 export interface ClientOptions {
@@ -41,8 +51,6 @@ export interface ClientOptions {
   tryAgainMs?: number;
 }
 
-const metadataSetter: TextMapSetter<Metadata> = { set: (metadata, key, value) => metadata.set(key, value) };
-
 const TRY_AGAIN_MS = 500;
 
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
@@ -50,8 +58,8 @@ const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 /** Reasons of such errors of a healthy target. */
 const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
-/** Replicas that are asked for a call until one offers it. */
-const REPLICAS_ASKED = 3;
+const ATTEMPTS = 3;
+const FIRST_WAIT_MS = 50;
 
 function isIll(error: unknown): boolean {
   if (error instanceof Late) return true;
@@ -88,55 +96,48 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   );
   const spans = tracer('kit');
 
+  const lines: LineClient[] = [];
   const callable: Record<string, unknown> = {
     close: () => {
+      for (const line of lines) line.close();
       closeMetrics();
       breaker.shutdown();
       channel.close();
     },
   };
-  for (const [method, { path, requestSerialize, responseDeserialize }] of Object.entries(methods)) {
-    const rpcName = path.slice(1);
+  for (const [method, target] of Object.entries(methods)) {
+    const rpcName = target.path.slice(1);
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const send = (by: Client, request: unknown, call: CallOptions): Promise<unknown> => {
+    const line = isLine(target) ? new LineClient(target, options.name) : undefined;
+    if (line) lines.push(line);
+    const exchange = line ? (by: Client, asked: Asked) => line.ask(by, asked) : unary(target, options.name);
+    const send = async (by: Client, body: unknown, call: CallOptions): Promise<unknown> => {
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
-      const metadata = new Metadata();
-      const token = typeof call.token === 'object' ? call.token[options.name] : call.token;
-      if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
-      propagation.inject(trace.setSpan(context.active(), span), metadata, metadataSetter);
-      return new Promise((resolve, reject) => {
-        const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
-        const pending = by.makeUnaryRequest(
-          path,
-          requestSerialize,
-          responseDeserialize,
-          request,
-          metadata,
-          { deadline },
-          (failure: GrpcFailure | null, response?: unknown) => {
-            call.signal?.removeEventListener('abort', cancel);
-            const error = failure ? errorOf(failure, options.name) : undefined;
-            duration.record((performance.now() - started) / 1000, {
-              ...attributes,
-              'rpc.response.status_code': error?.kind ?? 'ok',
-            });
-            if (error) failSpan(span, error);
-            span.end();
-            if (error) reject(failure?.code === status.CANCELLED && call.signal?.aborted ? call.signal.reason : error);
-            else resolve(response);
-          },
-        );
-        const cancel = () => pending.cancel();
-        call.signal?.addEventListener('abort', cancel, { once: true });
-      });
+      const carrier = { traceparent: '' };
+      propagation.inject(trace.setSpan(context.active(), span), carrier);
+      const token = (typeof call.token === 'object' ? call.token[options.name] : call.token) ?? '';
+      const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
+      let error: unknown;
+      try {
+        return await exchange(by, { body, token, ...carrier, deadline, signal: call.signal });
+      } catch (thrown) {
+        error = thrown;
+        failSpan(span, error);
+        throw error;
+      } finally {
+        const kind = error instanceof ServiceError ? error.kind : error === undefined ? 'ok' : 'internal';
+        duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': kind });
+        span.end();
+      }
     };
     callable[method] = async (request: unknown, call: CallOptions = {}) => {
       try {
         call.signal?.throwIfAborted();
         // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
         const by = channel.client();
-        return await breaker.fire(() => sendToOneThatOffers(() => send(by, request, call)), call);
+        const isRepeated = line !== undefined && options.retry;
+        return await breaker.fire(() => repeat(() => send(by, request, call), isRepeated), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
           throw unavailable(`The ${options.name} service is not available.`, error);
@@ -148,14 +149,38 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   return callable as ServiceClient<D>;
 }
 
-/** Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. */
-async function sendToOneThatOffers(send: () => Promise<unknown>): Promise<unknown> {
+/** Makes a call of a method by itself. */
+function unary({ path, requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>, name: string) {
+  return (by: Client, { body, token, traceparent, deadline, signal }: Asked): Promise<unknown> => {
+    const metadata = new Metadata();
+    if (token !== '') metadata.set('authorization', `Bearer ${token}`);
+    if (traceparent !== '') metadata.set('traceparent', traceparent);
+    return new Promise((resolve, reject) => {
+      const answered = (failure: GrpcFailure | null, response?: unknown) => {
+        signal?.removeEventListener('abort', cancel);
+        if (!failure) resolve(response);
+        else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : errorOf(failure, name));
+      };
+      const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, body, metadata, { deadline }, answered);
+      const cancel = () => pending.cancel();
+      signal?.addEventListener('abort', cancel, { once: true });
+    });
+  };
+}
+
+/**
+ * Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. gRPC repeats calls
+ * on UNAVAILABLE, but not what was asked on a line.
+ */
+async function repeat(send: () => Promise<unknown>, isRepeatedOnUnavailable: boolean): Promise<unknown> {
   for (let asked = 1; ; asked++) {
     try {
       return await send();
     } catch (error) {
-      const isNotOffered = error instanceof ServiceError && error.reason === REASONS.notOffered;
-      if (!isNotOffered || asked === REPLICAS_ASKED) throw error;
+      if (!(error instanceof ServiceError) || asked === ATTEMPTS) throw error;
+      if (error.reason === REASONS.notOffered) continue;
+      if (error.kind !== 'unavailable' || !isRepeatedOnUnavailable) throw error;
+      await sleep(FIRST_WAIT_MS * asked);
     }
   }
 }
@@ -172,8 +197,8 @@ function errorOf(failure: GrpcFailure, target: string): ServiceError {
 function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
   const services = new Set(Object.values(methods).map(({ path }) => path.split('/')[1]!));
   const retryPolicy = {
-    maxAttempts: 3,
-    initialBackoff: '0.05s',
+    maxAttempts: ATTEMPTS,
+    initialBackoff: `${FIRST_WAIT_MS / 1000}s`,
     maxBackoff: '0.5s',
     backoffMultiplier: 2,
     retryableStatusCodes: ['UNAVAILABLE'],

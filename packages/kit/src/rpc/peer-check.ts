@@ -1,11 +1,14 @@
-import type { ServerUnaryCall } from '@grpc/grpc-js';
+import type { ServerDuplexStream, ServerUnaryCall } from '@grpc/grpc-js';
 import { REASONS, ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 
+/** A call, for what it tells of the program that made it. */
+export type Peer = Pick<ServerUnaryCall<unknown, unknown> | ServerDuplexStream<unknown, unknown>, 'getPeer' | 'getAuthContext'>;
+
 /** @throws ServiceError permission_denied where the certificate of the connection is of none of these programs */
-export type PeerCheck = (call: ServerUnaryCall<unknown, unknown>, method: string, from: readonly Program[]) => void;
+export type PeerCheck = (call: Peer, method: string, from: readonly Program[]) => void;
 
 /** The check of a listener. Where clients have no names (no TLS, or one certificate for all), callers are admitted by their tokens alone. */
 export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logger }): PeerCheck {
@@ -13,7 +16,7 @@ export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logg
   if (!peers) return () => {};
   // A certificate is parsed once for its connection, not for each call.
   const known = new WeakMap<object, string[]>();
-  const namesOf = (call: ServerUnaryCall<unknown, unknown>): string[] => {
+  const namesOf = (call: Peer): string[] => {
     const session = sessionOf(call);
     const remembered = session && known.get(session);
     if (remembered) return remembered;
@@ -35,6 +38,6 @@ export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logg
  * The HTTP/2 session of a call, whose certificate never changes. grpc-js has no public property for it. Where another version of grpc-js
  * keeps it elsewhere, each call reads the certificate.
  */
-function sessionOf(call: ServerUnaryCall<unknown, unknown>): object | undefined {
+function sessionOf(call: Peer): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
 }

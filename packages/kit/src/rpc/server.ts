@@ -1,13 +1,13 @@
 import {
   Server,
   ServerCredentials,
-  type Metadata,
   type sendUnaryData,
+  type ServerDuplexStream,
   type ServerUnaryCall,
   type ServiceDefinition,
   type UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { deadlineExceeded, toServiceError, type ServiceError } from '../errors.ts';
 import { bindGrpc } from '../process/bind.ts';
 import { addHealth, type Dependencies } from '../process/health.ts';
@@ -19,7 +19,9 @@ import { admit, type Admission } from './admission.ts';
 import type { Identity, IdentityKind, OperatorIdentity, Verifier } from './identity.ts';
 import { operatorRefusals } from './operator-refusals.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
-import { createPeerCheck, type PeerCheck } from './peer-check.ts';
+import { createPeerCheck, type Peer, type PeerCheck } from './peer-check.ts';
+import { isLine, type Answering, type Asking, type BodyOf } from './line.ts';
+import { LineServer, type Incoming, type Outcome } from './line-server.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
@@ -60,7 +62,7 @@ type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R }
 type ResponseOf<M> = M extends { responseSerialize: (value: infer R) => Buffer } ? R : never;
 
 /** One {@link Rpc} for each method of a service. */
-export type Rpcs<D> = { [M in keyof D]: Rpc<RequestOf<D[M]>, ResponseOf<D[M]>> };
+export type Rpcs<D> = { [M in keyof D]: Rpc<BodyOf<RequestOf<D[M]>>, BodyOf<ResponseOf<D[M]>>> };
 
 /** The programs that may call each method. One list stands for every method. */
 export type From<D> = readonly Program[] | { [M in keyof D]: readonly Program[] };
@@ -119,10 +121,13 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   });
   const health = addHealth(server, { '': 'NOT_SERVING' }, options.dependencies);
   const check = createPeerCheck(options);
+  const lines = new Set<LineServer>();
   for (const { definition, from, rpcs } of options.services) {
     const implementation: Record<string, UntypedHandleCall> = {};
-    for (const [method, target] of Object.entries(rpcs)) {
-      implementation[method] = adapt(target, definition[method]!.path.slice(1), from(method), check, options);
+    for (const [name, target] of Object.entries(rpcs)) {
+      const method = definition[name]!;
+      const answer = adapt(target, method.path.slice(1), from(name), check, options);
+      implementation[name] = isLine(method) ? asLine(answer, lines) : asUnary(answer);
     }
     server.addService(definition, implementation);
   }
@@ -134,6 +139,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
+        for (const line of lines) line.finish();
         const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
@@ -143,19 +149,48 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   };
 }
 
-const metadataGetter: TextMapGetter<Metadata> = {
-  keys: (metadata) => Object.keys(metadata.getMap()),
-  get: (metadata, key) => metadata.get(key)[0]?.toString(),
-};
+/** Answers a call. It never throws. */
+type Answer = (call: Incoming, peer: Peer) => Promise<Outcome>;
 
-/** An {@link Rpc} as a callback handler of grpc-js. No other code turns thrown values into answers. */
+function asUnary(answer: Answer): UntypedHandleCall {
+  return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+    const { metadata } = call;
+    const cancelled = new Set<() => void>();
+    call.on('cancelled', () => cancelled.forEach((abort) => abort()));
+    const asked = Number(call.getDeadline());
+    const incoming: Incoming = {
+      body: call.request,
+      carrier: { traceparent: metadata.get('traceparent')[0] },
+      token: metadata
+        .get('authorization')[0]
+        ?.toString()
+        .replace(/^Bearer /, ''),
+      deadline: Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS,
+      cancelled,
+    };
+    void answer(incoming, call).then((outcome) => {
+      if (outcome.error) callback(encodeError(outcome.error));
+      else callback(null, outcome.response);
+    });
+  };
+}
+
+function asLine(answer: Answer, lines: Set<LineServer>): UntypedHandleCall {
+  return (stream: ServerDuplexStream<Asking, Answering>) => {
+    const line = new LineServer(stream, (call) => answer(call, stream));
+    lines.add(line);
+    stream.once('close', () => lines.delete(line));
+  };
+}
+
+/** An {@link Rpc} with all that handlers share. No other code turns thrown values into answers. */
 function adapt(
   target: Rpc<unknown, unknown>,
   method: string,
   from: readonly Program[],
   check: PeerCheck,
   options: ServeOptions,
-): UntypedHandleCall {
+): Answer {
   const { name, log } = options;
   const { admission } = target;
   const access = 'operator' in admission ? admission.operator : undefined;
@@ -163,30 +198,27 @@ function adapt(
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
-  return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+  return (call, peer) => {
     const started = performance.now();
-    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, metadataGetter);
+    const remote = propagation.extract(ROOT_CONTEXT, call.carrier);
     const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
-    const finish = (error: ServiceError | undefined, response?: unknown) => {
-      const status = error?.kind ?? 'ok';
+    const finish = (outcome: Outcome): Outcome => {
+      const { error } = outcome;
       if (error) {
         failSpan(span, error);
         if (error.kind === 'internal') log.error({ err: error, rpc: method }, 'call failed');
       }
-      duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': status });
+      duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': error?.kind ?? 'ok' });
       span.end();
-      if (error) callback(encodeError(error));
-      else callback(null, response);
+      return outcome;
     };
-    context.with(trace.setSpan(remote, span), () => {
-      const serve = async () => {
-        check(call, method, from);
-        return answer(target, call, gate, log);
-      };
-      serve().then(
-        (response) => finish(undefined, response),
-        (thrown) => finish(toServiceError(thrown)),
-      );
+    return context.with(trace.setSpan(remote, span), async () => {
+      try {
+        check(peer, method, from);
+        return finish({ response: await answer(target, call, addressOf(peer), gate, log) });
+      } catch (thrown) {
+        return finish({ error: toServiceError(thrown) });
+      }
     });
   };
 }
@@ -200,17 +232,13 @@ type Gate = (call: Omit<CallContext, 'identity' | 'rights'>, handle: Handle) => 
 
 async function answer(
   target: Rpc<unknown, unknown>,
-  call: ServerUnaryCall<unknown, unknown>,
+  { body, token, deadline: asked, cancelled }: Incoming,
+  address: string,
   gate: Gate,
   log: Logger,
 ): Promise<unknown> {
-  const asked = Number(call.getDeadline());
-  const deadline = (Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;
+  const deadline = asked - MARGIN_MS;
   if (deadline <= Date.now()) throw deadlineExceeded();
-  const token = call.metadata
-    .get('authorization')[0]
-    ?.toString()
-    .replace(/^Bearer /, '');
   const controller = new AbortController();
   const { signal } = controller;
   const late = Promise.withResolvers<never>();
@@ -219,20 +247,22 @@ async function answer(
     controller.abort(error);
     late.reject(error);
   }, deadline - Date.now());
-  call.on('cancelled', () => controller.abort(deadlineExceeded()));
-  const work = gate({ token, deadline, signal, log, address: addressOf(call) }, (admitted) => {
+  const abort = () => controller.abort(deadlineExceeded());
+  cancelled.add(abort);
+  const work = gate({ token, deadline, signal, log, address }, (admitted) => {
     signal.throwIfAborted();
-    return target.handle(call.request, admitted);
+    return target.handle(body, admitted);
   });
   try {
     return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
+    cancelled.delete(abort);
   }
 }
 
 /** The IP address of the peer, without its port; empty if there is none. A listener at `::` sees IPv4 callers as `::ffff:10.0.0.1`. */
-function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
+function addressOf(call: Peer): string {
   const peer = call.getPeer();
   const address = peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
   return address.replace(/^::ffff:(?=\d+\.)/, '');

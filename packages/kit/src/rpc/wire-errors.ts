@@ -1,7 +1,7 @@
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js';
 import { ErrorInfo } from '@crs/proto/google/rpc/error_details';
 import { Status } from '@crs/proto/google/rpc/status';
-import { REASONS, ServiceError, type ErrorKind } from '../errors.ts';
+import { REASONS, ServiceError, unavailable, type ErrorKind } from '../errors.ts';
 
 const DOMAIN = 'call-research';
 const DETAILS = 'grpc-status-details-bin';
@@ -23,34 +23,56 @@ const CODES: Record<ErrorKind, status> = {
 const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind]));
 
 /** The wire form of an error: a canonical status, and an `ErrorInfo` for programs. */
-export function encodeError(error: ServiceError): Pick<StatusObject, 'code' | 'details' | 'metadata'> {
+export function encodeStatus(error: ServiceError): Status {
   const metadata: Record<string, string> = {};
   if (error.field !== undefined) metadata['field'] = error.field;
   if (error.retryAfterSeconds !== undefined) metadata['retry_after_seconds'] = String(error.retryAfterSeconds);
   const info = ErrorInfo.encode({ reason: error.reason, domain: DOMAIN, metadata }).finish();
-  const code = CODES[error.kind];
-  const trailer = new Metadata();
   const details = [{ typeUrl: ERROR_INFO, value: Buffer.from(info) }];
-  trailer.set(DETAILS, Buffer.from(Status.encode({ code, message: error.message, details }).finish()));
-  return { code, details: error.message, metadata: trailer };
+  return { code: CODES[error.kind], message: error.message, details };
+}
+
+/** The status that ends a call. */
+export function encodeError(error: ServiceError): Pick<StatusObject, 'code' | 'details' | 'metadata'> {
+  const encoded = encodeStatus(error);
+  const metadata = new Metadata();
+  metadata.set(DETAILS, Buffer.from(Status.encode(encoded).finish()));
+  return { code: encoded.code, details: error.message, metadata };
+}
+
+/** The error of an answer on a line. */
+export function decodeStatus(encoded: Status, target: string): ServiceError {
+  return errorOf(encoded.code, encoded.message, infoOf(encoded), target, encoded);
+}
+
+/** The error behind a failed call. */
+export function decodeError(failure: StatusObject & { message?: string }, target: string): ServiceError {
+  const [bytes] = failure.metadata?.get(DETAILS) ?? [];
+  const info = bytes instanceof Buffer ? infoOf(Status.decode(bytes)) : undefined;
+  return errorOf(failure.code, failure.details, info, target, failure);
+}
+
+/** The error of a call that no replica has begun. */
+export function notOffered(target: string, cause?: unknown): ServiceError {
+  const message = `The ${target} service doesn't offer this call.`;
+  return new ServiceError('unavailable', message, { reason: REASONS.notOffered, retryAfterSeconds: 1, cause });
+}
+
+/** The error of a call without an answer at its deadline. */
+export function tookTooLong(target: string, cause?: unknown): ServiceError {
+  return new ServiceError('deadline_exceeded', `The ${target} service took too long to answer.`, { retryAfterSeconds: 1, cause });
 }
 
 /**
- * The error behind a failed call. Only errors of our own services keep their text. Text of the transport goes into `cause`, and a status
- * that our services don't send becomes `internal`. A call that the target lacks, or isn't for this program, becomes `unavailable`.
+ * Only errors of our own services keep their text. Text of the transport goes into `cause`, and a status that our services don't send
+ * becomes `internal`. A call that the target lacks, or isn't for this program, becomes `unavailable`.
  */
-export function decodeError(failure: StatusObject & { message?: string }, target: string): ServiceError {
-  const kind = KINDS.get(failure.code) ?? 'internal';
-  const info = readInfo(failure.metadata);
-  if (failure.code === status.UNIMPLEMENTED || info?.reason === REASONS.peerNotAdmitted)
-    return new ServiceError('unavailable', `The ${target} service doesn't offer this call.`, {
-      reason: REASONS.notOffered,
-      retryAfterSeconds: 1,
-      cause: failure,
-    });
+function errorOf(code: number, details: string, info: ErrorInfo | undefined, target: string, cause: unknown): ServiceError {
+  const kind = KINDS.get(code) ?? 'internal';
+  if (code === status.UNIMPLEMENTED || info?.reason === REASONS.peerNotAdmitted) return notOffered(target, cause);
   if (info) {
     const retry = info.metadata['retry_after_seconds'];
-    return new ServiceError(kind, failure.details, {
+    return new ServiceError(kind, details, {
       reason: info.reason,
       ...(info.metadata['field'] !== undefined && { field: info.metadata['field'] }),
       ...(retry !== undefined && { retryAfterSeconds: Number(retry) }),
@@ -58,21 +80,17 @@ export function decodeError(failure: StatusObject & { message?: string }, target
   }
   switch (kind) {
     case 'unavailable':
+    case 'resource_exhausted':
+      return unavailable(`The ${target} service is not available.`, cause);
     case 'deadline_exceeded':
-    case 'resource_exhausted': {
-      const late = kind === 'deadline_exceeded';
-      const message = late ? `The ${target} service took too long to answer.` : `The ${target} service is not available.`;
-      return new ServiceError(late ? kind : 'unavailable', message, { retryAfterSeconds: 1, cause: failure });
-    }
+      return tookTooLong(target, cause);
     default:
-      return new ServiceError('internal', 'An unexpected error occurred.', { cause: failure });
+      return new ServiceError('internal', 'An unexpected error occurred.', { cause });
   }
 }
 
-function readInfo(metadata: Metadata | undefined): ErrorInfo | undefined {
-  const [bytes] = metadata?.get(DETAILS) ?? [];
-  if (!(bytes instanceof Buffer)) return undefined;
-  const detail = Status.decode(bytes).details.find(({ typeUrl }) => typeUrl === ERROR_INFO);
+function infoOf({ details }: Status): ErrorInfo | undefined {
+  const detail = details.find(({ typeUrl }) => typeUrl === ERROR_INFO);
   const info = detail && ErrorInfo.decode(detail.value);
   return info?.domain === DOMAIN ? info : undefined;
 }

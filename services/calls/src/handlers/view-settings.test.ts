@@ -1,5 +1,5 @@
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
-import type { GetViewSettingsResponse } from '@crs/proto/crs/auth/v1/auth';
+import type { ViewSettings } from '@crs/proto/crs/auth/v1/auth';
 import { expect, test } from 'vitest';
 import { CurrentSettings } from './view-settings.ts';
 
@@ -8,10 +8,10 @@ const CALL = { token: 'token' };
 
 /** An auth whose answers the test gives. */
 function askedAuth() {
-  const asked: PromiseWithResolvers<GetViewSettingsResponse>[] = [];
+  const asked: PromiseWithResolvers<ViewSettings>[] = [];
   const auth = {
     getViewSettings: () => {
-      const question = Promise.withResolvers<GetViewSettingsResponse>();
+      const question = Promise.withResolvers<ViewSettings>();
       asked.push(question);
       return question.promise;
     },

@@ -1,9 +1,13 @@
 import { bind } from '@crs/kit/rpc/server';
+import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import type { Context } from '../context.ts';
 import { shouldRateLimit } from './should-rate-limit.ts';
 
+const GATEWAYS = ['api-gateway', 'tool-gateway'] as const;
+
 /** For the gateways, and for the clients that `CRS_TLS_FURTHER_PEERS` names. */
 export function internalServices(context: Context) {
-  return [bind(RateLimitServiceService, ['api-gateway', 'tool-gateway'], { shouldRateLimit: shouldRateLimit(context) })];
+  const charge = shouldRateLimit(context);
+  return [bind(ChargeServiceService, GATEWAYS, { charge }), bind(RateLimitServiceService, GATEWAYS, { shouldRateLimit: charge })];
 }

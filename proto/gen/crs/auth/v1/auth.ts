@@ -10,8 +10,10 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
+  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -20,6 +22,7 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 import { EarlierLines } from "../../imports/v1/imports.ts";
+import { Answer, Question } from "../../lines/v1/lines.ts";
 
 export const protobufPackage = "crs.auth.v1";
 
@@ -147,9 +150,15 @@ export interface GetVisibilityVersionResponse {
 }
 
 export interface GetViewSettingsRequest {
+  question: Question | undefined;
 }
 
 export interface GetViewSettingsResponse {
+  answer: Answer | undefined;
+  body: ViewSettings | undefined;
+}
+
+export interface ViewSettings {
   /** Dotted paths of the call detail that the organization sees. */
   allowedFields: string[];
   /** Interviewees' names are shown anonymized. */
@@ -1874,11 +1883,14 @@ export const GetVisibilityVersionResponse: MessageFns<GetVisibilityVersionRespon
 };
 
 function createBaseGetViewSettingsRequest(): GetViewSettingsRequest {
-  return {};
+  return { question: undefined };
 }
 
 export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
-  encode(_: GetViewSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: GetViewSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
     return writer;
   },
 
@@ -1895,6 +1907,14 @@ export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1907,30 +1927,125 @@ export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
     }
   },
 
-  fromJSON(_: any): GetViewSettingsRequest {
-    return {};
+  fromJSON(object: any): GetViewSettingsRequest {
+    return { question: isSet(object.question) ? Question.fromJSON(object.question) : undefined };
   },
 
-  toJSON(_: GetViewSettingsRequest): unknown {
+  toJSON(message: GetViewSettingsRequest): unknown {
     const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
     return obj;
   },
 
   create(base?: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
     return GetViewSettingsRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
+  fromPartial(object: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
     const message = createBaseGetViewSettingsRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
     return message;
   },
 };
 
 function createBaseGetViewSettingsResponse(): GetViewSettingsResponse {
-  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined };
+  return { answer: undefined, body: undefined };
 }
 
 export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
   encode(message: GetViewSettingsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ViewSettings.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetViewSettingsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ViewSettings.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetViewSettingsResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? ViewSettings.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: GetViewSettingsResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = ViewSettings.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    return GetViewSettingsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    const message = createBaseGetViewSettingsResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ViewSettings.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseViewSettings(): ViewSettings {
+  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined };
+}
+
+export const ViewSettings: MessageFns<ViewSettings> = {
+  encode(message: ViewSettings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.allowedFields) {
       writer.uint32(10).string(v!);
     }
@@ -1946,7 +2061,7 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ViewSettings {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1955,7 +2070,7 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetViewSettingsResponse();
+      const message = createBaseViewSettings();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2003,7 +2118,7 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
     }
   },
 
-  fromJSON(object: any): GetViewSettingsResponse {
+  fromJSON(object: any): ViewSettings {
     return {
       allowedFields: globalThis.Array.isArray(object?.allowedFields)
         ? object.allowedFields.map((e: any) => globalThis.String(e))
@@ -2020,7 +2135,7 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
     };
   },
 
-  toJSON(message: GetViewSettingsResponse): unknown {
+  toJSON(message: ViewSettings): unknown {
     const obj: any = {};
     if (message.allowedFields?.length) {
       obj.allowedFields = message.allowedFields;
@@ -2037,11 +2152,11 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
-    return GetViewSettingsResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ViewSettings>): ViewSettings {
+    return ViewSettings.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
-    const message = createBaseGetViewSettingsResponse();
+  fromPartial(object: DeepPartial<ViewSettings>): ViewSettings {
+    const message = createBaseViewSettings();
     message.allowedFields = object.allowedFields?.map((e) => e) || [];
     message.anonymize = object.anonymize ?? false;
     message.version = object.version ?? 0;
@@ -4522,12 +4637,12 @@ export const AuthServiceService = {
   },
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
    */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: GetViewSettingsRequest): Buffer =>
       Buffer.from(GetViewSettingsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetViewSettingsRequest => GetViewSettingsRequest.decode(value),
@@ -4692,9 +4807,9 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
    */
-  getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
+  getViewSettings: handleBidiStreamingCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
@@ -4827,23 +4942,14 @@ export interface AuthServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
    */
+  getViewSettings(): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
+  getViewSettings(options: Partial<CallOptions>): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
   getViewSettings(
-    request: GetViewSettingsRequest,
-    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
-  ): ClientUnaryCall;
-  getViewSettings(
-    request: GetViewSettingsRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
-  ): ClientUnaryCall;
-  getViewSettings(
-    request: GetViewSettingsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
-  ): ClientUnaryCall;
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles(
     request: ResolveProfilesRequest,

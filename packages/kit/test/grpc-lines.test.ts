@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
+import type { RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { afterEach, expect, test } from 'vitest';
+import { invalid, ServiceError } from '../src/errors.ts';
+import { createLogger } from '../src/process/log.ts';
+import { Late } from '../src/process/patience.ts';
+import { client, type CallOptions } from '../src/rpc/client.ts';
+import type { Identity, Verifier } from '../src/rpc/identity.ts';
+import { bind, rpc, serve, type CallContext } from '../src/rpc/server.ts';
+
+const log = createLogger('test', { level: 'silent' });
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+const verify: Verifier = async (token) => {
+  if (!token.startsWith('of ')) throw new ServiceError('unauthenticated', 'The token is not valid.');
+  return { kind: 'organization', organization: token.slice(3) } as Identity;
+};
+
+type Handle = (what: string, call: CallContext<'organization'>) => Promise<number>;
+
+/** A service whose line answers each question, a word, with a number. */
+async function startService(handle: Handle, address = '127.0.0.1:0') {
+  const charge = rpc({ organization: 'read' }, async ({ domain }: RateLimitRequest, call) => {
+    const limitRemaining = await handle(domain, call);
+    const status = { code: 'OK', currentLimit: undefined, limitRemaining, durationUntilReset: undefined } as const;
+    return { overallCode: 'OK' as const, statuses: [status] };
+  });
+  const services = [bind(ChargeServiceService, ['api-gateway'], { charge })];
+  const server = await serve({ name: 'test', address, services, verify, log });
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+function ask(address: string, { retry = false, timeoutMs = 5_000 } = {}) {
+  const service = client(ChargeServiceService, { name: 'test', address, timeoutMs, retry });
+  cleanups.push(() => service.close());
+  return async (domain: string, call: CallOptions = {}) => {
+    const { statuses } = await service.charge({ domain, descriptors: [], hitsAddend: 1 }, { token: 'of acme', ...call });
+    return statuses[0]!.limitRemaining;
+  };
+}
+
+test('questions are answered when each is done, and fail each by itself', async () => {
+  const slow = Promise.withResolvers<number>();
+  const { address } = await startService(async (word) => {
+    if (word === 'slow') return slow.promise;
+    if (word === 'bad') throw invalid('word', 'must not be bad');
+    return word.length;
+  });
+  const question = ask(address);
+  const first = question('slow');
+  expect(await Promise.all(['a', 'abc', 'ab'].map((word) => question(word)))).toEqual([1, 3, 2]);
+  await expect(question('bad')).rejects.toMatchObject({ kind: 'invalid_argument', field: 'word' });
+  slow.resolve(7);
+  expect(await first).toBe(7);
+});
+
+test('each question is admitted by its own token', async () => {
+  const { address } = await startService(async (_word, { identity }) => identity.organization.length);
+  const question = ask(address);
+  const tokens = ['of acme', 'of globex', '', 'stolen'];
+  const answers = await Promise.allSettled(tokens.map((token) => question('', { token })));
+  expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.kind))).toEqual([
+    4,
+    6,
+    'unauthenticated',
+    'unauthenticated',
+  ]);
+});
+
+test('a question without an answer ends at its deadline, at both ends, and the next one is answered', async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const { address } = await startService(async (word, { signal }) => {
+    if (word === 'fast') return 1;
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        ended.resolve(signal.reason);
+        reject(signal.reason);
+      });
+    });
+  });
+  const question = ask(address, { timeoutMs: 300 });
+  await expect(question('slow')).rejects.toMatchObject({ kind: 'deadline_exceeded' });
+  expect(await ended.promise).toMatchObject({ kind: 'deadline_exceeded' });
+  expect(await question('fast')).toBe(1);
+});
+
+test('an asker who gives up a late question ends it at the service; one who leaves disturbs no other', async () => {
+  const aborted: string[] = [];
+  const others = Promise.withResolvers<number>();
+  const { address } = await startService(async (word, { signal }) => {
+    signal.addEventListener('abort', () => aborted.push(word));
+    return word === 'other' ? others.promise : new Promise(() => {});
+  });
+  const question = ask(address);
+  const other = question('other');
+  const gone = question('gone', { signal: AbortSignal.abort(new Error('left')) });
+  await expect(gone).rejects.toThrow('left');
+  const leaving = new AbortController();
+  const left = question('left', { signal: leaving.signal });
+  await sleep(100);
+  leaving.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  others.resolve(5);
+  expect(await other).toBe(5);
+  const hurry = new AbortController();
+  const late = question('late', { signal: hurry.signal });
+  await sleep(100);
+  hurry.abort(new Late(100));
+  await expect(late).rejects.toThrow(Late);
+  await expect.poll(() => aborted).toContain('late');
+});
+
+test('a service that stops answers all that it began, and what it did not begin is asked elsewhere', async () => {
+  const begun = Promise.withResolvers<void>();
+  const work = Promise.withResolvers<number>();
+  const first = await startService(async () => {
+    begun.resolve();
+    return work.promise;
+  });
+  const question = ask(first.address, { retry: true });
+  const asked = question('a');
+  await begun.promise;
+  const stopped = first.stop();
+  const late = question('b');
+  await sleep(200);
+  work.resolve(1);
+  expect(await asked).toBe(1);
+  await stopped;
+  await startService(async () => 2, first.address);
+  expect(await late).toBe(2);
+});
+
+/** Forwards connections, until they are cut. */
+async function startForwarder(target: string) {
+  const [host, port] = target.split(':');
+  const sockets = new Set<Socket>();
+  const server = createServer((inbound) => {
+    const outbound = createConnection({ host: host!, port: Number(port) });
+    for (const socket of [inbound, outbound]) sockets.add(socket.on('error', () => {}));
+    inbound.pipe(outbound).pipe(inbound);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => sockets.forEach((socket) => socket.destroy());
+  cleanups.push(() => {
+    cut();
+    server.close();
+  });
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+}
+
+test.each([
+  ['is asked again where questions may be repeated', true],
+  ['fails elsewhere', false],
+])('a question whose connection is lost %s', async (_result, retry) => {
+  const begun = Promise.withResolvers<void>();
+  let questions = 0;
+  const { address } = await startService(async () => {
+    questions++;
+    if (questions > 1) return questions;
+    begun.resolve();
+    return new Promise(() => {});
+  });
+  const forwarder = await startForwarder(address);
+  const question = ask(forwarder.address, { retry });
+  const asked = question('');
+  await begun.promise;
+  forwarder.cut();
+  if (retry) expect(await asked).toBe(2);
+  else await expect(asked).rejects.toMatchObject({ kind: 'unavailable' });
+});

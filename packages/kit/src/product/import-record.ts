@@ -152,7 +152,8 @@ export function kept<S extends z.ZodType>(schema: S) {
 
 /** Absent and null both mean null. */
 export function orNull<S extends z.ZodType>(schema: S) {
-  return orDefault(schema, null);
+  // Of most fields, and without a transform it takes half the time.
+  return withForm(schema.nullable().default(null), { default: null });
 }
 
 /** A list. Reading ends at the first bad item, because the issues of millions of bad items would exhaust the memory. */

@@ -30,7 +30,7 @@ export const GATEWAY_SETTINGS = {
   lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
   /** For requests without a usable credential, per client address. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
-  /** How many requests of an organization are worked on at once. */
+  /** How many requests of an organization are worked on at once; beside others, they begin slowly. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
   /** How many organizations metrics may name. */
   tenantMetrics: ['CRS_TENANT_METRICS', z.coerce.number().int().min(0).max(100).default(0)],

@@ -9,6 +9,8 @@ const WAITING_PER_TENANT = 1_000;
 const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
+/** Which part of its slots a tenant gets at once while others ask, too. */
+const PART_AT_ONCE = 1 / 32;
 
 /** Slots of organizations. */
 export class TenantSlots extends Bulkhead {
@@ -22,6 +24,7 @@ export class TenantSlots extends Bulkhead {
     super({
       name: 'tenants',
       perKey: perTenant,
+      atOnce: Math.max(1, Math.floor(perTenant * PART_AT_ONCE)),
       total: perTenant * BUSY_TENANTS,
       waitingPerKey: WAITING_PER_TENANT,
       waitingTotal: WAITING,

@@ -6,6 +6,8 @@ export interface BulkheadOptions {
   name: string;
   /** Slots of one key. */
   perKey: number;
+  /** Slots of one key that are given at once while other keys ask, too; its further ones are given slowly. Absent: all. */
+  atOnce?: number;
   /** Slots of the keys of one group together. Keys without a group have no such limit. */
   perGroup?: number;
   /** Slots of all keys together. */
@@ -31,6 +33,8 @@ export type Release = () => void;
 
 interface Waiter {
   since: number;
+  /** When it gives up. */
+  until: number;
   admit: (release: Release) => void;
   refuse: (error: unknown) => void;
 }
@@ -43,6 +47,8 @@ interface Line {
   key: string;
   group: Group | undefined;
   held: number;
+  /** When it got its last slot. */
+  servedAt: number;
   /** In order of arrival. */
   waiting: Set<Waiter>;
 }
@@ -50,11 +56,20 @@ interface Line {
 /** Work waits for at most this part of its time, which leaves a fifth for the work itself. */
 const WAIT_PART = 0.8;
 
+/** How long a key that has asked counts as another one (milliseconds). */
+const BESIDE_MS = 10_000;
+/** The time between two slots that are given slowly (milliseconds). It is short, so that slow work and clients that read slowly hold nobody up. */
+const PACE_MS = 25;
+/** The time is shorter where many wait: all get slots within this part of the time that the first of them may still wait. */
+const PACE_PART = 0.75;
+
 /**
  * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, and so have all keys
- * together, and those of a group where keys have one. Further work waits in its key's line, first come, first served, and free slots go to the lines in turn. The number of
- * waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter of the longest line.
- * Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
+ * together, and those of a group where keys have one. With `atOnce`, a key beside others gets its slots slowly, because many at once would
+ * fill the queues of the processes behind. Further work waits in its key's line, first come, first served, and free slots go to the lines
+ * in turn. The number of waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter
+ * of the longest line. Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as
+ * {@link overloaded}.
  */
 export class Bulkhead {
   readonly #options: BulkheadOptions;
@@ -66,6 +81,9 @@ export class Bulkhead {
   readonly #turns = new Set<Line>();
   #held = 0;
   #waiting = 0;
+  /** The key that asked last, and when any other key asked last. */
+  #latest = { key: '', at: -Infinity, otherAt: -Infinity };
+  #paced: NodeJS.Timeout | undefined;
   readonly #attributes: Record<string, string>;
   readonly #shed = meter('kit').createCounter('crs.bulkhead.shed', {
     description: 'Work that was refused, as there was too much of it.',
@@ -98,17 +116,39 @@ export class Bulkhead {
    */
   acquire(key: string, wanted: Wanted, group?: string): Release | Promise<Release> {
     if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
+    this.#notice(key);
     let line = this.#lines.get(key);
-    if (!line) this.#lines.set(key, (line = { key, group: this.#groupOf(group), held: 0, waiting: new Set() }));
-    // While a slot is free for this key, nobody waits who could take it: each release gives its slot away at once.
+    if (!line) {
+      line = { key, group: this.#groupOf(group), held: 0, servedAt: -Infinity, waiting: new Set() };
+      this.#lines.set(key, line);
+    }
     const isFree = this.#held < this.#options.total && line.held < this.#options.perKey && this.#hasRoom(line);
-    if (isFree) return this.#take(line);
-    return this.#wait(line, wanted);
+    if (isFree && line.waiting.size === 0 && this.#dueIn(line) <= 0) return this.#take(line);
+    const slot = this.#wait(line, wanted);
+    this.#next();
+    return slot;
   }
 
   /** Removes its gauge. */
   close(): void {
+    clearTimeout(this.#paced);
     this.#closeMetrics();
+  }
+
+  #notice(key: string): void {
+    const { key: former, at, otherAt } = this.#latest;
+    this.#latest = { key, at: this.#now(), otherAt: former === key ? otherAt : at };
+  }
+
+  /** How many milliseconds a line that has slots left waits for the next one; 0 or less: none. */
+  #dueIn({ key, held, servedAt, waiting }: Line): number {
+    if (held < (this.#options.atOnce ?? Infinity)) return 0;
+    const now = this.#now();
+    const otherAt = this.#latest.key === key ? this.#latest.otherAt : this.#latest.at;
+    if (now - otherAt > BESIDE_MS) return 0;
+    const [first] = waiting;
+    const pace = first ? Math.min(PACE_MS, ((first.until - now) * PACE_PART) / waiting.size) : PACE_MS;
+    return servedAt + pace - now;
   }
 
   #groupOf(name: string | undefined): Group | undefined {
@@ -126,6 +166,7 @@ export class Bulkhead {
   #take(line: Line): Release {
     this.#held++;
     line.held++;
+    line.servedAt = this.#now();
     if (line.group) line.group.held++;
     let isHeld = true;
     return () => {
@@ -139,11 +180,18 @@ export class Bulkhead {
     };
   }
 
-  /** Gives free slots to the lines in turn. */
+  /** Gives free slots to the lines in turn, and comes again when the next one is due. */
   #next(): void {
+    clearTimeout(this.#paced);
+    let soonest = Infinity;
     for (const line of this.#turns) {
       if (this.#held >= this.#options.total) return;
       if (!this.#hasRoom(line)) continue;
+      const dueIn = this.#dueIn(line);
+      if (dueIn > 0) {
+        soonest = Math.min(soonest, dueIn);
+        continue;
+      }
       const [first] = line.waiting;
       this.#leave(line, first!);
       this.#waited.record((performance.now() - first!.since) / 1000, this.#attributes);
@@ -152,6 +200,7 @@ export class Bulkhead {
       this.#turns.delete(line);
       this.#settle(line);
     }
+    if (soonest < Infinity) this.#paced = setTimeout(() => this.#next(), soonest);
   }
 
   /** Updates whether a line takes turns, and whether it exists. */
@@ -167,8 +216,10 @@ export class Bulkhead {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abandon);
     };
+    const waitMs = Math.max(0, (deadline - this.#now()) * WAIT_PART);
     const waiter: Waiter = {
       since: performance.now(),
+      until: this.#now() + waitMs,
       admit: (release) => {
         stop();
         resolve(release);
@@ -184,7 +235,7 @@ export class Bulkhead {
       waiter.refuse(error);
     };
     const abandon = () => giveUp(reasonOf(signal!));
-    const timer = setTimeout(() => giveUp(this.#refusal('wait_too_long')), Math.max(0, (deadline - this.#now()) * WAIT_PART));
+    const timer = setTimeout(() => giveUp(this.#refusal('wait_too_long')), waitMs);
     signal?.addEventListener('abort', abandon, { once: true });
     line.waiting.add(waiter);
     this.#waiting++;

@@ -14,6 +14,13 @@ const EMAIL: Mark = { start: '\u0003', end: '\u0004' };
 /** Where a part of a text begins, and where it has ended. */
 export type Span = readonly [start: number, end: number];
 
+/** The parts of spans that lie in a part of the text, as spans of that part. */
+export function within(spans: readonly Span[], from: number, to: number): Span[] {
+  return spans
+    .map(([start, end]) => [Math.max(start, from) - from, Math.min(end, to) - from] as const)
+    .filter(([start, end]) => start < end);
+}
+
 /** The text as the inside of a JSON string, with marks around each name. @param names in ascending order; they don't overlap */
 export function markNames(text: string, names: readonly Span[]): string {
   let marked = '';

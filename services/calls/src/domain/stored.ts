@@ -8,10 +8,10 @@ import type { CallRecord } from './call-record.ts';
 import type { Content, Stored } from './columns.ts';
 import { formatInstant } from './instant.ts';
 import { markEmail, markNames, showEmails, showNames } from './marks.ts';
-import { cleanText, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
+import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
 
 /** The version of the form of the stored texts. With a new one, the next import reads an unchanged line again, and writes its call if the texts differ. */
-export const FORM = 1;
+export const FORM = 2;
 
 /** The parts of `shown` in their order. Each is a list of members with a comma before each of them; `language` is a value. `head` follows the state and the times. */
 const PARTS = [
@@ -140,9 +140,10 @@ function storedSegments(segments: Segment[], name: Name | undefined): [text: str
   const lines: string[] = [];
   const objects: string[] = [];
   for (const { speaker, start_seconds: start, text } of segments) {
-    const said = markNames(text, findLabels(text, name));
-    const label = speaker && markNames(speaker, findInSpeaker(speaker, name));
-    lines.push(label ? `${label}: ${said}` : said);
+    const across = findAcross(speaker, text, name);
+    const label = speaker && markNames(speaker, across?.inSpeaker ?? findInSpeaker(speaker, name));
+    const said = markNames(text, across?.inText ?? findLabels(text, name));
+    lines.push(across ? markNames(across.line, across.found) : label ? label + AFTER_SPEAKER + said : said);
     objects.push(`{"speaker":${label === null ? null : `"${label}"`},"start_seconds":${start},"text":"${said}"}`);
   }
   return [`"${lines.join('\\n')}"`, `[${objects.join(',')}]`];

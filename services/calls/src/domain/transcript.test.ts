@@ -80,6 +80,8 @@ describe('labels in plain text', () => {
     ['a name with colons', 'Dr: Eva: CFO', 'Dr: Eva: CFO: a: b\nDr: Eva: CFO', 'X: a: b\nDr: Eva: CFO'],
     ['a name that ends in a colon', 'Eva:', 'Eva:: a\nEva: b', 'X: a\nEva: b'],
     ['part of a name with a colon is another name', 'Eva: CFO', 'Eva: a', 'Eva: a'],
+    ['a full-width colon', 'Eva', 'Eva：a\nEva：b: c\nEva: d：e\nAnn：Eva: f', 'X：a\nX：b: c\nX: d：e\nAnn：Eva: f'],
+    ['a name with a full-width colon', 'Dr：Eva', 'Dr：Eva: a\nDr:Eva：b\nDr：a', 'X: a\nX：b\nDr：a'],
     ['characters special to patterns', 'E.v+a (M$)|[1]\\', 'e.v+A (m$)|[1]\\: a\nExva (M$): b', 'X: a\nExva (M$): b'],
     ['composed name, decomposed text', 'Zoë', 'ZOE\u0308: a', 'X: a'],
     ['decomposed name, composed text', 'Zoe\u0308', 'ZOË: a', 'X: a'],
@@ -129,6 +131,7 @@ describe('labels in segments', () => {
       [segment('Eva:', 'a'), segment('Eva: CFO', 'b')],
       [segment('X:', 'a'), segment('X: CFO', 'b')],
     ],
+    ['a speaker with a full-width colon', 'Eva', [segment('Eva：', 'a')], [segment('X：', 'a')]],
     ['a speaker of two lines', 'Eva', [segment('Ann\nEva', 'a')], [segment('Ann\nX', 'a')]],
     ['a name of two lines', 'Eva\nMuster', [segment('EVA\nMUSTER', 'a')], [segment('X', 'a')]],
     [
@@ -141,6 +144,26 @@ describe('labels in segments', () => {
   ])('%s', (_, name, before, after) => {
     expect(shown(before, name, 'X')).toEqual(shown(after, null, undefined));
     expect(shown(before, name, undefined).segments).toEqual(before);
+  });
+
+  test.each<[string, string, Segment, Segment, string]>([
+    ['divided', 'Dr: Eva', segment('Dr', 'Eva: hello'), segment('X', 'X: hello'), 'X: hello'],
+    ['divided at its second colon', 'Dr: Eva: CFO', segment('dr: eva', 'cfo: a'), segment('X', 'X: a'), 'X: a'],
+    [
+      'divided at a line of its own',
+      'Dr: Eva',
+      segment('Ann\nDr', 'Eva: a\nDr: Eva: b'),
+      segment('Ann\nX', 'X: a\nX: b'),
+      'Ann\nX: a\nX: b',
+    ],
+    ['that repeats itself', 'a: a', segment('a', 'a: a: b'), segment('X', 'X: a: b'), 'X: a: b'],
+    ['that ends in a colon', 'Dr:', segment('Dr', ': a'), segment('X', ': a'), 'X : a'],
+    ['that is the speaker', 'Dr: Eva', segment('Dr: Eva', 'a: b'), segment('X', 'a: b'), 'X: a: b'],
+    ['that is another one', 'Dr: Eva', segment('Dr', 'Ann: hello'), segment('Dr', 'Ann: hello'), 'Dr: Ann: hello'],
+  ])('a name with a colon, %s', (_, name, before, after, text) => {
+    expect(shown([before], name, 'X')).toEqual({ text, segments: [after] });
+    expect(shown([before], name, undefined).segments).toEqual([before]);
+    expect(shown([before], name, undefined).text).toBe(`${before.speaker}: ${before.text}`);
   });
 
   test('the text is that of the segments, also as a label of it', () => {

@@ -1,6 +1,6 @@
 import { fold } from '@crs/kit/text';
 import type { QaBlock } from './call.ts';
-import type { Span } from './marks.ts';
+import { within, type Span } from './marks.ts';
 
 /** The text of the `clean` transcript; null if no block has text. */
 export function cleanText(blocks: readonly QaBlock[]): string | null {
@@ -20,14 +20,22 @@ export interface Name {
 /** @param name undefined if it is blank, because a blank name would match empty labels */
 export function nameOf(name: string | null): Name | undefined {
   const trimmed = name?.trim();
-  return trimmed ? { folded: fold(trimmed), colons: trimmed.split(':').length - 1 } : undefined;
+  return trimmed ? { folded: foldName(trimmed), colons: trimmed.split(COLON).length - 1 } : undefined;
+}
+
+/** The second one stands in Chinese and Japanese text. */
+const COLON = /[:\uff1a]/;
+const [NARROW, WIDE] = [0x3a, 0xff1a];
+
+function foldName(text: string): string {
+  return fold(text).replaceAll('\uff1a', ':');
 }
 
 const NOWHERE: Span[] = [];
 
 /** The whole text, where it is the name. */
 export function findWhole(text: string, name: Name | undefined): Span[] {
-  return name !== undefined && fold(text.trim()) === name.folded ? [[0, text.length]] : NOWHERE;
+  return name !== undefined && foldName(text.trim()) === name.folded ? [[0, text.length]] : NOWHERE;
 }
 
 /** The whole text has each speaker as the label of a line, before a colon. So the name is found in speakers such as `Eva:` and `Eva: guest` as it is in labels. */
@@ -44,17 +52,41 @@ const LINE = /[^\n\r\v\f\u0085\u2028\u2029]+/g;
  * lengths: a position in a folded line is no position in the line.
  */
 export function findLabels(text: string, name: Name | undefined): Span[] {
-  if (name === undefined || !text.includes(':')) return NOWHERE;
+  if (name === undefined || !COLON.test(text)) return NOWHERE;
   const found: Span[] = [];
   for (const { 0: line, index } of text.matchAll(LINE)) {
-    let end = line.indexOf(':');
-    for (let i = 0; i < name.colons && end !== -1; i++) end = line.indexOf(':', end + 1);
+    const end = colonOf(line, name.colons);
     if (end === -1) continue;
     const candidate = line.slice(0, end);
     const label = candidate.trim();
-    if (fold(label) !== name.folded) continue;
+    if (foldName(label) !== name.folded) continue;
     const start = index + candidate.indexOf(label);
     found.push([start, start + label.length]);
   }
   return found;
+}
+
+/** Where the colon after `before` others is; -1: nowhere. */
+function colonOf(line: string, before: number): number {
+  for (let at = 0; at < line.length; at++) {
+    const unit = line.charCodeAt(at);
+    if ((unit === NARROW || unit === WIDE) && before-- === 0) return at;
+  }
+  return -1;
+}
+
+/** Between a speaker and what is said, in the whole text. */
+export const AFTER_SPEAKER = ': ';
+
+/**
+ * A name with colons may begin in the speaker and end in what is said: only the line of both has it as its label.
+ * @returns undefined where no name is divided so
+ */
+export function findAcross(speaker: string | null, text: string, name: Name | undefined) {
+  if (!speaker || !name?.colons) return undefined;
+  const line = `${speaker}${AFTER_SPEAKER}${text}`;
+  const found = findLabels(line, name);
+  if (!found.some(([start, end]) => start < speaker.length && end > speaker.length)) return undefined;
+  const inSpeaker = within(found, 0, speaker.length);
+  return { line, found, inSpeaker, inText: within(found, line.length - text.length, line.length) };
 }

@@ -12,7 +12,7 @@ import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { measure, type Result } from './load.ts';
-import { seedCalls } from './seed.ts';
+import { seedCalls, seedFeed } from './seed.ts';
 import { startBare } from './start-bare.ts';
 import { median } from './statistics.ts';
 import { startSystem, type System } from './system.ts';
@@ -31,24 +31,6 @@ const CONCURRENCY = 8;
 const LIMIT = 50;
 const ORGANIZATION = 'big';
 const TRANSCRIPT_TURNS = 20;
-
-/** Gives the calls places. */
-async function seedFeed(system: System): Promise<void> {
-  const client = new pg.Client({ connectionString: system.databaseUrl });
-  await client.connect();
-  await client.query(
-    `insert into calls.changes select organization, call_id, row_number() over (order by call_id), updated_at, false from calls.calls
-      where organization = $1`,
-    [ORGANIZATION],
-  );
-  await client.query(
-    `insert into calls.feeds (organization, secret, place) values ($1, sha256('bench'), $2)
-      on conflict (organization) do update set place = excluded.place`,
-    [ORGANIZATION, ROWS],
-  );
-  for (const table of ['changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
-  await client.end();
-}
 
 interface Page {
   cursor: string;
@@ -95,7 +77,7 @@ try {
     days: 1_000,
     turns: TRANSCRIPT_TURNS,
   });
-  await seedFeed(system);
+  await seedFeed(system.databaseUrl, ORGANIZATION);
 
   const changes = `${system.api}/v1/changes`;
   const firstPage = `${changes}?expand=detail&limit=${LIMIT}`;

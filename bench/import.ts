@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
-import { median } from './statistics.ts';
+import { byFifths, median } from './statistics.ts';
 import { cpuSeconds, startSystem, type System } from './system.ts';
 
 const { values: options } = parseArgs({
@@ -88,13 +88,6 @@ async function memory(pid: number): Promise<{ peak: number; now: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kibibytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
   return { peak: kibibytes('VmHWM') / 1024, now: kibibytes('VmRSS') / 1024 };
-}
-
-/** The median of each fifth of the import. */
-function byFifths(samples: number[]): string {
-  const fifth = Math.ceil(samples.length / 5);
-  const medians = [0, 1, 2, 3, 4].map((n) => median(samples.slice(n * fifth, (n + 1) * fifth)));
-  return medians.map((each) => each.toFixed(0)).join(', ');
 }
 
 async function importFile(

@@ -101,3 +101,21 @@ export async function seedCalls(databaseUrl: string, { organization, rows, befor
   await client.query('vacuum analyze calls.call_days');
   await client.end();
 }
+
+/** Gives the calls of an organization places in its feed. */
+export async function seedFeed(databaseUrl: string, organization: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rowCount } = await client.query(
+    `insert into calls.changes select organization, call_id, row_number() over (order by call_id), updated_at, false from calls.calls
+      where organization = $1`,
+    [organization],
+  );
+  await client.query(
+    `insert into calls.feeds (organization, secret, place) values ($1, sha256('bench'), $2)
+      on conflict (organization) do update set place = excluded.place`,
+    [organization, rowCount],
+  );
+  for (const table of ['changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
+  await client.end();
+}

@@ -7,3 +7,10 @@ export function quantile(values: number[], part: number): number {
 export const worst = (values: number[]) => Math.max(...values);
 
 export const median = (values: number[]) => quantile(values, 0.5);
+
+/** The median of each fifth of samples in their order. */
+export function byFifths(samples: number[]): string {
+  const fifth = Math.ceil(samples.length / 5);
+  const medians = [0, 1, 2, 3, 4].map((n) => median(samples.slice(n * fifth, (n + 1) * fifth)));
+  return medians.map((each) => each.toFixed(0)).join(', ');
+}

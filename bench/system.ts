@@ -1,5 +1,5 @@
 import { prepareDatabase } from '@crs/local/stack';
-import { startTestPostgres } from '@crs/testing/postgres';
+import { startTestPostgres, type TestPostgres } from '@crs/testing/postgres';
 import { childrenOf, statOf } from '@crs/testing/proc';
 import { startProcesses, type Processes } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
@@ -13,8 +13,12 @@ export interface System extends Pick<Processes, 'api' | 'tools' | 'admin'> {
   stop(): Promise<void>;
 }
 
-export async function startSystem(environment: Record<string, string> = {}): Promise<System> {
-  const postgres = await startTestPostgres();
+/** @param postgres the server; by default an empty one */
+export async function startSystem(
+  environment: Record<string, string> = {},
+  postgres?: Pick<TestPostgres, 'url' | 'pid' | 'stop'>,
+): Promise<System> {
+  postgres ??= await startTestPostgres();
   const redis = await startRedis();
   if (!redis)
     process.stderr.write('there is no redis-server on the PATH: the rate-limit process keeps the counters in its memory\n');

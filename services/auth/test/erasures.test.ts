@@ -121,6 +121,23 @@ describe('an organization', () => {
 });
 
 describe('the last step', () => {
+  it('removes an organization with more projects and users than one statement deletes', async () => {
+    await world.rows(
+      `insert into auth.users (organization, user_id, email, email_folded)
+        select 'acme', ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid, n || '@many.example', n || '@many.example'
+        from generate_series(1, 1100) n`,
+    );
+    await world.rows(
+      `insert into auth.projects (organization, project_id, created_by)
+        select 'acme', user_id, user_id from auth.users where organization = 'acme' and email like '%@many.example'`,
+    );
+    await begin(ORGANIZATION);
+    expect(await finish(ORGANIZATION)).toEqual({ more: false });
+    for (const table of ['organizations', 'users', 'projects', 'project_roles'])
+      expect(await count(table, 'acme'), table).toBe(0);
+    expect(await resolve('globex')).toEqual(EVERYTHING);
+  });
+
   it('without the first removes nothing', async () => {
     const key = await world.createKey('acme');
     for (const target of [ALPHA_TARGET, BOB_TARGET, ORGANIZATION]) await finish(target);
@@ -137,13 +154,13 @@ describe('both steps', () => {
     ];
     for (const target of unknown) {
       expect(await begin(target)).toEqual({ found: false, userId: '' });
-      expect(await finish(target)).toEqual({});
+      expect(await finish(target)).toEqual({ more: false });
     }
     expect((await begin(ORGANIZATION, 'nowhere')).found).toBe(false);
     for (const target of [ALPHA_TARGET, BOB_TARGET]) {
       expect((await begin(target)).found).toBe(true);
       expect((await begin(target)).found).toBe(true);
-      for (let i = 0; i < 2; i++) expect(await finish(target)).toEqual({});
+      for (let i = 0; i < 2; i++) expect(await finish(target)).toEqual({ more: false });
     }
     expect(await resolve('acme')).toEqual({ ...EVERYTHING, users: [ANN], projectIds: [BETA] });
   });

@@ -1,3 +1,4 @@
+import { interceptStatements } from '@crs/testing/intercept-statements';
 import type { EraseRequest } from '@crs/proto/crs/erasures/v1/erasures';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
@@ -114,5 +115,70 @@ describe('erasing', () => {
     } finally {
       await another.stop();
     }
+  });
+});
+
+describe('erasing an organization with many calls', () => {
+  const ORGANIZATION = { target: { $case: 'organization', value: true } } as const;
+  const eraseOnce = async () => world.operator.erasers.calls.erase(ORGANIZATION, await world.operator.operator('acme'));
+  const fill = (calls: number) =>
+    database.query(
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, shown, has_verbatim, shown_hash, record_hash)
+        select 'acme', 'many-' || n, 'interview', now(), now(), '', true, '', '' from generate_series(1, $1::int) n`,
+      [calls - 5],
+    );
+  const left = () => count(`calls where organization = 'acme'`);
+
+  /** Erases while `before` may change each statement that deletes calls. @returns the number of these statements */
+  async function eraseWith(before: (text: string, nth: number) => string): Promise<{ statements: number; answer: unknown }> {
+    let statements = 0;
+    const stop = interceptStatements((statement) =>
+      statement.name === 'erase_all_calls'
+        ? { ...statement, name: `${statement.name}_${++statements}`, text: before(statement.text, statements) }
+        : statement,
+    );
+    try {
+      const answer = await eraseOnce().catch((error: unknown) => error);
+      return { statements, answer };
+    } finally {
+      stop();
+    }
+  }
+
+  it.each([
+    [1_000, 2],
+    [1_001, 3],
+  ])('deletes %d calls by %d statements, the last of which finds nothing', async (calls, statements) => {
+    await fill(calls);
+    expect(await eraseWith((text) => text)).toEqual({ statements, answer: { more: false } });
+    expect(await left()).toBe(0);
+  });
+
+  it('keeps what it has done where it is interrupted, and goes on from there', async () => {
+    await fill(2_500);
+    const { answer } = await eraseWith((text, nth) => (nth === 2 ? 'select 1 / 0' : text));
+    expect(answer).toMatchObject({ kind: 'internal' });
+    expect(await left()).toBe(1_500);
+    expect(await eraseOnce()).toEqual({ more: false });
+    expect(await left()).toBe(0);
+  });
+
+  it('answers after some seconds that more is left; a batch of another organization goes on meanwhile', async () => {
+    await fill(1_500);
+    const erasing = eraseWith((text, nth) =>
+      nth === 1 ? text.replace('from gone)', 'from gone where (select pg_sleep(5.2)) is not null)') : text,
+    );
+    const started = performance.now();
+    expect(
+      await sendBatch(world, 'globex', [callLine('globex', 'beside', { created_at: '2025-03-01T10:00:00Z' })]),
+    ).toMatchObject({
+      refused: [],
+    });
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect((await erasing).answer).toEqual({ more: true });
+    expect(await left()).toBe(500);
+    expect(await erase(ORGANIZATION.target)).toBeUndefined();
+    expect(await left()).toBe(0);
+    await database.query(`delete from calls.calls where organization = 'globex' and call_id = 'beside'`);
   });
 });

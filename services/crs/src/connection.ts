@@ -24,7 +24,7 @@ export interface Connection {
 const ADMIN_TIMEOUT_MS = 10_000;
 /** Longer than the 30 s of a writing transaction, so that the service reports its own timeout. */
 const IMPORT_TIMEOUT_MS = 35_000;
-/** One transaction deletes an organization with millions of calls. */
+/** One transaction forgets a user in all calls. Organizations and projects are deleted in steps. */
 const ERASE_TIMEOUT_MS = 600_000;
 /** A token lives 60 s. The rest is for the call that fetches the token, and for the call that sends it. */
 const RENEW_AFTER_MS = 45_000;

@@ -1,6 +1,7 @@
 import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
 import type { EraseRequest } from '@crs/proto/crs/erasures/v1/erasures';
 import type { Connection } from './connection.ts';
+import { retrying } from './retry.ts';
 
 type Target = NonNullable<ErasureTarget['target']>;
 
@@ -13,7 +14,15 @@ export async function erase({ auth, erasers, operator }: Connection, organizatio
   const { found, userId } = await auth.beginErasure({ target: { target } }, await operator(organization));
   if (!found) return false;
   const part: EraseRequest['target'] = target.$case === 'email' ? { $case: 'userId', value: userId } : target;
-  for (const eraser of Object.values(erasers)) await eraser.erase({ target: part }, await operator(organization));
-  await auth.finishErasure({ target: { target } }, await operator(organization));
+  for (const eraser of Object.values(erasers)) {
+    await untilDone(async () => eraser.erase({ target: part }, await operator(organization)));
+  }
+  await untilDone(async () => auth.finishErasure({ target: { target } }, await operator(organization)));
   return true;
+}
+
+/** A service works for some seconds, and is asked again. One that restarts meanwhile goes on with what is left. */
+async function untilDone(work: () => Promise<{ more: boolean }>): Promise<void> {
+  const send = retrying(work);
+  while ((await send(undefined)).more);
 }

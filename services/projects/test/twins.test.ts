@@ -159,3 +159,25 @@ describe('a key', () => {
     expect(await projectsOf(world, 'acme')).toHaveLength(2);
   });
 });
+
+describe('old keys of an organization that creates no more', () => {
+  it.each([
+    ['23 hours 59 minutes', 1_500],
+    ['24 hours 1 minute', 0],
+  ])('after %s: %d are kept once it reads', async (age, kept) => {
+    // It looks for old keys once an hour, so each case has an organization of its own.
+    const organization = `quiet-${kept}`;
+    await world.load([{ type: 'organization', id: organization, name: 'Quiet', write_surface: true }]);
+    await world.query(
+      `insert into projects.creations (organization, idempotency_key, body_hash, project_id, lease_id, lease_until, created_at)
+        select $1, 'key-' || n, '', gen_random_uuid(), gen_random_uuid(), now(), now() - $2::interval from generate_series(1, 1500) n`,
+      [organization, age],
+    );
+    const key = await world.createKey(organization);
+    expect((await world.rest('/v1/billing-offices', { key })).status).toBe(200);
+    const { rows } = await world.query('select count(*)::int as n from projects.creations where organization = $1', [
+      organization,
+    ]);
+    expect(rows[0].n).toBe(kept);
+  });
+});

@@ -22,6 +22,15 @@ export const imports = dashboard(
       ],
     ],
     [
+      'Deletions',
+      [
+        lines('Rows deleted', 'ops', 'Of organizations and projects (`erasure`), and of what is kept for a time only.', [
+          `sum by (service, crs_deletion_reason) (rate(crs_deletion_rows_total{${CHOSEN}}[$__rate_interval]))`,
+          '{{service}} {{crs_deletion_reason}}',
+        ]).span(24),
+      ],
+    ],
+    [
       'Batches',
       [
         wide('Batches', 'ops', 'By status. `crs` sends a batch again that was `aborted`.', [

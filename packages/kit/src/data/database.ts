@@ -20,7 +20,7 @@ export interface Statement<Row = NoRow> {
   row?: Columns<Row>;
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
-  /** PostgreSQL makes one plan for all values, in place of a plan for each execution. `transact` ignores it. */
+  /** True: PostgreSQL makes one plan for all values. False: one for each execution. Else it chooses after some executions. `transact` ignores it. */
   plannedOnce?: boolean;
 }
 
@@ -194,7 +194,7 @@ export class Database {
           [
             client.query(begin),
             // Citus plans for the values, as the organization decides which node runs the statement.
-            client.query(settings(scope, statement.plannedOnce && this.#isCitus === false)),
+            client.query(settings(scope, statement.plannedOnce && this.#isCitus !== false ? undefined : statement.plannedOnce)),
             this.#run(client, statement),
             client.query('commit'),
           ] as const,
@@ -344,10 +344,11 @@ function inOnePacket<T>(client: PoolClient, send: () => T): T {
  * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
  * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
  */
-function settings(scope: Scope, planOnce = false) {
+function settings(scope: Scope, plannedOnce?: boolean) {
   const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
+  const plan = plannedOnce === undefined ? '' : `; set local plan_cache_mode = force_${plannedOnce ? 'generic' : 'custom'}_plan`;
   const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
-    set local client_connection_check_interval = '1s'${planOnce ? '; set local plan_cache_mode = force_generic_plan' : ''}`;
+    set local client_connection_check_interval = '1s'${plan}`;
   return { text };
 }
 

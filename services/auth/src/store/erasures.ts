@@ -1,5 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { deleteNext } from '@crs/kit/data/delete-next';
 import { fold } from '@crs/kit/text';
 import { moveVersions } from './projects.ts';
 
@@ -41,7 +42,20 @@ export function markUser(organization: string, email: string): Statement<{ userI
   };
 }
 
-/** Deletes the organization with its users, keys, projects and consents. Its audit trail stays. */
+/** The organization may have been removed and made anew between two steps. */
+const WHILE_ERASED = 'and exists (select from auth.organizations where organization = $1 and erasing_at is not null)';
+
+/** Some projects of an organization under deletion, with their roles. */
+export const removeProjects = deleteNext({
+  name: 'remove_projects',
+  table: 'auth.projects',
+  key: 'project_id',
+  where: WHILE_ERASED,
+});
+/** Some users of an organization under deletion, with their consents. */
+export const removeUsers = deleteNext({ name: 'remove_users', table: 'auth.users', key: 'user_id', where: WHILE_ERASED });
+
+/** Deletes the organization with its keys, and the users and projects that are left. Its audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
   const removed = await query({
     name: 'remove_organization',

@@ -108,29 +108,46 @@ export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDe
 /** The same for throttles: strangers choose the accounts at which they guess. */
 const MOST_THROTTLES = 200_000;
 
-/**
- * Deletes what strangers have stored beyond the bounds, beginning with what would expire next. A client that somebody consented to is
- * kept: it expires later than in a day.
- */
-export async function deleteExcess(query: Query, most = MOST_OF_STRANGERS, mostThrottles = MOST_THROTTLES): Promise<void> {
-  for (const [model, limit] of Object.entries(most)) {
-    await query({
-      name: 'delete_excess_payloads',
-      text: `delete from auth.oidc_payloads where model = $1 and id_digest in (
-        select id_digest from auth.oidc_payloads where model = $1 and expires_at <= now() + interval '1 day'
-        order by expires_at desc offset $2)`,
-      values: [model, limit],
-    });
-  }
-  await query({
-    name: 'delete_excess_throttles',
-    text: 'delete from auth.throttles where bucket in (select bucket from auth.throttles order by resets_at desc offset $1)',
-    values: [mostThrottles],
-  });
+/** How many rows a statement has deleted: of all models, the largest number. */
+export interface Gone {
+  payloads: number;
+  throttles: number;
 }
 
-/** Deletes some of the expired payloads and throttles, except rows that another replica is deleting. @returns how many, of the larger lot */
-export async function deleteExpired(query: Query, limit: number): Promise<number> {
+/**
+ * Deletes some of what strangers have stored beyond the bounds, beginning with what would expire next. A client that somebody consented to is
+ * kept: it expires later than in a day.
+ */
+export async function deleteExcess(
+  query: Query,
+  limit: number,
+  most = MOST_OF_STRANGERS,
+  mostThrottles = MOST_THROTTLES,
+): Promise<Gone> {
+  let payloads = 0;
+  for (const [model, bound] of Object.entries(most)) {
+    const gone = await query({
+      name: 'delete_excess_payloads',
+      row: { model: column.text },
+      text: `delete from auth.oidc_payloads where model = $1 and id_digest in (
+        select id_digest from auth.oidc_payloads where model = $1 and expires_at <= now() + interval '1 day'
+        order by expires_at desc offset $2 limit $3) returning model`,
+      values: [model, bound, limit],
+    });
+    payloads = Math.max(payloads, gone.length);
+  }
+  const throttles = await query({
+    name: 'delete_excess_throttles',
+    row: { tries: column.integer },
+    text: `delete from auth.throttles where bucket in (
+      select bucket from auth.throttles order by resets_at desc offset $1 limit $2) returning tries`,
+    values: [mostThrottles, limit],
+  });
+  return { payloads, throttles: throttles.length };
+}
+
+/** Deletes some of the expired payloads and throttles, except rows that another replica is deleting. */
+export async function deleteExpired(query: Query, limit: number): Promise<Gone> {
   const [payloads, throttles] = await Promise.all([
     query({
       name: 'delete_expired_payloads',
@@ -147,5 +164,5 @@ export async function deleteExpired(query: Query, limit: number): Promise<number
       values: [limit],
     }),
   ]);
-  return Math.max(payloads.length, throttles.length);
+  return { payloads: payloads.length, throttles: throttles.length };
 }

@@ -2,6 +2,7 @@ import type { Database } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
+import { retention } from '@crs/kit/product/retention';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
 import { LRUCache } from 'lru-cache';
@@ -10,10 +11,9 @@ import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
 import { callOf } from '../store/details.ts';
-import { beginFeed, findFeedSecret } from '../store/feed.ts';
+import { beginFeed, findFeedSecret, forgetDeletions } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
-import { retention } from './retention.ts';
 import { CurrentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;
@@ -32,7 +32,7 @@ interface Entry {
 export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const settingsNow = new CurrentSettings(auth);
   const feeds = new Feeds(db);
-  const forgetOld = retention(db, log);
+  const forgetOld = retention('deletions', db, log, forgetDeletions);
   return rpc(
     { organization: 'read' },
     async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {

@@ -1,11 +1,16 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { deleteNext } from '@crs/kit/data/delete-next';
 
 /** This service's part of deletions that span services. Run under the import lock, so that no batch writes meanwhile. */
 
-/** Deletes everything of the organization, the secret of its anonymized names included. */
-export async function eraseOrganization(query: Query, organization: string): Promise<void> {
-  for (const table of ['calls', 'call_days', 'name_secrets', 'changes', 'feeds']) {
+/** Some calls of the organization, with their notes. */
+export const eraseCalls = deleteNext({ name: 'erase_all_calls', table: 'calls.calls', key: 'call_id' });
+export const eraseChanges = deleteNext({ name: 'erase_all_changes', table: 'calls.changes', key: 'call_id' });
+
+/** The few rows that the organization has besides, the secret of its anonymized names included. */
+export async function eraseRest(query: Query, organization: string): Promise<void> {
+  for (const table of ['call_days', 'name_secrets', 'feeds']) {
     await query({
       name: `erase_all_${table}`,
       text: `delete from calls.${table} where organization = $1`,

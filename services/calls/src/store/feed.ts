@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
+import { countDeleted } from '@crs/kit/product/count-deleted';
 
 /** A call that a transaction has changed or deleted. */
 export interface Moved {
@@ -43,7 +45,8 @@ export async function placeChanges(query: Query, organization: string, moved: re
       moved.map((call, i) => ({ ...call, place: String(first + i) })),
     ),
   );
-  await query(forgetDeletions(organization, now));
+  const [done] = await query(forgetDeletions(organization, now));
+  countDeleted('deletions', done?.forgotten ?? 0);
 }
 
 /**
@@ -54,18 +57,13 @@ function limitLockWait(): Statement {
   return { name: 'limit_lock_wait', text: `set local lock_timeout = '5s'` };
 }
 
-/** The deletions that one statement forgets. */
-export const FORGOTTEN_AT_ONCE = 1_000;
-
-const FORGOTTEN = { forgotten: column.integer };
-
 /** Takes the oldest deletions first. Where one is forgotten, a cursor before its place may have missed it. No row: none is old enough. */
 export function forgetDeletions(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
   return {
     name: 'forget_deletions',
     row: FORGOTTEN,
     text: `with oldest as (
-        select call_id, place, changed_at from calls.changes where organization = $1 and deleted order by place limit ${FORGOTTEN_AT_ONCE}
+        select call_id, place, changed_at from calls.changes where organization = $1 and deleted order by place limit ${ROWS_AT_ONCE}
       ),
       old as (select call_id, place from oldest where changed_at < $2),
       forgotten as (delete from calls.changes c using old where c.organization = $1 and c.call_id = old.call_id)

@@ -1,5 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
+import { deleteNext } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import type { StoredEntity } from '../domain/import-changes.ts';
 
@@ -47,11 +48,13 @@ export function deleteEntities(organization: string, entityIds: string[]): State
   };
 }
 
-/** Erases the entities of a project; for null, the whole organization's. */
-export function eraseEntities(organization: string, projectId: string | null): Statement {
+/** Some entities of the organization. */
+export const eraseEntities = deleteNext({ name: 'erase_entities', table: 'entities.entities', key: 'entity_id' });
+
+export function eraseProjectEntities(organization: string, projectId: string): Statement {
   return {
-    name: 'erase_entities',
-    text: 'delete from entities.entities where organization = $1 and (project_id = $2 or $2::uuid is null)',
+    name: 'erase_project_entities',
+    text: 'delete from entities.entities where organization = $1 and project_id = $2',
     values: [organization, projectId],
   };
 }

@@ -1,4 +1,4 @@
-import { callerScope, workFor } from '@crs/kit/data/scope';
+import { callerScope, workFor, type Scope } from '@crs/kit/data/scope';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
@@ -23,11 +23,12 @@ interface People {
  * Grant first, then create. The request takes its key under a lease, together with the new project's id. Auth stores the roles for that id. One
  * transaction then stores the project and the answer. Where a process dies in between, a second request with the key goes on with the same id.
  */
-export function createProject({ db, auth, log }: RecordContext) {
+export function createProject({ db, auth, log }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
   return rpc({ organization: 'write' }, async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
     const project = parseNewProject(request);
     const scope = callerScope(call);
     const { organization } = scope;
+    await forgetOld(scope);
     const key = request.idempotencyKey;
     const reservation = await db.transact(scope, (query) => reserve(query, organization, key, bodyHash(project)));
     if (reservation.kind === 'answered') return { project: toProject(reservation.answer), replayed: true };

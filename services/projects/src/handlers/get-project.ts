@@ -1,4 +1,4 @@
-import { callerScope } from '@crs/kit/data/scope';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
@@ -6,9 +6,10 @@ import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';
 import { getProject as get } from '../store/projects.ts';
 
-export function getProject({ db, auth }: RecordContext) {
+export function getProject({ db, auth }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
   return rpc({ organization: 'write surface' }, async (request: GetProjectRequest, call): Promise<GetProjectResponse> => {
     const scope = callerScope(call);
+    await forgetOld(scope);
     const projectId = parseUuid(request.projectId);
     const [row] = projectId ? await db.read(scope, get(scope.organization, projectId)) : [];
     if (!row) throw notFound('There is no project with this id.');

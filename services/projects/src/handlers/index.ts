@@ -1,10 +1,12 @@
 import type { RecordContext } from '@crs/kit/product/record-service';
+import { retention } from '@crs/kit/product/retention';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import { forgetCreations } from '../store/creations.ts';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
@@ -24,11 +26,12 @@ const FROM: From<ProjectsServiceService> = {
 
 /** For the gateways. */
 export function internalServices(context: RecordContext) {
+  const forgetOld = retention('creations', context.db, context.log, forgetCreations);
   return [
     bind(ProjectsServiceService, FROM, {
-      listBillingOffices: listBillingOffices(context),
-      createProject: createProject(context),
-      getProject: getProject(context),
+      listBillingOffices: listBillingOffices(context, forgetOld),
+      createProject: createProject(context, forgetOld),
+      getProject: getProject(context, forgetOld),
       listUserProjects: listUserProjects(context),
     }),
   ];

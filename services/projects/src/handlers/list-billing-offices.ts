@@ -1,14 +1,15 @@
-import { callerScope } from '@crs/kit/data/scope';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListBillingOfficesRequest, ListBillingOfficesResponse } from '@crs/proto/crs/projects/v1/projects';
 import { listBillingOffices as list } from '../store/billing-offices.ts';
 
-export function listBillingOffices({ db }: RecordContext) {
+export function listBillingOffices({ db }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
   return rpc(
     { organization: 'write surface' },
     async (_request: ListBillingOfficesRequest, call): Promise<ListBillingOfficesResponse> => {
       const scope = callerScope(call);
+      await forgetOld(scope);
       return { billingOffices: await db.read(scope, list(scope.organization)) };
     },
   );

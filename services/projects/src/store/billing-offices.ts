@@ -51,3 +51,11 @@ export async function putBillingOffice(
   });
   return true;
 }
+
+export function eraseBillingOffices(organization: string): Statement {
+  return {
+    name: 'erase_billing_offices',
+    text: 'delete from projects.billing_offices where organization = $1',
+    values: [organization],
+  };
+}

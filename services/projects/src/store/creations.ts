@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { deleteNext, FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import type { StoredAnswer } from '../domain/stored-answer.ts';
 
 /** What a request may do under its idempotency key. */
@@ -11,7 +12,7 @@ export type Reservation =
   | { kind: 'other_body' };
 
 /** A key is remembered for so long. */
-const KEEP = `interval '24 hours'`;
+const KEEP_MS = 86_400_000;
 /** After this a twin, a second request with the same key and body, takes over the work under the same project id. */
 const LEASE = `interval '15 seconds'`;
 
@@ -20,9 +21,9 @@ const ANSWER = { answer: column.json<StoredAnswer>().orNull };
 /** Takes the key for this request, or says why it can't. */
 export async function reserve(query: Query, organization: string, key: string, bodyHash: Buffer): Promise<Reservation> {
   await query({
-    name: 'forget_creations',
-    text: `delete from projects.creations where organization = $1 and created_at < now() - ${KEEP}`,
-    values: [organization],
+    name: 'forget_creation',
+    text: `delete from projects.creations where organization = $1 and idempotency_key = $2 and created_at < $3`,
+    values: [organization, key, new Date(Date.now() - KEEP_MS)],
   });
   const [created] = await query({
     name: 'insert_creation',
@@ -93,6 +94,23 @@ export function expireLease(organization: string, leaseId: string, key: string):
     values: [organization, key, leaseId],
   };
 }
+
+/** The oldest first. */
+export function forgetCreations(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
+  return {
+    name: 'forget_creations',
+    row: FORGOTTEN,
+    text: `with old as (
+        select idempotency_key from projects.creations where organization = $1 and created_at < $2
+          order by created_at limit ${ROWS_AT_ONCE}),
+      gone as (delete from projects.creations c using old where c.organization = $1 and c.idempotency_key = old.idempotency_key returning 1)
+      select count(*)::int as forgotten from gone`,
+    values: [organization, new Date(now.getTime() - KEEP_MS)],
+  };
+}
+
+/** Some creations of the organization. */
+export const eraseCreations = deleteNext({ name: 'erase_creations', table: 'projects.creations', key: 'idempotency_key' });
 
 /** Takes a user out of the answers that name them. */
 export function forgetPerson(organization: string, userId: string): Statement {

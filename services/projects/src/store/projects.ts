@@ -1,5 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { deleteNext } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 
 export const PROJECT = {
@@ -37,22 +38,19 @@ export function findProjects(organization: string, projectIds: string[]): Statem
 
 export const putProjects = upsert({ name: 'put_projects', table: 'projects.projects', key: 'projectId', columns: PROJECT });
 
-/** Erases a project; for null, everything of the organization. */
-export async function eraseProjects(query: Query, organization: string, projectId: string | null): Promise<void> {
+/** Some projects of the organization. */
+export const eraseProjects = deleteNext({ name: 'erase_projects', table: 'projects.projects', key: 'project_id' });
+
+export async function eraseProject(query: Query, organization: string, projectId: string): Promise<void> {
+  const values = [organization, projectId];
   await query({
-    name: 'erase_creations',
-    text: 'delete from projects.creations where organization = $1 and (project_id = $2 or $2::uuid is null)',
-    values: [organization, projectId],
+    name: 'erase_project_creations',
+    text: 'delete from projects.creations where organization = $1 and project_id = $2',
+    values,
   });
   await query({
-    name: 'erase_projects',
-    text: 'delete from projects.projects where organization = $1 and (project_id = $2 or $2::uuid is null)',
-    values: [organization, projectId],
-  });
-  if (projectId !== null) return;
-  await query({
-    name: 'erase_billing_offices',
-    text: 'delete from projects.billing_offices where organization = $1',
-    values: [organization],
+    name: 'erase_project',
+    text: 'delete from projects.projects where organization = $1 and project_id = $2',
+    values,
   });
 }

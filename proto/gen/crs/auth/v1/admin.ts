@@ -651,6 +651,8 @@ export interface FinishErasureRequest {
 }
 
 export interface FinishErasureResponse {
+  /** Something is left, and the call is to be repeated. */
+  more: boolean;
 }
 
 /** A person or program that may use the admin listener. */
@@ -6773,11 +6775,14 @@ export const FinishErasureRequest: MessageFns<FinishErasureRequest> = {
 };
 
 function createBaseFinishErasureResponse(): FinishErasureResponse {
-  return {};
+  return { more: false };
 }
 
 export const FinishErasureResponse: MessageFns<FinishErasureResponse> = {
-  encode(_: FinishErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: FinishErasureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.more !== false) {
+      writer.uint32(8).bool(message.more);
+    }
     return writer;
   },
 
@@ -6794,6 +6799,14 @@ export const FinishErasureResponse: MessageFns<FinishErasureResponse> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.more = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -6806,20 +6819,24 @@ export const FinishErasureResponse: MessageFns<FinishErasureResponse> = {
     }
   },
 
-  fromJSON(_: any): FinishErasureResponse {
-    return {};
+  fromJSON(object: any): FinishErasureResponse {
+    return { more: isSet(object.more) ? globalThis.Boolean(object.more) : false };
   },
 
-  toJSON(_: FinishErasureResponse): unknown {
+  toJSON(message: FinishErasureResponse): unknown {
     const obj: any = {};
+    if (message.more !== false) {
+      obj.more = message.more;
+    }
     return obj;
   },
 
   create(base?: DeepPartial<FinishErasureResponse>): FinishErasureResponse {
     return FinishErasureResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<FinishErasureResponse>): FinishErasureResponse {
+  fromPartial(object: DeepPartial<FinishErasureResponse>): FinishErasureResponse {
     const message = createBaseFinishErasureResponse();
+    message.more = object.more ?? false;
     return message;
   },
 };

@@ -38,6 +38,8 @@ export interface EraseRequest {
 }
 
 export interface EraseResponse {
+  /** Something is left, and the call is to be repeated. */
+  more: boolean;
 }
 
 function createBaseEraseRequest(): EraseRequest {
@@ -167,11 +169,14 @@ export const EraseRequest: MessageFns<EraseRequest> = {
 };
 
 function createBaseEraseResponse(): EraseResponse {
-  return {};
+  return { more: false };
 }
 
 export const EraseResponse: MessageFns<EraseResponse> = {
-  encode(_: EraseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: EraseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.more !== false) {
+      writer.uint32(8).bool(message.more);
+    }
     return writer;
   },
 
@@ -188,6 +193,14 @@ export const EraseResponse: MessageFns<EraseResponse> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.more = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -200,20 +213,24 @@ export const EraseResponse: MessageFns<EraseResponse> = {
     }
   },
 
-  fromJSON(_: any): EraseResponse {
-    return {};
+  fromJSON(object: any): EraseResponse {
+    return { more: isSet(object.more) ? globalThis.Boolean(object.more) : false };
   },
 
-  toJSON(_: EraseResponse): unknown {
+  toJSON(message: EraseResponse): unknown {
     const obj: any = {};
+    if (message.more !== false) {
+      obj.more = message.more;
+    }
     return obj;
   },
 
   create(base?: DeepPartial<EraseResponse>): EraseResponse {
     return EraseResponse.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<EraseResponse>): EraseResponse {
+  fromPartial(object: DeepPartial<EraseResponse>): EraseResponse {
     const message = createBaseEraseResponse();
+    message.more = object.more ?? false;
     return message;
   },
 };
@@ -221,7 +238,7 @@ export const EraseResponse: MessageFns<EraseResponse> = {
 /** A service's part of a deletion, on its admin listener. The operator token names the organization. */
 export type ErasureServiceService = typeof ErasureServiceService;
 export const ErasureServiceService = {
-  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
   erase: {
     path: "/crs.erasures.v1.ErasureService/Erase" as const,
     requestStream: false as const,
@@ -234,12 +251,12 @@ export const ErasureServiceService = {
 } as const;
 
 export interface ErasureServiceServer extends UntypedServiceImplementation {
-  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
   erase: handleUnaryCall<EraseRequest, EraseResponse>;
 }
 
 export interface ErasureServiceClient extends Client {
-  /** Erases all rows of the target in this service, in one transaction. Succeeds where there is none. Admits operators. */
+  /** Erases rows of the target in this service for some seconds, in short transactions. Succeeds where there is none. Admits operators. */
   erase(
     request: EraseRequest,
     callback: (error: ServiceError | null, response: EraseResponse) => void,

@@ -9,6 +9,13 @@ const CROWD_PER_SECOND = 60;
 const QUIET_PER_SECOND = 5;
 const AUTOSCALER = `services.${SERVICE}.autoscaling`;
 
+/** As UPGRADING.md says: otherwise Kubernetes sets the field that Helm gives up to 1. */
+async function giveReplicasAway(): Promise<void> {
+  const metadata = { name: `${NAME}-${SERVICE}` };
+  const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: await replicas() } };
+  await kubectl(['apply', '--server-side', '--field-manager=autoscaler', '--filename', '-'], { input: JSON.stringify(manifest) });
+}
+
 async function replicas(): Promise<number> {
   const output = await kubectl(['get', 'deployment', `${NAME}-${SERVICE}`, '--output', 'jsonpath={.status.readyReplicas}']);
   return Number(output);
@@ -22,6 +29,7 @@ export async function scale(): Promise<string> {
   let most = 0;
   let crowd = '';
   const note = await underLoad(async () => {
+    await giveReplicasAway();
     await helm([...release, ...settings.flatMap((setting) => ['--set', `${AUTOSCALER}.${setting}`])], { shown: true });
     const load = await startLoad(CROWD_PER_SECOND);
     let fault: unknown;
@@ -34,7 +42,7 @@ export async function scale(): Promise<string> {
     if (fault !== undefined) throw fault;
     if (summary.failed > 0) throw new Error(`the crowd: ${crowd}`);
     await until('the added pods have gone', async () => (await replicas()) === 2, 300);
-    await helm(release, { shown: true });
+    await helm([...release, '--force-conflicts'], { shown: true });
   }, QUIET_PER_SECOND);
   return `2 to ${most} pods and back; crowd: ${crowd}; beside: ${note}`;
 }

@@ -15,6 +15,11 @@ interface Options {
   shown?: boolean;
 }
 
+interface InNamespace extends Options {
+  /** By default the scenario's. */
+  namespace?: string;
+}
+
 /** Runs a command. @returns its standard output. @throws Error with its output where the exit code isn't 0 */
 export async function run(command: string, args: string[], { input, env, shown = false }: Options = {}): Promise<string> {
   if (shown) say(`$ ${[command, ...args].join(' ')}`);
@@ -32,12 +37,18 @@ export async function run(command: string, args: string[], { input, env, shown =
   return stdout;
 }
 
-export function helm(args: string[], options?: Options): Promise<string> {
-  return run('helm', [...args, '--namespace', NAMESPACE], options);
+export function helm(args: string[], { namespace = NAMESPACE, ...options }: InNamespace = {}): Promise<string> {
+  return run('helm', [...args, '--namespace', namespace], options);
 }
 
-export function kubectl(args: string[], options?: Options): Promise<string> {
-  return run('kubectl', ['--namespace', NAMESPACE, ...args], options);
+export function kubectl(args: string[], { namespace = NAMESPACE, ...options }: InNamespace = {}): Promise<string> {
+  return run('kubectl', ['--namespace', namespace, ...args], options);
+}
+
+/** Where the node reaches a Service. */
+export async function addressOf(service: string, namespace = NAMESPACE): Promise<string> {
+  const found = await kubectl(['get', 'service', `${NAME}-${service}`, '--output', 'jsonpath={.spec.clusterIP}'], { namespace });
+  return `http://${found.trim()}`;
 }
 
 /** The objects of a kind, as JSON of the Kubernetes API. */
@@ -47,7 +58,7 @@ export async function objects(kind: string, selector = ''): Promise<any[]> {
 }
 
 /** Runs `crs` in the cluster. @returns its JSON output */
-export async function crs<T>(args: string[], input?: string): Promise<T> {
+export async function crs<T>(args: string[], input?: string, namespace = NAMESPACE): Promise<T> {
   const exec = ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'];
-  return JSON.parse(await kubectl(exec, input === undefined ? {} : { input })) as T;
+  return JSON.parse(await kubectl(exec, { namespace, ...(input !== undefined && { input }) })) as T;
 }

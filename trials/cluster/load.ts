@@ -1,5 +1,5 @@
 /**
- * Sends a steady load over REST and MCP. Each failed request counts, and none is tried again. Half of the requests use kept connections, the other half
+ * Sends a steady load to every route of REST and to every tool. Each failed request counts, and none is tried again. Half of the requests use kept connections, the other half
  * connections of their own.
  *
  * Usage: node trials/cluster/load.ts REQUESTS_PER_SECOND SECONDS
@@ -67,9 +67,12 @@ function kinds({ api, tools, toolsOrigin, key, token }: Target, found: { callId:
     { name: 'tool list_calls', send: (agent) => tool(agent, 'list_calls', { limit: 10 }), good: answered },
     { name: 'get call', send: (agent) => rest(agent, `/calls/${found.callId}`), good: has('call_id') },
     { name: 'tool get_call', send: (agent) => tool(agent, 'get_call', { call_id: found.callId }), good: answered },
+    { name: 'changes', send: (agent) => rest(agent, '/changes?limit=10&expand=detail'), good: has('next_cursor') },
+    { name: 'openapi', send: (agent) => rest(agent, '/openapi.json'), good: has('paths') },
     { name: 'billing offices', send: (agent) => rest(agent, '/billing-offices'), good: has('data') },
     { name: 'tool list_projects', send: (agent) => tool(agent, 'list_projects', { scope: 'all' }), good: answered },
     { name: 'create project', send: (agent) => rest(agent, '/projects', project), good: has('project_id'), status: 201 },
+    { name: 'get project', send: (agent) => rest(agent, `/projects/${found.projectId}`), good: has('project_id') },
     {
       name: 'tool list_entities',
       send: (agent) => tool(agent, 'list_entities', { project_id: found.projectId }),

@@ -1,11 +1,17 @@
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
 import { say } from './report.ts';
 
 /** The arguments of helm for an installation or upgrade, besides the image. */
 export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
-const POSTGRES_IMAGE = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
-const REDIS_IMAGE = process.env['REDIS_IMAGE'] ?? 'redis:8';
+/** The arguments of helm for `charts/backends`. */
+export const BACKENDS = [
+  ...['--set', `postgres.image=${process.env['POSTGRES_IMAGE'] ?? 'postgres:18'}`],
+  ...['--set', `redis.image=${process.env['REDIS_IMAGE'] ?? 'redis:8'}`],
+];
 /** Secrets that stay after an uninstallation, because the install Job makes them and not the release. */
 const KEPT = [
   ...['auth', 'calls', 'entities', 'operator', 'projects', 'tool-gateway', 'authority'],
@@ -17,17 +23,32 @@ export function image(name: string): string[] {
   return ['--set', `image.repository=${name.slice(0, at)}`, '--set-string', `image.tag=${name.slice(at + 1)}`];
 }
 
+/** Packs the chart, as a release does. @returns the file */
+export async function packedChart(version?: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'crs-chart-'));
+  const versions = version === undefined ? [] : ['--version', version, '--app-version', version];
+  const output = await run('helm', ['package', 'charts/call-research', '--destination', folder, ...versions]);
+  return output.trim().split(': ')[1]!;
+}
+
+/** The version of `NEXT_IMAGE`: one minor version higher. */
+export async function nextVersion(): Promise<string> {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  const [major, minor] = version.split('.');
+  return `${major}.${Number(minor) + 1}.0`;
+}
+
 export async function install(): Promise<string> {
   await run('kubectl', ['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait'], { shown: true });
   await run('kubectl', ['create', 'namespace', NAMESPACE], { shown: true });
   await run('kubectl', ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted'], { shown: true });
-  const images = ['--set', `postgres.image=${POSTGRES_IMAGE}`, '--set', `redis.image=${REDIS_IMAGE}`];
-  await helm(['install', 'backends', 'charts/backends', ...images, '--wait', '--timeout', '5m'], { shown: true });
+  await helm(['install', 'backends', 'charts/backends', ...BACKENDS, '--wait', '--timeout', '5m'], { shown: true });
+  const chart = await packedChart();
   const begun = performance.now();
-  await helm(['install', RELEASE, 'charts/call-research', ...VALUES, ...image(IMAGE), '--wait', '--timeout', '15m'], {
+  await helm(['install', RELEASE, chart, ...VALUES, ...image(IMAGE), '--wait', '--timeout', '15m'], {
     shown: true,
   });
-  return `all ready ${((performance.now() - begun) / 1000).toFixed(0)} s after helm install`;
+  return `the packed chart, all ready ${((performance.now() - begun) / 1000).toFixed(0)} s after helm install`;
 }
 
 /** Checks that the install Job succeeded and that its Secrets exist. */

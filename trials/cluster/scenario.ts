@@ -1,17 +1,20 @@
 /**
- * Tries the chart on a real cluster: installation, `helm test`, outside clients, upgrade, rollback and loss of pods under load, and uninstallation. Prints
- * a table, and exits with 1 where a step failed.
+ * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade to another schema and back, autoscaling and
+ * the loss of pods under load, a second installation, and uninstallation. Prints a table, and exits with 1 where a step failed.
  *
  * Usage: source <(deploy/cluster/env); node trials/cluster/scenario.ts [STEP...]
- * Needs kubectl, helm, and the images `IMAGE` and `NEXT_IMAGE` where the cluster finds them. `NEXT_IMAGE` needs another tag, but may be the same image.
+ * Needs kubectl, helm, and the images `IMAGE` and `NEXT_IMAGE`, which `trials/cluster/next/build` builds, where the cluster finds them.
  * With STEPs, it runs only these, on the release that earlier steps left.
  */
 import { fileURLToPath } from 'node:url';
-import { changeAuthority, deletePods, renewCertificates, rollback, upgrade } from './disruptions.ts';
 import { checkArrows } from './arrows.ts';
+import { scale } from './autoscaling.ts';
+import { changeAuthority, deletePods, renewCertificates } from './disruptions.ts';
+import { neighbour } from './neighbour.ts';
 import { describePods, install, installLog, test, uninstall } from './release.ts';
 import { report, type Step } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
+import { rollback, upgrade } from './upgrade.ts';
 
 const STEPS: [string, Step][] = [
   ['install from nothing', install],
@@ -23,9 +26,11 @@ const STEPS: [string, Step][] = [
   ['tools, by clients of others', toolClients],
   // This step creates a project, which the previous clients don't expect.
   ['REST, by a generated client', restClient],
-  ['upgrade under load', upgrade],
-  ['rollback under load', rollback],
+  ['upgrade with another schema under load', upgrade],
+  ['rollback on that schema under load', rollback],
   ['deletion of pods under load', deletePods],
+  ['autoscaling out and in under load', scale],
+  ['a neighbour on the same Redis, under load', neighbour],
   ['renewal of certificates under load', renewCertificates],
   ['another authority under load', changeAuthority],
   ['uninstall', uninstall],

@@ -47,6 +47,17 @@ async function play(scene: Scene, lonely: { listen: string; pid: number }): Prom
     ['normal traffic', () => sleep(20_000)],
     ['services answer 1.2 s later', () => (delays(1_200), sleep(60_000))],
     ['many 429, an import with refused lines', () => (delays(0), Promise.all([scene.exceedLimit(), scene.importLines()]))],
+    ['a body that never comes', () => scene.stallBody()],
+    [
+      'an operator that nobody knows',
+      async () => {
+        for (let time = 0; time < 10; time++) {
+          await scene.guessOperator();
+          await sleep(1_000 * SCRAPE_EVERY_S);
+        }
+      },
+    ],
+    ['a transaction holds the feed of an organization', () => scene.importWhileFeedIsHeld()],
     [
       'projects is killed four times',
       async () => {
@@ -169,13 +180,14 @@ try {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing',
     CRS_AUTH_ADDRESS: nowhere,
   });
-  const secure = [await scene.secure(10), await scene.secure(2)];
+  const secure = [await scene.secure(5, 20), await scene.secure(2, 5)];
   const odd = { namespace: 'odd' };
   const targets = [
     ...PROCESS_NAMES.map((service) => ({ ops: scene.system.processes.ops(service), namespace: 'research', service })),
     { ...odd, ops: lonely.ops, service: 'api-gateway' },
     { ...odd, ops: early.ops, service: 'calls' },
-    ...secure.map(({ ops }) => ({ ...odd, ops, service: 'rate-limit' })),
+    // The alerts of an authority are about a namespace.
+    ...secure.map(({ ops }, index) => ({ namespace: `secure-${index}`, ops, service: 'rate-limit' })),
   ];
   prometheus = await startPrometheus(options.prometheus, (await freePorts(1))[0]!, `${OUTPUT}rules.yaml`, targets);
   await play(scene, { listen: lonely.listen, pid: lonely.process.pid! });

@@ -14,6 +14,7 @@ import { toolClient } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
 import type { ProcessName } from '@crs/testing/processes';
 import { sendRaw } from '@crs/testing/send-raw';
+import { openSession } from '@crs/testing/sql';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { programOf } from '@crs/testing/programs';
 import { startLoad } from '../faults/clients.ts';
@@ -26,8 +27,8 @@ export interface Scene {
   logs: string;
   /** Starts a process of a service that is no part of the system. */
   lone(service: ProcessName, environment: Record<string, string>): Promise<Lone>;
-  /** Starts a rate-limit process that serves by TLS, no part of the system. */
-  secure(validForDays?: number): Promise<Lone & { certificates: string }>;
+  /** Starts a rate-limit process that serves by TLS, no part of the system. Its certificate and the authority are valid for so long. */
+  secure(validForDays?: number, authorityDays?: number): Promise<Lone & { certificates: string }>;
   /** Starts clients of all kinds. */
   traffic(clients: number): { stop(): Promise<void> };
   /** Sends requests of an organization far above its limit. */
@@ -36,6 +37,8 @@ export interface Scene {
   guessOperator(): Promise<void>;
   /** Imports a file of good and bad lines. */
   importLines(): Promise<void>;
+  /** Imports a file while a transaction holds the feed of its organization. */
+  importWhileFeedIsHeld(): Promise<void>;
   /** Sends a request without its body, and waits for the refusal. */
   stallBody(): Promise<void>;
   /** Sends more requests at once than there are slots. */
@@ -73,12 +76,35 @@ export async function startScene(): Promise<Scene> {
   const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
     fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
   let batch = 0;
+  const importLines = async () => {
+    batch += 1;
+    const lines = Array.from({ length: 200 }, (_, n) => ({
+      type: 'call',
+      organization: 'acme',
+      id: `imported-${batch}-${n}`,
+      created_at: n % 10 === 0 ? 'yesterday' : '2025-03-01T00:00:00Z',
+      conducted_by: 'ann@acme.example',
+      segment: 'north',
+    }));
+    const file = join(directory, 'calls.ndjson');
+    await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+    const addresses = Object.entries(processes.admin).map(([name, address]) => [
+      `CRS_${name.toUpperCase()}_ADMIN_ADDRESS`,
+      address,
+    ]);
+    const env = { ...INHERITED, ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
+    const crs = execFile(process.execPath, [programOf('crs'), 'import', file], { env });
+    const log = createWriteStream(join(directory, 'import.log'), { flags: 'a' });
+    crs.stdout!.pipe(log);
+    crs.stderr!.pipe(log);
+    await once(crs, 'close');
+  };
   return {
     system,
     logs: directory,
     lone,
-    secure: async (validForDays) => {
-      const authority = createAuthority('scene', validForDays);
+    secure: async (validForDays, authorityDays) => {
+      const authority = createAuthority('scene', validForDays, authorityDays);
       const { cert, key } = authority.issue('localhost');
       const files = await mkdtemp(join(directory, 'tls-'));
       for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {
@@ -113,28 +139,16 @@ export async function startScene(): Promise<Scene> {
       await guesser.operator().catch(() => {});
       guesser.close();
     },
-    importLines: async () => {
-      batch += 1;
-      const lines = Array.from({ length: 200 }, (_, n) => ({
-        type: 'call',
-        organization: 'acme',
-        id: `imported-${batch}-${n}`,
-        created_at: n % 10 === 0 ? 'yesterday' : '2025-03-01T00:00:00Z',
-        conducted_by: 'ann@acme.example',
-        segment: 'north',
-      }));
-      const file = join(directory, 'calls.ndjson');
-      await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
-      const addresses = Object.entries(processes.admin).map(([name, address]) => [
-        `CRS_${name.toUpperCase()}_ADMIN_ADDRESS`,
-        address,
-      ]);
-      const env = { ...INHERITED, ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL };
-      const crs = execFile(process.execPath, [programOf('crs'), 'import', file], { env });
-      const log = createWriteStream(join(directory, 'import.log'), { flags: 'a' });
-      crs.stdout!.pipe(log);
-      crs.stderr!.pipe(log);
-      await once(crs, 'close');
+    importLines,
+    importWhileFeedIsHeld: async () => {
+      const holder = await openSession(system.databaseUrl);
+      await holder.query('begin');
+      await holder.query(`update calls.feeds set place = place where organization = 'acme'`);
+      const imported = importLines();
+      const metrics = async () => (await fetch(`http://${processes.ops('calls')}/metrics`)).text();
+      while (!(await metrics()).includes('error_type="55P03"')) await sleep(500);
+      await holder.close();
+      await imported;
     },
     stallBody: async () => {
       const headers = [

@@ -49,5 +49,6 @@ job: *crs
 {{- end }}
 test:
   listeners: {}
-  asks: { api-gateway: [http], tool-gateway: [http], auth: [admin], projects: [admin], calls: [admin], entities: [admin] }
+  # It runs `crs status`, too.
+  asks: { auth: [admin], projects: [admin], calls: [admin], entities: [admin], api-gateway: [http, health], tool-gateway: [http, health], rate-limit: [health] }
 {{- end }}

@@ -29,7 +29,9 @@ const DESIGN = [
   // Operators use their pod, their jobs, and `helm test`, which creates a tenant and asks both gateways.
   ...['crs', 'job', 'test'].flatMap((from) => ['auth', 'calls', 'entities', 'projects'].map((to) => `${from} -> ${to}:50052`)),
   // `crs status` asks the health of the services without an admin listener.
-  ...['crs', 'job'].flatMap((from) => ['api-gateway', 'tool-gateway', 'rate-limit'].map((to) => `${from} -> ${to}:50053`)),
+  ...['crs', 'job', 'test'].flatMap((from) =>
+    ['api-gateway', 'tool-gateway', 'rate-limit'].map((to) => `${from} -> ${to}:50053`),
+  ),
   'test -> api-gateway:8080',
   'test -> tool-gateway:8081',
 ].toSorted();

@@ -27,15 +27,22 @@ export function selfSigned(...names: string[]): Certificate {
 /**
  * An authority with a self-signed certificate. Two authorities of the same name differ by their keys.
  * @param validForDays how long the issued certificates are valid; until 2049 by default
+ * @param ownDays the same of its own certificate
  */
-export function createAuthority(name: string, validForDays?: number): Authority {
+export function createAuthority(name: string, validForDays?: number, ownDays?: number): Authority {
   const own = newKey();
   const issueTo = (subject: string, ...names: string[]) => {
     const { publicKey, privateKey } = newKey();
     return pair(privateKey, certificate({ subject, issuer: name, publicKey, signer: own.privateKey, names, validForDays }));
   };
   return {
-    cert: certificate({ subject: name, issuer: name, publicKey: own.publicKey, signer: own.privateKey }),
+    cert: certificate({
+      subject: name,
+      issuer: name,
+      publicKey: own.publicKey,
+      signer: own.privateKey,
+      validForDays: ownDays,
+    }),
     issue: (...names) => issueTo(names[0]!, ...names),
     issueTo,
   };

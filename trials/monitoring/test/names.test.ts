@@ -8,7 +8,6 @@ import { DASHBOARDS } from '@crs/monitoring/generate';
 import { queriesOf } from '@crs/monitoring/panels';
 import { rules, type Recording } from '@crs/monitoring/rules';
 import { PROCESS_NAMES, type ProcessName } from '@crs/testing/processes';
-import { openSession } from '@crs/testing/sql';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readRunbooks, runCommand, runStatement } from '../runbooks.ts';
 import { startScene, type Lone, type Scene } from '../scene.ts';
@@ -39,16 +38,6 @@ const logged = (name: string, text: string) => appears(text, () => readFile(join
 
 const metricsOf = async (name: ProcessName) => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text();
 
-async function importWhileFeedIsHeld(): Promise<void> {
-  const holder = await openSession(scene.system.databaseUrl);
-  await holder.query('begin');
-  await holder.query(`update calls.feeds set place = place where organization = 'acme'`);
-  const imported = scene.importLines();
-  await appears('error_type="55P03"', () => metricsOf('calls'));
-  await holder.close();
-  await imported;
-}
-
 beforeAll(async () => {
   scene = await startScene();
   const { certificates, ...lone } = await scene.secure();
@@ -64,7 +53,7 @@ beforeAll(async () => {
   const stalled = scene.stallBody();
   await scene.guessOperator();
   await scene.importLines();
-  await importWhileFeedIsHeld();
+  await scene.importWhileFeedIsHeld();
   await scene.crowd();
   await scrape();
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');

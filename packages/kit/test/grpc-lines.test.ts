@@ -98,7 +98,8 @@ test('an asker who gives up a late question ends it at the service; one who leav
     signal.addEventListener('abort', () => aborted.push(word));
     return word === 'other' ? others.promise : new Promise(() => {});
   });
-  const question = ask(address);
+  // The deadline would end it, too.
+  const question = ask(address, { timeoutMs: 60_000 });
   const other = question('other');
   const gone = question('gone', { signal: AbortSignal.abort(new Error('left')) });
   await expect(gone).rejects.toThrow('left');

@@ -45,7 +45,7 @@ export function kubectl(args: string[], { namespace = NAMESPACE, ...options }: I
   return run('kubectl', ['--namespace', namespace, ...args], options);
 }
 
-/** Where the node reaches a Service. */
+/** The address by which the node reaches a Service. */
 export async function addressOf(service: string, namespace = NAMESPACE): Promise<string> {
   const found = await kubectl(['get', 'service', `${NAME}-${service}`, '--output', 'jsonpath={.spec.clusterIP}'], { namespace });
   return `http://${found.trim()}`;

@@ -66,7 +66,7 @@ async function checkSchema(): Promise<void> {
   say(await sql('select * from install.releases order by begun_at'));
 }
 
-/** What the next version's GET of a project says by its new RPC; undefined from the version before. */
+/** The answer of the next version's new RPC in its GET of a project; undefined from the version before. */
 async function namesakesOfAProject(): Promise<string | undefined> {
   const { key } = await credentials();
   const id = await sql(`select project_id from projects.projects where name = 'Made under load' limit 1`);

@@ -66,7 +66,7 @@ export function findLabels(text: string, name: Name | undefined): Span[] {
   return found;
 }
 
-/** Where the colon after `before` others is; -1: nowhere. */
+/** The position of the colon after `before` others; -1: there is none. */
 function colonOf(line: string, before: number): number {
   for (let at = 0; at < line.length; at++) {
     const unit = line.charCodeAt(at);

@@ -12,7 +12,7 @@ export const protobufPackage = "crs.lines.v1";
 
 export const protobufFileName = "crs/lines/v1/lines.proto";
 
-/** What a call has in its metadata. */
+/** The metadata of a call. */
 export interface Question {
   /** Unique on its line. */
   id: number;

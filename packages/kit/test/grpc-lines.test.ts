@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, credentials } from '@grpc/grpc-js';
 import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import type { RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { afterEach, expect, test } from 'vitest';
@@ -136,6 +137,19 @@ test('a service that stops answers all that it began, and what it did not begin 
   await stopped;
   await startService(async () => 2, first.address);
   expect(await late).toBe(2);
+});
+
+test('a message that is no question disturbs no other', async () => {
+  const { address } = await startService(async () => 4);
+  const { path, requestSerialize, responseDeserialize } = ChargeServiceService.charge;
+  const stranger = new Client(address, credentials.createInsecure());
+  cleanups.push(() => stranger.close());
+  const line = stranger.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+  const ended = new Promise((resolve) => line.on('status', resolve).on('data', () => {}));
+  line.write({ question: undefined, body: undefined });
+  line.end();
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(await ask(address)('')).toBe(4);
 });
 
 /** Forwards connections, until they are cut. */

@@ -110,8 +110,9 @@ class Stream {
   }
 
   #settle({ answer, body }: Answering): void {
-    const waiting = this.#waiting.get(answer!.id);
-    if (answer!.error) waiting?.reject(decodeStatus(answer!.error, this.#target));
+    if (!answer) return;
+    const waiting = this.#waiting.get(answer.id);
+    if (answer.error) waiting?.reject(decodeStatus(answer.error, this.#target));
     else waiting?.resolve(body);
   }
 

@@ -40,9 +40,10 @@ export class LineServer {
   }
 
   async #answer({ question, body }: Asking): Promise<void> {
-    if (this.#isEnding) return;
+    // Nobody waits for the answer to a message that isn't a question.
+    if (this.#isEnding || !question) return;
     this.#answering++;
-    const { id, token, traceparent, timeoutMs } = question!;
+    const { id, token, traceparent, timeoutMs } = question;
     const outcome = await this.#serve({
       body,
       carrier: { traceparent },

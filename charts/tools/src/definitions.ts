@@ -32,6 +32,13 @@ export const DEFINITIONS: Record<string, Schema> = {
   /** Only Kubernetes knows all keys of these objects; kubeconform and the API server check them. */
   anything: { type: 'object', additionalProperties: true },
   amounts: object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }),
+  databasesApart: each(
+    ['projects', 'calls', 'entities'],
+    object(
+      { existingSecret: { ...text, minLength: 1 }, key: text, serviceUrl: { ...text, pattern: '^(postgres(ql)?://[^@]+)?$' } },
+      ['existingSecret'],
+    ),
+  ),
   /** A list is the form of an older chart, which the chart's own checks name. */
   dns: {
     anyOf: [

@@ -38,6 +38,23 @@ describe('the install Job', () => {
     expect(spec.volumes).toEqual([{ name: 'trusted', configMap: { name: 'database-ca' } }]);
   });
 
+  test('reads the URL of each server that has the schema of one service', async () => {
+    const apart = {
+      calls: { existingSecret: 'calls-postgres', serviceUrl: 'postgres://pooler:6432/calls' },
+      entities: { existingSecret: 'entities-postgres', key: 'URL' },
+    };
+    const of = find(await render({ files: ['examples/production.yaml'], values: { database: { apart } } }), 'Job', INSTALL);
+    const env = (of.spec.template.spec.containers[0].env as Manifest[]).filter(({ name }) =>
+      /_(CALLS|ENTITIES|PROJECTS)$/.test(name),
+    );
+    const secret = (name: string, from: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: from, key } } });
+    expect(env).toEqual([
+      secret('MIGRATE_DATABASE_URL_CALLS', 'calls-postgres', 'DATABASE_URL'),
+      { name: 'CRS_SERVICE_DATABASE_URL_CALLS', value: 'postgres://pooler:6432/calls' },
+      secret('MIGRATE_DATABASE_URL_ENTITIES', 'entities-postgres', 'URL'),
+    ]);
+  });
+
   test('may create Secrets, read only those of the release, and change only those of certificates', () => {
     expect(find(manifests, 'Role', INSTALL).rules).toEqual([
       { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },

@@ -55,6 +55,8 @@ describe('bad values are refused', () => {
     ['an unknown service', { services: { call: {} } }, "additional properties 'call' not allowed"],
     ['a path in an origin', { publicUrls: { api: 'https://api.example/v1' } }, '/publicUrls/api'],
     ['a password outside a Secret', { database: { serviceUrl: 'postgres://u:p@host/db' } }, '/database/serviceUrl'],
+    ["a server of auth's own", { database: { apart: { auth: { existingSecret: 'a' } } } }, '/database/apart'],
+    ['a server without a Secret', { database: { apart: { calls: { key: 'URL' } } } }, "missing property 'existingSecret'"],
     ['a proxy that is no network', { trustedProxies: ['the load balancer'] }, '/trustedProxies/0'],
     ['a job that does nothing', { jobs: { a: {} } }, "missing property 'args'"],
     ['a job whose name is too long', { jobs: { ['a'.repeat(40)]: { args: ['status'] } } }, 'at most 52 characters'],
@@ -115,6 +117,8 @@ describe('bad values are refused', () => {
     await expect(render({ files: TRIAL, values: values(87) })).resolves.toBeDefined();
     const scaled = { ...values(1000), defaults: { autoscaling: { enabled: true, maxReplicas: 80 } } };
     await refusal(scaled).toThrow('calls 100 x 13');
+    const apart = { ...values(22), database: { maxConnections: 22, apart: { calls: { existingSecret: 'of-calls' } } } };
+    await expect(render({ files: TRIAL, values: apart })).resolves.toBeDefined();
   });
 });
 

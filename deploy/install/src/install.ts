@@ -1,24 +1,32 @@
 import type { AdminDatabase } from '@crs/kit/data/connection';
 import type { Logger } from '@crs/kit/process/log';
 import { explain, waitForDatabase } from './database.ts';
-import { prepareDatabase } from './prepare-database.ts';
+import { prepareDatabase, type Apart, type Owner } from './prepare-database.ts';
 import { ensureSecrets, type SecretStore } from './secrets.ts';
 
-export interface Installation extends AdminDatabase {
+export interface Server extends AdminDatabase {
   /** The services' URL of it; role and password are replaced. Absent: `adminUrl`. */
   serviceUrl?: string | undefined;
+}
+
+export interface Installation extends Server {
+  apart?: Apart<Server>;
 }
 
 /**
  * Creates missing secrets, migrates the schemas, and stores the first operator. It may run again, and several times at once.
  * @throws Failure if a person has to act
  */
-export async function install({ serviceUrl, ...admin }: Installation, store: SecretStore, log: Logger): Promise<void> {
-  // The database comes first: the secrets store its address.
-  await waitForDatabase(admin);
-  const { logins, operator } = await ensureSecrets(store, serviceUrl ?? admin.adminUrl, log);
+export async function install({ apart = {}, ...main }: Installation, store: SecretStore, log: Logger): Promise<void> {
+  // The databases come first: the secrets store their addresses.
+  for (const server of [main, ...Object.values(apart)]) if (server) await waitForDatabase(server);
+  const urlOf = (owner: Owner) => {
+    const { serviceUrl, adminUrl } = (owner !== 'auth' && apart[owner]) || main;
+    return serviceUrl ?? adminUrl;
+  };
+  const { logins, operator } = await ensureSecrets(store, urlOf, log);
   try {
-    const ran = await prepareDatabase({ ...admin, loginOf: (owner) => logins[owner], operator });
+    const ran = await prepareDatabase({ ...main, apart, loginOf: (owner) => logins[owner], operator });
     log.info({ ran, operator: operator.name }, 'the database is prepared');
   } catch (error) {
     throw explain(error);

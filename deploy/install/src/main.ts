@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
 import { Failure } from './failure.ts';
-import { install } from './install.ts';
+import { install, type Installation, type Server } from './install.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
 import { logLevel, partNames, prefix, runProgram } from './program.ts';
 
@@ -19,9 +19,16 @@ const labels = z.string().transform((json, context) => {
 
 const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl,
-  /** The password of that URL's role, in place of one in the URL. */
+  /** The password of the roles of all `MIGRATE_DATABASE_URL...`, in place of one in the URL. */
   CRS_DATABASE_PASSWORD_FILE: passwordFile,
   CRS_SERVICE_DATABASE_URL: postgresUrl.optional(),
+  /** Servers of their own for the schemas of these services. */
+  MIGRATE_DATABASE_URL_PROJECTS: postgresUrl.optional(),
+  MIGRATE_DATABASE_URL_CALLS: postgresUrl.optional(),
+  MIGRATE_DATABASE_URL_ENTITIES: postgresUrl.optional(),
+  CRS_SERVICE_DATABASE_URL_PROJECTS: postgresUrl.optional(),
+  CRS_SERVICE_DATABASE_URL_CALLS: postgresUrl.optional(),
+  CRS_SERVICE_DATABASE_URL_ENTITIES: postgresUrl.optional(),
   /** Directory of secrets as files. Absent: the secrets are in Kubernetes. */
   CRS_SECRET_DIR: z.string().optional(),
   CRS_SECRET_PREFIX: prefix.optional(),
@@ -32,10 +39,15 @@ const settings = z.object({
 });
 
 await runProgram('install', settings, async (env, log) => {
-  const database = {
-    adminUrl: env.MIGRATE_DATABASE_URL,
-    adminPasswordFile: env.CRS_DATABASE_PASSWORD_FILE,
-    serviceUrl: env.CRS_SERVICE_DATABASE_URL,
+  const adminPasswordFile = env.CRS_DATABASE_PASSWORD_FILE;
+  const server = (adminUrl: string, serviceUrl?: string): Server => ({ adminUrl, adminPasswordFile, serviceUrl });
+  const serverApart = (owner: 'PROJECTS' | 'CALLS' | 'ENTITIES') => {
+    const adminUrl = env[`MIGRATE_DATABASE_URL_${owner}`];
+    return adminUrl === undefined ? undefined : server(adminUrl, env[`CRS_SERVICE_DATABASE_URL_${owner}`]);
+  };
+  const database: Installation = {
+    ...server(env.MIGRATE_DATABASE_URL, env.CRS_SERVICE_DATABASE_URL),
+    apart: { projects: serverApart('PROJECTS'), calls: serverApart('CALLS'), entities: serverApart('ENTITIES') },
   };
   if (env.CRS_SECRET_DIR !== undefined) return install(database, directorySecrets(env.CRS_SECRET_DIR), log);
   const { CRS_SECRET_PREFIX: named, CRS_CERTIFICATES: names } = env;

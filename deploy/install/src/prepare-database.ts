@@ -15,6 +15,9 @@ const MIGRATIONS = { auth, projects, calls, entities };
 export type Owner = keyof typeof MIGRATIONS;
 export const OWNERS = Object.keys(MIGRATIONS) as Owner[];
 
+/** Servers of their own, by the services whose schemas they have. The other schemas, and the table of releases, are on the main server. */
+export type Apart<Server> = Partial<Record<Exclude<Owner, 'auth'>, Server | undefined>>;
+
 export interface Operator {
   name: string;
   /** `cro_...` */
@@ -28,6 +31,7 @@ export interface Login {
 }
 
 export interface Preparation extends AdminDatabase {
+  apart?: Apart<AdminDatabase>;
   /** The login of each service. Undefined: its role exists, and is managed elsewhere. */
   loginOf: (owner: Owner) => Login | undefined;
   /** The first operator. */
@@ -42,6 +46,7 @@ export interface Preparation extends AdminDatabase {
  * @throws Failure if the version may not follow the one that is installed
  */
 export async function prepareDatabase({
+  apart = {},
   loginOf,
   operator,
   version = releaseVersion(),
@@ -51,7 +56,8 @@ export async function prepareDatabase({
   const ran: string[] = [];
   for (const owner of OWNERS) {
     const { role: loginRole, password } = loginOf(owner) ?? {};
-    const names = await migrate({ ...admin, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
+    const database = (owner !== 'auth' && apart[owner]) || admin;
+    const names = await migrate({ ...database, service: owner, migrations: MIGRATIONS[owner], loginRole, password });
     ran.push(...names.map((name) => `${owner}/${name}`));
   }
   await ensureOperator(admin, operator.name, digestOf(operator.credential));

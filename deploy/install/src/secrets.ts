@@ -29,10 +29,10 @@ const operatorFile = z.object({ name: z.string().min(1), credential: z.string().
 
 /**
  * Reads the secrets of an installation, and creates missing ones. Existing secrets stay as they are.
- * @param baseUrl the services' URL of the database; role and password are replaced
+ * @param urlOf the URL of a service's database; role and password are replaced
  * @throws Failure that names the secret that can't be used
  */
-export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Logger): Promise<Secrets> {
+export async function ensureSecrets(store: SecretStore, urlOf: (owner: Owner) => string, log: Logger): Promise<Secrets> {
   const secret = () => randomBytes(32).toString('base64url');
   const secretWithId = () => `k1:${secret()}`;
   const ensure = async (name: string, create: () => SecretData, keys: string[]) => {
@@ -55,7 +55,7 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
   const logins = {} as Secrets['logins'];
   for (const owner of OWNERS) {
     const create = () => ({
-      DATABASE_URL: serviceUrl(baseUrl, owner, secret()),
+      DATABASE_URL: serviceUrl(urlOf(owner), owner, secret()),
       ...(owner === 'auth' && { CRS_SECRET: secretWithId() }),
     });
     const data = await ensure(owner, create, owner === 'auth' ? ['DATABASE_URL', 'CRS_SECRET'] : ['DATABASE_URL']);
@@ -65,7 +65,7 @@ export async function ensureSecrets(store: SecretStore, baseUrl: string, log: Lo
     if (!url || ![role, `${role}_b`].includes(url.username)) {
       throw new Failure(`DATABASE_URL in ${store.describe(owner)} must be a URL for the role ${role} or ${role}_b.`);
     }
-    const expected = new URL(baseUrl);
+    const expected = new URL(urlOf(owner));
     if (url.host !== expected.host || url.pathname !== expected.pathname) {
       log.warn({ secret: owner, has: url.host + url.pathname, expected: expected.host + expected.pathname }, 'another database');
     }

@@ -116,6 +116,24 @@ describe('an installation', () => {
     );
   });
 
+  it('puts the schema of a service on a server of its own', async () => {
+    const own = await createDatabase(postgres.url);
+    try {
+      const apart = { calls: { adminUrl: own.url }, entities: undefined };
+      await install({ adminUrl: database.url, apart }, kubernetesSecrets(cluster.cluster, 'crs', LABELS), log);
+      const schemas = `select nspname as name from pg_namespace
+        where nspname in ('auth', 'calls', 'entities', 'install', 'projects') order by 1`;
+      const names = async (url: string) => (await query<{ name: string }>(url, schemas)).map(({ name }) => name);
+      expect(await names(own.url)).toEqual(['calls']);
+      expect(await names(database.url)).toEqual(['auth', 'entities', 'install', 'projects']);
+      const ofCalls = 'select current_database() as name, count(*)::int > 0 as migrated from calls.migrations';
+      expect(await query(secret('calls')['DATABASE_URL']!, ofCalls)).toEqual([{ name: own.name, migrated: true }]);
+      expect(new URL(secret('projects')['DATABASE_URL']!).pathname).toBe(`/${database.name}`);
+    } finally {
+      await own.drop();
+    }
+  });
+
   it('names an unusable secret', async () => {
     const put = (name: string, stringData: Record<string, string>) =>
       cluster.secrets.set(`crs-${name}`, {

@@ -5,7 +5,8 @@ import { describe, startLoad, underLoad, until } from './under-load.ts';
 
 const SERVICE = 'api-gateway';
 const MOST = 4;
-const CROWD_PER_SECOND = 60;
+/** More than the autoscaler's target, and less than two cores serve without a queue. */
+const CROWD_PER_SECOND = 30;
 const QUIET_PER_SECOND = 5;
 const AUTOSCALER = `services.${SERVICE}.autoscaling`;
 

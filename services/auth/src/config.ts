@@ -32,6 +32,8 @@ export const readConfig = settings({
     'CRS_DEFAULT_ORGANIZATION',
     z.string().regex(ORGANIZATION_ID, 'must be the id of an organization').optional(),
   ],
+  /** Days after which entries of the audit trail are deleted. */
+  auditDays: ['CRS_AUDIT_DAYS', z.coerce.number().int().min(90, 'must be at least 90').max(36_500).optional()],
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: ['CRS_CIMD_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
   /** `host:port` of OpenID providers that may be at any port and address. They are asked past the proxy. */

@@ -5,6 +5,7 @@ import { openDatabase, serveGrpc } from '@crs/kit/product/frame';
 import { createVerifier } from '@crs/kit/rpc/identity';
 import { DRAIN_MS } from '@crs/kit/rpc/server';
 import { migrations } from '../migrations/index.ts';
+import { startAuditRetention } from './audit-retention.ts';
 import type { AuthConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
@@ -63,6 +64,7 @@ export function createAuthService(
         proxyUrl: config.proxyUrl,
       };
       closer.defer('cleanup', startCleanup(signIn));
+      if (config.auditDays !== undefined) closer.defer('audit retention', startAuditRetention(config.auditDays, db, log));
       const signInApp = createSignInApp(signIn);
       const server = tls
         ? tls.createHttpsServer(HTTP_TIMEOUTS, ['tool-gateway'], signInApp)

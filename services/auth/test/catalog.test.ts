@@ -56,7 +56,11 @@ describe('every table of every service', () => {
       `tenant ${table} * ${isTenant} ${isTenant}`,
     ]);
     const isAbove = `(current_setting('app.organization_id'::text, true) = '*'::text)`;
-    const above = ['auth.audit', 'auth.organizations'].map((table) => `above_tenants ${table} r ${isAbove} `);
+    const above = [
+      ...['auth.audit', 'auth.organizations'].map((table) => `above_tenants ${table} r ${isAbove} `),
+      `above_tenants_deletes auth.audit d ${isAbove} `,
+      `only_old auth.audit d (at < (now() - '90 days'::interval)) `,
+    ];
     expect(policies.sort()).toEqual([...above, ...expected].sort());
   });
 

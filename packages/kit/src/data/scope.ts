@@ -54,7 +54,7 @@ export function credentialScope(organization: string, work: Work): Scope {
 
 /**
  * Every organization: by policies on two tables alone, it reads all organizations and the whole audit trail, and adds to the trail what belongs to no
- * organization.
+ * organization. It may delete entries of the trail that are older than 90 days.
  */
 export function everyOrganizationScope(work: Work): Scope {
   return scope(EVERY_ORGANIZATION, work);

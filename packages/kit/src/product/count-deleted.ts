@@ -1,7 +1,7 @@
 import { meter } from '../process/telemetry.ts';
 
 /** Counts rows that a service has deleted by itself. A service counts 0 at its start, or a graph of increases would miss the first rows. */
-export function countDeleted(reason: 'erasure' | 'deletions' | 'creations' | 'sign-in' | 'tries', rows: number): void {
+export function countDeleted(reason: 'erasure' | 'deletions' | 'creations' | 'sign-in' | 'tries' | 'audit', rows: number): void {
   const description = 'Rows that were deleted with an organization or a project, or because their time was over.';
   meter('kit').createCounter('crs.deletion.rows', { description }).add(rows, { 'crs.deletion.reason': reason });
 }

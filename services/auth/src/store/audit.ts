@@ -112,3 +112,17 @@ export function listAuditAfter(of: AuditOf, auditId: number, limit: number): Sta
     values: [of === EVERY_ORGANIZATION ? [] : of, of === EVERY_ORGANIZATION, auditId, limit],
   };
 }
+
+/** Deletes those of the oldest entries that are older than so many days. */
+export function deleteOldEntries(days: number, limit: number): Statement<column.RowOf<typeof COUNTED>> {
+  return {
+    name: 'delete_old_audit',
+    row: COUNTED,
+    // Citus takes the entries as the rows of a subquery.
+    text: `with oldest as materialized (select organization, audit_id, at from auth.audit order by audit_id limit $2)
+      delete from auth.audit a using oldest o
+      where a.organization = o.organization and a.audit_id = o.audit_id and o.at < now() - $1 * interval '1 day'
+      returning a.audit_id as "auditId"`,
+    values: [days, limit],
+  };
+}

@@ -1,0 +1,25 @@
+import type { Database } from '@crs/kit/data/database';
+import { everyOrganizationScope, workFor } from '@crs/kit/data/scope';
+import type { Logger } from '@crs/kit/process/log';
+import { countDeleted } from '@crs/kit/product/count-deleted';
+import { deleteOldEntries } from './store/audit.ts';
+
+const EVERY_MS = 60_000;
+const STEP_MS = 10_000;
+const BATCH = 1_000;
+
+/** Deletes entries of the audit trail that are older than so many days, each minute and in steps. @returns a function that ends this */
+export function startAuditRetention(days: number, db: Database, log: Logger): () => void {
+  const run = async () => {
+    for (let deleted = BATCH; deleted === BATCH;) {
+      deleted = (await db.run(everyOrganizationScope(workFor(STEP_MS)), deleteOldEntries(days, BATCH))).length;
+      countDeleted('audit', deleted);
+    }
+  };
+  countDeleted('audit', 0);
+  const timer = setInterval(() => {
+    run().catch((error) => log.warn({ err: error }, 'old entries of the audit trail could not be deleted'));
+  }, EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -9,6 +9,7 @@ import { chargeStranger } from './http/limits.ts';
 import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { recallRefusal } from './http/recall.ts';
+import { CallRefusal } from './http/refused-calls.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
@@ -39,6 +40,7 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
 /** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
 const render: Render<IncomingMessage> = (refusal, id, request) => {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
+  if (refusal instanceof CallRefusal) return ['application/json', refusal.body(id)];
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
   return renderEnvelope(refusal, id, request);
 };

@@ -10,6 +10,7 @@ import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ToolGatewayConfig } from './config.ts';
+import { RefusedCalls } from './http/refused-calls.ts';
 import { Tokens } from './http/tokens.ts';
 
 /** Four read-only tools at `/mcp`, each for one signed-in user. It owns no data. */
@@ -33,6 +34,7 @@ export function createToolGateway(config: ToolGatewayConfig, surroundings: Surro
         signInSlots,
         signInLimit,
         signIn: authHttpAddress === undefined ? undefined : { address: authHttpAddress, agent, tls },
+        refusedCalls: new RefusedCalls(),
         tokens: new Tokens(auth, publicUrl, strangers),
         origins: { publicUrl, host: new URL(publicUrl).host, allowed: config.allowedOrigins, loopback: config.loopback ?? false },
         timeoutMs,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseNetworks } from '@crs/kit/http/address';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ask, bearer, LEGACY, spoken, startGateway, toolCall, type Answer, type Ask } from './_requests.ts';
+import { ask, bearer, errorOf, LEGACY, MODERN, spoken, startGateway, toolCall, type Answer, type Ask } from './_requests.ts';
 
 const LIMIT = { requests: 1, periodSeconds: 86_400 };
 
@@ -14,7 +14,7 @@ let addresses = 0;
 beforeAll(async () => {
   world = await startWorld();
   await world.load([
-    { type: 'organization', id: 'acme', name: 'Acme' },
+    { type: 'organization', id: 'acme', name: 'Acme', tool_rate_limit: { requests: 3, period_seconds: 86_400 } },
     { type: 'user', organization: 'acme', email: 'ann@acme.example', name: 'Ann' },
   ]);
   token = await bearer(world, 'acme', 'ann@acme.example');
@@ -89,3 +89,32 @@ it('a strange Host or Origin is refused before the limit', async () => {
     statuses.push((await ask(gateway.address, { ...listed(), headers: { ...headers, ...more } })).status);
   expect(statuses).toEqual([401, 401, 401, 429, 403, 403]);
 });
+
+it.each([LEGACY, MODERN])(
+  'a call over the limit of its user (%s) is refused from memory as the SDK refuses it',
+  async (version) => {
+    const email = `of-${version}@acme.example`;
+    await world.load([{ type: 'user', organization: 'acme', email, name: 'Of' }]);
+    const authorization = await bearer(world, 'acme', email);
+    const call = (id: number | string, args: object, tool = 'list_calls') =>
+      ask(gateway.address, spoken(version, { ...toolCall(tool, args), id } as never, authorization));
+    const answers: Answer[] = [];
+    while (!answers.at(-1)?.json.result.isError) answers.push(await call(answers.length, {}));
+    const first = answers.at(-1)!;
+    const again = await call(answers.length, { scope: 'all' });
+    await sleep(50);
+    expect(isLogged(again)).toBe(false);
+    expect(again.json.id).toBe(answers.length);
+    expect({ ...timeless(again), text: '' }).toEqual({ ...timeless(first), text: '' });
+    const withoutTime = ({ json, headers }: Answer) =>
+      JSON.stringify({ ...json, id: 0 })
+        .replaceAll(String(headers['x-request-id']), '')
+        .replace(/in \d+ s/, '');
+    expect(withoutTime(again)).toBe(withoutTime(first));
+    expect(errorOf(again)).toMatchObject({ code: 'rate_limited', request_id: again.headers['x-request-id'] });
+    // A call of another form is an SDK's first.
+    const others = [await call(1, {}, 'get_call'), await call(1, []), await call(1, {}, 'get_call'), await call(1.5, {})];
+    await vi.waitFor(() => expect(others.map(isLogged)).toEqual([true, true, false, true]), { timeout: 5_000 });
+    expect(others.map(({ json }) => json.result?.isError)).toEqual([true, undefined, true, undefined]);
+  },
+);

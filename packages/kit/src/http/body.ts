@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter } from '@opentelemetry/api';
-import express, { type Request, type Response } from 'express';
+import express from 'express';
 import { overloaded } from '../errors.ts';
 import { meter } from '../process/telemetry.ts';
 import { Refusal } from './refusal.ts';
@@ -26,9 +26,11 @@ export const SMALL_BODIES: BodyLimits = { maxBytes: 64 * 1024, perAddress: 128, 
  * A reader of whole bodies. The caller takes nothing scarce, such as a slot, before its body is there. A body that is too large is
  * refused (413), and so is a body that is compressed (415), cut off (400) or not there after 5 s (408). A new body is always read: where
  * there are too many, the body that has been arriving for the longest time is given up (503), so that clients which send slowly can't
- * keep out other clients.
+ * keep out other clients. Whoever asks again for the body of a request gets the same answer.
  */
-export function bodyReader(limits: BodyLimits): (request: Request, response: Response, address: string) => Promise<Buffer> {
+export function bodyReader(
+  limits: BodyLimits,
+): (request: IncomingMessage, response: ServerResponse, address: string) => Promise<Buffer> {
   const { maxBytes } = limits;
   const readBytes = express.raw({ type: () => true, limit: maxBytes, inflate: false });
   const refusals = new Map<unknown, Refusal>([
@@ -37,7 +39,8 @@ export function bodyReader(limits: BodyLimits): (request: Request, response: Res
     [400, notWhole],
   ]);
   const arrivals = new Arrivals(limits);
-  return async (request, response, address) => {
+  const bodies = new WeakMap<IncomingMessage, Promise<Buffer>>();
+  const read = async (request: IncomingMessage & { body?: unknown }, response: ServerResponse, address: string) => {
     await new Promise<void>((resolve, reject) => {
       if (broken.has(request)) throw notWhole;
       const leave = request.complete
@@ -51,14 +54,20 @@ export function bodyReader(limits: BodyLimits): (request: Request, response: Res
         leave?.();
         reject(notWhole);
       });
-      readBytes(request, response, (error?: { status?: unknown }) => {
+      readBytes(request as express.Request, response as express.Response, (error?: { status?: unknown }) => {
         leave?.();
         if (error === undefined) resolve();
         else reject(refusals.get(error.status) ?? error);
       });
     });
-    const bytes: unknown = request.body;
-    return Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0);
+    return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  };
+  return (request, response, address) => {
+    const known = bodies.get(request);
+    if (known) return known;
+    const body = read(request, response, address);
+    bodies.set(request, body);
+    return body;
   };
 }
 

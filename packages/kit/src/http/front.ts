@@ -19,10 +19,10 @@ export interface RecallOptions {
 }
 
 /**
- * Finds the refusal of a request by the request's head and this process's memory.
- * @returns a promise where only the charge of the request is missing; undefined where the app has to answer. Never throws.
+ * Finds the refusal of a request by this process's memory.
+ * @returns a promise where the charge of the request is missing, or its body; undefined where the app has to answer. Never throws.
  */
-export type Recall = (request: IncomingMessage) => Recalled | Promise<Recalled> | undefined;
+export type Recall = (request: IncomingMessage, response: ServerResponse) => Recalled | Promise<Recalled | undefined> | undefined;
 
 /** Stands for the request id while an answer is prepared. */
 const ID = '0'.repeat(32);
@@ -67,10 +67,10 @@ export function answerRecalled(options: RecallOptions, app: RequestListener): Re
     refusals.count(refusal.tally);
   };
   return (request, response) => {
-    const recalled = recall(request);
-    if (recalled === undefined) app(request, response);
-    else if (recalled instanceof Promise) void recalled.then((settled) => answer(request, response, settled));
-    else answer(request, response, recalled);
+    const settle = (recalled: Recalled | undefined) => (recalled ? answer(request, response, recalled) : app(request, response));
+    const recalled = recall(request, response);
+    if (recalled instanceof Promise) void recalled.then(settle);
+    else settle(recalled);
   };
 }
 

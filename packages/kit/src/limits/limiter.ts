@@ -109,6 +109,12 @@ export class RateLimiter {
     return decision;
   }
 
+  /** Whether {@link recall} would refuse a request. */
+  isUsedUp(check: Check): boolean {
+    const window = this.#windows.get(keyOf(check));
+    return window !== undefined && repeatRefusal(window, this.#now()) !== undefined;
+  }
+
   /**
    * Charges one request that is refused in any case. Nobody waits for such an answer, so that the charge first waits for others: a crowd of
    * them shares few calls, and the crowd of one counter a descriptor. Never throws.

@@ -32,8 +32,13 @@ export function signInCheck({ signInLimit }: SignInCharging, address: string): C
 
 /** Charges the call of a tool to the user. @throws Refusal 429 */
 export async function chargeCall({ limiter }: AddressCharging, user: AuthenticateTokenResponse): Promise<void> {
-  const refusal = refusalOf(await limiter.check({ kind: 'user', id: idOf(user), rule: user.rateLimit! }), 'the user');
+  const refusal = refusalOf(await limiter.check(callCheck(user)), 'the user');
   if (refusal) throw refusal;
+}
+
+/** The charge of the call of a tool. */
+export function callCheck(user: AuthenticateTokenResponse): Check {
+  return { kind: 'user', id: idOf(user), rule: user.rateLimit! };
 }
 
 /** How many times wider the limit of other messages is: they cost less than a call, and a client sends several before its first call. */

@@ -9,7 +9,6 @@ import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/process/log';
-import { meter } from '@crs/kit/process/telemetry';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
@@ -19,6 +18,7 @@ import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger } from './limits.ts';
 import { checkHost, isAllowedOrigin, type Origins } from './origins.ts';
+import { measureTools, type RefusedCalls } from './refused-calls.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface McpOptions extends AddressCharging {
@@ -27,10 +27,11 @@ export interface McpOptions extends AddressCharging {
   /** Of organizations. */
   slots: Bulkhead;
   refusals: RefusalCounts;
+  refusedCalls: RefusedCalls;
   log: Logger;
 }
 
-const readBody = bodyReader(SMALL_BODIES);
+export const readBody = bodyReader(SMALL_BODIES);
 const JSON_TYPE = new TypeIs(['application/json']);
 
 /** Of a message. The arguments of the tools are small. */
@@ -39,13 +40,7 @@ const MAX_DEPTH = 32;
 
 /** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
-  // The status of the HTTP answer doesn't tell: a tool's refusal is a result with status 200.
-  const duration = meter('tool-gateway').createHistogram('crs.tool.call.duration', {
-    unit: 's',
-    description: 'Time that a tool took, by the status that REST would have answered with.',
-  });
-  const measure = (tool: string, status: number, seconds: number) =>
-    duration.record(seconds, { 'crs.tool.name': tool, 'http.response.status_code': status });
+  const measure = measureTools();
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
     if (answersOrigin(request, response, options.origins)) return;
@@ -58,7 +53,7 @@ export function mcp(context: Context, options: McpOptions) {
       await chargeMessage(options, user);
       throw error;
     });
-    const body = parse(bytes);
+    const body = parseMessage(bytes);
     facts.operation = methodOf(body);
     const tools: ToolRequest = {
       context,
@@ -73,7 +68,10 @@ export function mcp(context: Context, options: McpOptions) {
     };
     const web = toWebRequest(request, options.origins.publicUrl);
     const serve = (await speaksLegacy(web, body)) ? serveLegacy : serveModern;
-    await send(await serve(web, body, tools), response);
+    const answer = await serve(web, body, tools);
+    const sent = Buffer.from(await answer.arrayBuffer());
+    if (facts.tool_status === 429) options.refusedCalls.learn(request, body, sent.toString());
+    send(answer, sent, response);
   };
 }
 
@@ -168,7 +166,7 @@ function methodOf(body: unknown): string {
 }
 
 /** The JSON-RPC message of a body. @throws RpcRefusal 400 */
-function parse(bytes: Buffer): unknown {
+export function parseMessage(bytes: Buffer): object {
   const { values, depth } = sizeOfJson(bytes);
   if (values > MAX_VALUES || depth > MAX_DEPTH) {
     throw new RpcRefusal(-32600, `A message has at most ${MAX_VALUES} JSON values, nested at most ${MAX_DEPTH} deep.`);
@@ -204,10 +202,9 @@ function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
-async function send(answer: Response, response: ExpressResponse): Promise<void> {
+function send(answer: Response, body: Buffer, response: ExpressResponse): void {
   response.status(answer.status);
   for (const [name, value] of answer.headers) response.set(name, value);
-  const body = Buffer.from(await answer.arrayBuffer());
   // A notification's answer has no body, and no length either.
   if (body.length > 0) response.set('Content-Length', String(body.length));
   response.end(body);

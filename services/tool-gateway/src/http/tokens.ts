@@ -5,12 +5,14 @@ import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
 import { credentialPrefix } from '@crs/kit/http/register';
-import { Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { Remembered, type Bearer, type Recollection } from '@crs/kit/http/remembered';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
 /** The services that the tools call. */
 const SERVICES = ['calls', 'projects', 'entities'];
+
+const NO_TOKEN = { refusal: new ServiceError('unauthenticated', 'No token was sent.') };
 
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
@@ -48,13 +50,16 @@ export class Tokens {
   }
 
   /**
-   * Whether a credential is no usable token; undefined where auth has to be asked.
+   * Auth's answer about a token, from memory; undefined where auth has to be asked. A credential that is no token is refused.
    * @param digest see {@link readCredential}
    */
-  isRefused(digest: string | undefined, request: IncomingMessage, address: string): boolean | undefined {
-    if (digest === undefined) return true;
-    const known = this.#remembered.recall(digest, () => tokenOf(request.headers.authorization)!, address);
-    return known && known.refusal !== undefined;
+  recall(
+    digest: string | undefined,
+    { headers }: IncomingMessage,
+    address: string,
+  ): Recollection<AuthenticateTokenResponse> | undefined {
+    if (digest === undefined) return NO_TOKEN;
+    return this.#remembered.recall(digest, () => tokenOf(headers.authorization)!, address);
   }
 
   #unauthorized(error: string): Refusal {

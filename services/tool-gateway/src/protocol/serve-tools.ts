@@ -1,6 +1,6 @@
 import { parseObject } from '@crs/kit/product/import-record';
 import { invalid } from '@crs/kit/errors';
-import { toRefusal, type Refusal } from '@crs/kit/http/refusal';
+import { toRefusal, type Refusal, type RefusalParts } from '@crs/kit/http/refusal';
 import { pageFacts, refusalFacts, type RequestFacts } from '@crs/kit/http/register';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
@@ -83,14 +83,19 @@ export async function callTool(
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
     if (retryAfter !== undefined) setRetryAfter(retryAfter);
-    const isAway = retryAfter !== undefined && refusal.status >= 500;
-    const message = isAway ? `${refusal.message} (Retry after ${retryAfter} s.)` : refusal.message;
-    const body = { error: { code: refusal.code, message, request_id: requestId } };
-    return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
+    return refusedResult(refusal, requestId);
   } finally {
     Object.assign(facts, { tool: name, tool_status: status });
     measure(name, status, (performance.now() - started) / 1000);
   }
+}
+
+/** The result of a tool that isn't run. */
+export function refusedResult({ status, code, message, headers }: RefusalParts, requestId: string): ToolResult {
+  const retryAfter = headers['Retry-After'];
+  const wait = retryAfter !== undefined && status >= 500 ? ` (Retry after ${retryAfter} s.)` : '';
+  const body = { error: { code, message: `${message}${wait}`, request_id: requestId } };
+  return { content: [{ type: 'text', text: JSON.stringify(body) }], isError: true };
 }
 
 /** Arguments without nulls: models write null for an argument that they leave out. */

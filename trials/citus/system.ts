@@ -1,14 +1,16 @@
 import { connect, type Connection } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { startStack, type Stack } from '@crs/local/stack';
-import { createKey } from '@crs/testing/credentials';
+import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
+import { toolClient, type Tools } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z';
 /** Between two requests of an organization. */
 const PAUSE_MS = 200;
+const EMAIL = 'ann@example.com';
 
 /** The system on a database that is prepared, with organizations of a few calls each. */
 export interface System {
@@ -17,7 +19,7 @@ export interface System {
   organizations: string[];
   /** Sends a request of REST with the key of an organization. */
   ask(organization: string, path: string): Promise<Response>;
-  /** Every organization reads its list again and again, until the returned function is called. */
+  /** Every organization reads its list again and again, by REST and by a tool in turns, until the returned function is called. */
   read(seen: (answer: Answer) => void): () => Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,7 +29,7 @@ export interface Answer {
   /** `performance.now()` at the start. */
   at: number;
   ms: number;
-  /** Of HTTP, or the error of the connection. */
+  /** Of HTTP, or the error of the tool or of the connection. */
   status: number | string;
 }
 
@@ -56,13 +58,30 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
     }));
   await load(
     operator,
-    ids.flatMap((id) => [{ type: 'organization', id, rate_limit: LIMIT }, ...callsOf(id)]),
+    ids.flatMap((id) => [
+      { type: 'organization', id, rate_limit: LIMIT, tool_rate_limit: LIMIT },
+      { type: 'user', organization: id, email: EMAIL, name: 'Ann' },
+      ...callsOf(id),
+    ]),
   );
   const keys = new Map<string, string>();
-  for (const id of ids) keys.set(id, await createKey(operator, id));
+  const tools = new Map<string, Tools>();
+  for (const id of ids) {
+    keys.set(id, await createKey(operator, id));
+    tools.set(id, toolClient(stack.addresses.tools, await createToken(operator, id, EMAIL)));
+  }
 
   const ask = (organization: string, path: string) =>
     fetch(`http://${api}${path}`, { headers: { authorization: `Bearer ${keys.get(organization)}` } });
+  const byRest = async (organization: string) => {
+    const answer = await ask(organization, LIST);
+    await answer.text();
+    return answer.status;
+  };
+  const byTool = async (organization: string): Promise<number | string> => {
+    const { status, error } = await tools.get(organization)!('list_calls', { scope: 'all' });
+    return error ? `tool: ${error.code}` : status;
+  };
 
   return {
     stack,
@@ -73,12 +92,10 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
       let goesOn = true;
       const readers = ids.map(async (organization, i) => {
         await pause((PAUSE_MS * i) / ids.length);
-        while (goesOn) {
+        for (let turn = 0; goesOn; turn++) {
           const at = performance.now();
-          const status = await ask(organization, LIST).then(
-            async (answer) => (await answer.text(), answer.status),
-            (error: Error) => error.message,
-          );
+          const read = turn % 2 === 0 ? byRest : byTool;
+          const status = await read(organization).catch((error: Error) => error.message);
           seen({ organization, at, ms: performance.now() - at, status });
           await pause(PAUSE_MS);
         }

@@ -16,8 +16,9 @@ const naming = (name: string) =>
   ).sort();
 
 // This scope reads every organization and the whole audit trail. Before you add a file, ask whether one organization is enough.
-it('five files may see every organization', () => {
+it('six files may see every organization', () => {
   expect(naming('everyOrganizationScope')).toEqual([
+    'services/auth/src/audit-retention.ts',
     'services/auth/src/count-action.ts',
     'services/auth/src/every-organization.ts',
     'services/auth/src/keys/secrets-gate.ts',

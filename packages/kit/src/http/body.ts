@@ -54,7 +54,7 @@ export function bodyReader(
         leave?.();
         reject(notWhole);
       });
-      readBytes(request as express.Request, response as express.Response, (error?: { status?: unknown }) => {
+      readBytes(request, response, (error?: { status?: unknown }) => {
         leave?.();
         if (error === undefined) resolve();
         else reject(refusals.get(error.status) ?? error);

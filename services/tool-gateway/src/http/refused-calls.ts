@@ -72,7 +72,7 @@ export function readCall({ headers }: IncomingMessage, message: object): Call | 
   const tool = TOOLS.find(({ name }) => name === call['name']);
   if (!tool || !isObject(given)) return undefined;
   const own = Object.entries(headers).filter(([name]) => name.startsWith('mcp-') || FORM_HEADERS.includes(name));
-  const form = digestOf(JSON.stringify([own.toSorted(), others, call])).toString('base64');
+  const form = digestOf(JSON.stringify([own, others, call])).toString('base64');
   return { id: id as string | number, tool, form };
 }
 

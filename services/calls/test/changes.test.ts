@@ -1,4 +1,5 @@
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { MAX_ITEMS } from '@crs/kit/product/import-record';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
 import { PROJECT } from './_records.ts';
@@ -137,5 +138,12 @@ describe('details', () => {
     // What isn't shown doesn't count.
     expect((await list('&include_verbatim=false')).json.data.length).toBe(5);
     expect((await feed.changes(organization, { expand: 'detail', include_verbatim: 'false' })).json.data.length).toBe(5);
+  });
+
+  it('show a call of as many empty answers as a line may have', { timeout: 90_000 }, async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['wide'], { qa_blocks: Array.from({ length: MAX_ITEMS }, () => ({})) });
+    const { json } = await feed.changes(organization, { expand: 'detail' });
+    expect([json.data.length, json.data[0].call.qa_blocks.length, json.has_more]).toEqual([1, MAX_ITEMS, false]);
   });
 });

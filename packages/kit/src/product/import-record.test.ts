@@ -7,6 +7,7 @@ import {
   freeText,
   instant,
   list,
+  MAX_ITEMS,
   nullableText,
   orDefault,
   organizationId,
@@ -108,8 +109,18 @@ describe('where the problem is', () => {
   });
 
   test('a list of many bad items is refused as one bad item is', () => {
-    const line = bytes(`{"name":"","blocks":[${'0,'.repeat(4_000_000)}0]}`);
+    const line = bytes(`{"name":"","blocks":[${'0,'.repeat(MAX_ITEMS - 1)}0]}`);
     expect(parseLine(schema, line)).toEqual({ field: 'blocks[0]', reason: 'must be an object' });
+  });
+
+  test('a list has at most 200,000 items', () => {
+    const names = (count: number) =>
+      parse(
+        list(freeText),
+        Array.from({ length: count }, () => ''),
+      );
+    expect(names(MAX_ITEMS)).toHaveProperty('record.it.length', 200_000);
+    expect(names(MAX_ITEMS + 1)).toEqual(refused('must have at most 200000 items'));
   });
 
   test('a union that is told apart by a property', () => {

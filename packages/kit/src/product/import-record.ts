@@ -156,9 +156,16 @@ export function orNull<S extends z.ZodType>(schema: S) {
   return withForm(schema.nullable().default(null), { default: null });
 }
 
+/** Millions of empty items fit into a line, and REST shows each of their fields: they would make an answer that nobody can read. */
+export const MAX_ITEMS = 200_000;
+
 /** A list. Reading ends at the first bad item, because the issues of millions of bad items would exhaust the memory. */
 export function list<S extends z.ZodType>(item: S) {
   return withForm(z.array(z.unknown()), { item }).transform((values, context) => {
+    if (values.length > MAX_ITEMS) {
+      context.addIssue({ code: 'custom', message: `must have at most ${MAX_ITEMS} items` });
+      return z.NEVER;
+    }
     const items: z.output<S>[] = [];
     for (const [i, value] of values.entries()) {
       const result = item.safeParse(value, { error: reasonOf });

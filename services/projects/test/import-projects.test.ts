@@ -49,6 +49,15 @@ describe('a project', () => {
     expect(await grantOf(world, 'globex', ALPHA)).toBeUndefined();
   });
 
+  it('may come with so many others, and so many people, that one batch names 5 MB of e-mails', async () => {
+    const members = Array.from({ length: 40 }, (_, i) => member(`${'x'.repeat(120)}${i}@example.com`));
+    const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+    const lines = Array.from({ length: 1_000 }, (_, n) => project('acme', id(n), { members }));
+    const { accepted, refused } = await load(...lines);
+    const reason = 'members[0].email: must be the e-mail of a user of this organization';
+    expect([accepted, refused.length, refused[0]]).toEqual([0, 1_000, `1: ${reason}`]);
+  });
+
   it('is unchanged by a second line with the same meaning', async () => {
     await load(FULL);
     const again = {

@@ -7,8 +7,8 @@ import type { Verifier } from '../rpc/identity.ts';
 import type { OperatorDirectory } from '../rpc/operators.ts';
 import { DRAIN_MS, serve, type BoundService } from '../rpc/server.ts';
 
-/** An import batch is at most 16 MiB. */
-const MAX_ADMIN_MESSAGE_BYTES = 20 * 1024 * 1024;
+/** An import batch is at most 16 MiB, and so is a service's question about its people. */
+const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 
 /** Opens the pool of a service for its callers' requests, and waits for its schema. */
 export async function openDatabase(
@@ -38,12 +38,11 @@ export async function serveGrpc(
 ) {
   const listeners: { stop: () => Promise<void> }[] = [];
   closer.defer('listeners', () => Promise.all(listeners.map((each) => each.stop())), DRAIN_MS + 1_000);
-  const shared = { name, ...callers, log, tls };
+  const shared = { name, ...callers, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);
-  const maxMessageBytes = MAX_ADMIN_MESSAGE_BYTES;
   const dependencies = { postgresql: () => answers(db) };
-  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, maxMessageBytes, dependencies });
+  const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, dependencies });
   listeners.push(admin);
   return { addresses: { grpc: internal.address, admin: admin.address }, listeners };
 }

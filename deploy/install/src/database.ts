@@ -15,13 +15,29 @@ export async function waitForDatabase(admin: AdminDatabase, patienceMs?: number)
   }
 }
 
-async function connectOnce(admin: AdminDatabase): Promise<void> {
+async function connectOnce(admin: AdminDatabase, work: (client: Client) => Promise<void> = async () => {}): Promise<void> {
   const client = new Client({ ...adminConnection(admin), connectionTimeoutMillis: TIMEOUT_MS });
   try {
     await client.connect();
+    await work(client);
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+const ELSEWHERE = `select d.datname as name from pg_shdepend s join pg_database d on d.oid = s.dbid
+  where s.refclassid = 'pg_authid'::regclass and s.refobjid = to_regrole($1) and d.datname <> current_database() limit 1`;
+
+/** @throws Failure if the role has rights in another database of the server: a new password would shut another installation out */
+export async function checkRoleIsFree(admin: AdminDatabase, role: string): Promise<void> {
+  await connectOnce(admin, async (client) => {
+    const { rows } = await client.query<{ name: string }>(ELSEWHERE, [role]);
+    if (rows[0])
+      throw new Failure(
+        `The role ${role} has rights in the database ${rows[0].name} of ${hostOf(admin.adminUrl)}, so another installation may use it. ` +
+          'Give each installation a server of its own, or drop that database.',
+      );
+  });
 }
 
 /** Whether the server is starting, stopping, full or unreachable. */

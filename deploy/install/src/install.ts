@@ -1,6 +1,7 @@
 import type { AdminDatabase } from '@crs/kit/data/connection';
+import { roleOf } from '@crs/kit/data/migration';
 import type { Logger } from '@crs/kit/process/log';
-import { explain, waitForDatabase } from './database.ts';
+import { checkRoleIsFree, explain, waitForDatabase } from './database.ts';
 import { prepareDatabase, type Apart, type Owner } from './prepare-database.ts';
 import { ensureSecrets, type SecretStore } from './secrets.ts';
 
@@ -20,11 +21,10 @@ export interface Installation extends Server {
 export async function install({ apart = {}, ...main }: Installation, store: SecretStore, log: Logger): Promise<void> {
   // The databases come first: the secrets store their addresses.
   for (const server of [main, ...Object.values(apart)]) if (server) await waitForDatabase(server);
-  const urlOf = (owner: Owner) => {
-    const { serviceUrl, adminUrl } = (owner !== 'auth' && apart[owner]) || main;
-    return serviceUrl ?? adminUrl;
-  };
-  const { logins, operator } = await ensureSecrets(store, urlOf, log);
+  const serverOf = (owner: Owner) => (owner !== 'auth' && apart[owner]) || main;
+  const urlOf = (owner: Owner) => serverOf(owner).serviceUrl ?? serverOf(owner).adminUrl;
+  const mayMake = (owner: Owner) => checkRoleIsFree(serverOf(owner), roleOf(owner));
+  const { logins, operator } = await ensureSecrets(store, { urlOf, mayMake }, log);
   try {
     const ran = await prepareDatabase({ ...main, apart, loginOf: (owner) => logins[owner], operator });
     log.info({ ran, operator: operator.name }, 'the database is prepared');

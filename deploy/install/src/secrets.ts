@@ -30,15 +30,20 @@ const operatorFile = z.object({ name: z.string().min(1), credential: z.string().
 /**
  * Reads the secrets of an installation, and creates missing ones. Existing secrets stay as they are.
  * @param urlOf the URL of a service's database; role and password are replaced
+ * @param mayMake throws where the role of a service mustn't get a new password
  * @throws Failure that names the secret that can't be used
  */
-export async function ensureSecrets(store: SecretStore, urlOf: (owner: Owner) => string, log: Logger): Promise<Secrets> {
+export async function ensureSecrets(
+  store: SecretStore,
+  { urlOf, mayMake }: { urlOf: (owner: Owner) => string; mayMake?: (owner: Owner) => Promise<void> },
+  log: Logger,
+): Promise<Secrets> {
   const secret = () => randomBytes(32).toString('base64url');
   const secretWithId = () => `k1:${secret()}`;
-  const ensure = async (name: string, create: () => SecretData, keys: string[]) => {
+  const ensure = async (name: string, create: () => SecretData | Promise<SecretData>, keys: string[]) => {
     let data = await store.read(name);
     if (!data) {
-      const made = create();
+      const made = await create();
       if (await store.create(name, made)) {
         log.info({ secret: name }, 'made');
         return made;
@@ -54,10 +59,13 @@ export async function ensureSecrets(store: SecretStore, urlOf: (owner: Owner) =>
 
   const logins = {} as Secrets['logins'];
   for (const owner of OWNERS) {
-    const create = () => ({
-      DATABASE_URL: serviceUrl(urlOf(owner), owner, secret()),
-      ...(owner === 'auth' && { CRS_SECRET: secretWithId() }),
-    });
+    const create = async () => {
+      await mayMake?.(owner);
+      return {
+        DATABASE_URL: serviceUrl(urlOf(owner), owner, secret()),
+        ...(owner === 'auth' && { CRS_SECRET: secretWithId() }),
+      };
+    };
     const data = await ensure(owner, create, owner === 'auth' ? ['DATABASE_URL', 'CRS_SECRET'] : ['DATABASE_URL']);
     const url = URL.parse(data['DATABASE_URL']!);
     const role = roleOf(owner);

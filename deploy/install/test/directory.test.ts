@@ -20,7 +20,7 @@ const files = async () => {
 };
 
 it('writes secrets to files that node and crs read, readable by the owner alone, and uses existing files', async () => {
-  const made = await ensureSecrets(directorySecrets(directory), urlOf, log);
+  const made = await ensureSecrets(directorySecrets(directory), { urlOf }, log);
   const written = await files();
   expect(written.map(([name]) => name)).toEqual([
     'auth.env',
@@ -36,7 +36,7 @@ it('writes secrets to files that node and crs read, readable by the owner alone,
     `DATABASE_URL=postgres://crs_calls:${made.logins.calls?.password}@database:5432/crs?sslmode=disable\n`,
   );
   expect(JSON.parse(contents['operator.json']!)).toEqual(made.operator);
-  expect(await ensureSecrets(directorySecrets(directory), urlOf, log)).toEqual(made);
+  expect(await ensureSecrets(directorySecrets(directory), { urlOf }, log)).toEqual(made);
   expect(await files()).toEqual(written);
 });
 

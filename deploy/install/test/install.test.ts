@@ -134,6 +134,24 @@ describe('an installation', () => {
     }
   });
 
+  it("leaves the roles of the server's other installation alone", async () => {
+    await run();
+    const [other, second] = await Promise.all([startCluster(), createDatabase(postgres.url)]);
+    try {
+      await expect(install({ adminUrl: second.url }, kubernetesSecrets(other.cluster, 'crs', LABELS), log)).rejects.toThrow(
+        `The role crs_auth has rights in the database ${database.name} of ${new URL(second.url).host}, so another installation may use it. ` +
+          'Give each installation a server of its own, or drop that database.',
+      );
+      expect(other.secrets.size).toBe(0);
+      expect(await query(secret('auth')['DATABASE_URL']!, 'select 1 as one')).toEqual([{ one: 1 }]);
+      // A restored database has the Secrets of the former one.
+      await run(second.url);
+    } finally {
+      await other.stop();
+      await second.drop();
+    }
+  });
+
   it('names an unusable secret', async () => {
     const put = (name: string, stringData: Record<string, string>) =>
       cluster.secrets.set(`crs-${name}`, {

@@ -12,9 +12,9 @@ type Cost = Record<'coordinator' | 'workers' | 'gateway' | 'calls' | 'auth' | 'l
 const MEASURED = {
   /** `node bench/citus.ts COORDINATOR_URL`. */
   requests: {
-    list: { coordinator: 0, workers: 0, gateway: 0, calls: 0, auth: 0, limiter: 0 },
-    detail: { coordinator: 0, workers: 0, gateway: 0, calls: 0, auth: 0, limiter: 0 },
-    changes: { coordinator: 0, workers: 0, gateway: 0, calls: 0, auth: 0, limiter: 0 },
+    list: { coordinator: 1.8, workers: 1.69, gateway: 1.88, calls: 1.8, auth: 0.07, limiter: 0.53 },
+    detail: { coordinator: 1, workers: 0.87, gateway: 1.32, calls: 1.07, auth: 0.05, limiter: 0.3 },
+    changes: { coordinator: 1.9, workers: 1.62, gateway: 1.77, calls: 2.15, auth: 0.93, limiter: 0.47 },
   } satisfies Record<string, Cost>,
   /** `node bench/storage.ts`: bytes of a call's indexes, and of its row without long texts. */
   indexBytes: 480,
@@ -73,9 +73,8 @@ const needs: [string, number][] = [
 const workers = Math.max(...needs.map(([, machines]) => Math.ceil(machines)));
 const pods = (part: keyof Cost) => Math.max(2, Math.ceil(coresOf(part) / ASSUMED.coresOfPod));
 const clients = (pods('calls') + pods('auth') + 4) * MEASURED.connectionsOfPod;
-const limit = Math.floor(
-  (ASSUMED.coresOfNode * 1_000) / (coresOf('coordinator') === 0 ? 1 : (coresOf('coordinator') * 1_000) / requests),
-);
+/** Requests a second at which a coordinator uses that part of its cores. */
+const limit = (requests * ASSUMED.coresOfNode) / coresOf('coordinator');
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
 const rows: [string, string][] = [
@@ -87,7 +86,7 @@ const rows: [string, string][] = [
     String(workers),
   ],
   ['cores of the coordinator', coresOf('coordinator').toFixed(1)],
-  ['requests a second at which one coordinator is full', whole(limit)],
+  [`requests a second that fill a coordinator of ${ASSUMED.coresOfNode} cores to ${100 * ASSUMED.used}%`, whole(limit)],
   ['pods of the gateway, calls, auth, rate-limit', [pods('gateway'), pods('calls'), pods('auth'), pods('limiter')].join(', ')],
   ['connections of the services to the coordinator', whole(clients)],
   ['connections of the coordinator to each worker, at most', whole(clients)],

@@ -134,7 +134,7 @@ describe.each(TABLES)('auth.%s', (table) => {
       `alter table auth.${table} disable row level security`,
       `alter table auth.${table} no force row level security`,
       `create policy open on auth.${table} using (true)`,
-      `drop policy tenant on auth.${table}`,
+      `drop policy owner on auth.${table}`,
       `drop table auth.${table}`,
     ]) {
       expect(await as('acme', () => outcomeOf(statement)), statement).toBe(DENIED.code);

@@ -65,8 +65,7 @@ async function start(directory: string): Promise<Checkout> {
   const { startSystem } = await code<typeof import('./system.ts')>('bench/system.ts');
   const { connect } = await code<typeof import('@crs/crs/connection')>('services/crs/src/connection.ts');
   const { load } = await code<typeof import('@crs/testing/load')>('packages/testing/src/load.ts');
-  const { createKey, createToken } =
-    await code<typeof import('@crs/testing/credentials')>('packages/testing/src/credentials.ts');
+  const { createKey, createToken } = await code<typeof import('@crs/testing/credentials')>('packages/testing/src/credentials.ts');
 
   const system: System = await startSystem();
   const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });

@@ -2,7 +2,8 @@
 //
 //   node bench/import.ts [--records 1000000] [--rounds 3]
 //
-// It starts the system itself and runs on Linux. It prints seconds, the largest resident memory of `crs` and of the services, and the promised ratios.
+// It starts the system itself and runs on Linux. It prints seconds, the part of them in which a batch held the lock of all imports of its organization,
+// and the row of its feed, the largest resident memory of `crs` and of the services, and the promised ratios.
 import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -83,6 +84,14 @@ function* lines(): Generator<string> {
   }
 }
 
+/** For how many seconds batches have held each lock. */
+async function held(system: System): Promise<Map<string, number>> {
+  const text = await (await fetch(`http://${system.ops('calls')}/metrics`)).text();
+  return new Map(
+    [...text.matchAll(/^crs_import_lock_duration_sum\{.*lock="(\w+)".*\} (\S+)/gm)].map(([, lock, sum]) => [lock!, Number(sum)]),
+  );
+}
+
 /** Resident memory in MiB: the largest so far and the present one. */
 async function memory(pid: number): Promise<{ peak: number; now: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
@@ -161,9 +170,14 @@ try {
       `truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}; truncate auth.organizations cascade; truncate projects.projects`,
     );
     const before = cpuSeconds(system.pids);
+    const heldBefore = await held(system);
     const fresh = await importFile(system, file);
+    const parts = [...(await held(system))].map(
+      ([lock, sum]) => `${lock} ${(((sum - (heldBefore.get(lock) ?? 0)) / fresh.seconds) * 100).toFixed(0)} %`,
+    );
     const used = [...cpuSeconds(system.pids)].map(([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`);
     console.log(`round ${round + 1}: CPU seconds ${used.join(', ')}, crs ${fresh.cpuSeconds.toFixed(1)}`);
+    console.log(`round ${round + 1}: locks held of the time: ${parts.join(', ')}`);
     const repeat = await importFile(system, file);
     console.log(
       `round ${round + 1}: first ${fresh.seconds.toFixed(1)} s ${JSON.stringify(fresh.summary)}, crs at most ${fresh.megabytes.toFixed(0)} MiB`,

@@ -6,7 +6,7 @@ import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 /** The system as it runs in production: one process a service, PostgreSQL, Redis. */
-export interface System extends Pick<Processes, 'api' | 'tools' | 'admin'> {
+export interface System extends Pick<Processes, 'api' | 'tools' | 'admin' | 'ops'> {
   databaseUrl: string;
   /** Process ids by name: the services, `postgres` and `redis`. */
   pids: Map<string, number>;
@@ -35,6 +35,7 @@ export async function startSystem(
     api: processes.api,
     tools: processes.tools,
     admin: processes.admin,
+    ops: (service) => processes.ops(service),
     pids: new Map([['postgres', postgres.pid], ...(redis ? ([['redis', redis.pid]] as const) : []), ...processes.pids]),
     stop: async () => {
       await processes.stop();

@@ -44,6 +44,12 @@ export const imports = dashboard(
           [quantile(0.5, 'rpc_server_call_duration', IMPORT, 'service'), '{{service}} 50th percentile'],
           [quantile(0.95, 'rpc_server_call_duration', IMPORT, 'service'), '{{service}} 95th percentile'],
         ),
+        wide(
+          'Locks of calls',
+          'percentunit',
+          'Batches of one organization are read and staged side by side, and written one after the other (`imports`), their places in `/v1/changes` last (`feed`). Near 100 % for one large import, more pods of calls don’t make it faster.',
+          [`sum by (lock) (rate(crs_import_lock_duration_sum{${CHOSEN}}[$__rate_interval]))`, '{{lock}}'],
+        ).span(24),
       ],
     ],
   ],

@@ -17,7 +17,7 @@ import type { z } from 'zod';
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Lines that are read without a pause. Callers, and the writing of the previous batch, must not wait for a whole batch. */
-const LINES_AT_ONCE = 50;
+const LINES_AT_ONCE = 10;
 
 /** Records an import, a check or an export in the audit trail before it happens. Equal counted entries of a minute are one. */
 export type RecordImport = (

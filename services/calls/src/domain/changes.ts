@@ -16,6 +16,8 @@ export interface PreparedCall extends Pick<
 
 /** A record whose references are ids. */
 export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
+  /** Among the calls of the batch, as they are staged. */
+  position: number;
   notes: { userId: string; text: string }[];
   /** The {@link lineHashOf} the line that holds the record. */
   lineHash: Buffer;
@@ -71,7 +73,7 @@ export function changesOf(stored: StoredCall[], records: (CallDeletion | Resolve
     fates.set(record.callId, fate);
     if (record.deleted ? remove(fate) : put(fate, record, time)) changes.accepted++;
   }
-  // In order of id, so that no two imports wait for each other's calls.
+  // In the order of the indexes.
   const inOrder = [...fates].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const [callId, { stored: before, now, write }] of inOrder) {
     if (before) count(changes.days, before, -1);

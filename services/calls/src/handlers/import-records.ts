@@ -4,13 +4,23 @@ import { withEarlier } from '@crs/kit/product/earlier-lines';
 import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
+import { meter } from '@crs/kit/process/telemetry';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
 import { callLine, type CallDeletion } from '../domain/call-record.ts';
 import { changesOf, lineHashOf, type Changes, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
 import { placeChanges } from '../store/feed.ts';
-import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, prepare, writeCalls } from '../store/import-calls.ts';
+import {
+  deleteCalls,
+  discardPlans,
+  findRepeated,
+  findStored,
+  moveDays,
+  prepare,
+  stageCalls,
+  writeCalls,
+} from '../store/import-calls.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
@@ -24,6 +34,11 @@ const REFERENCES_AT_ONCE = 2_000;
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
 export function imports({ importDb, auth }: RecordContext) {
+  const held = meter('calls').createHistogram('crs.import.lock.duration', {
+    unit: 's',
+    description:
+      'Time that a batch held a lock of its organization: `imports` holds back other batches, `feed` other changes of calls.',
+  });
   return importRpcs('calls', auth.recordAudit, async (batch, call) => {
     const scope = callerScope(call);
     checkSize(batch);
@@ -38,19 +53,30 @@ export function imports({ importDb, auth }: RecordContext) {
     const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
-    return importDb.transact({ ...scope, deadline }, async (query, connection) => {
+    const since: Record<string, number> = {};
+    const response = await importDb.transact({ ...scope, deadline }, async (query, connection) => {
       await query(discardPlans());
+      const calls = lines.flatMap(({ record }) => (record.deleted ? [] : record));
+      // Several batches of an organization come this far side by side.
+      if (!batch.earlier && calls.length > 0) await stageCalls(query, connection, calls);
       const [lock] = await query(lockImports('calls', scope.organization));
+      since['imports'] = performance.now();
       const time = lock!.now;
       // Under the lock: a deletion that comes later also deletes the calls of this batch.
       const { known, unknown } = await resolve(lines, hashes, async (question) =>
         withEarlier(question, await auth.resolveReferences(question, call), batch.earlier),
       );
       const changes = await findChanges(query, scope.organization, known, time);
-      if (!batch.earlier) await store(query, connection, scope.organization, changes, time);
+      if (!batch.earlier) {
+        await store(query, connection, scope.organization, changes);
+        since['feed'] = performance.now();
+        await placeAll(query, scope.organization, changes, time);
+      }
       const counts = { accepted: changes.accepted, unchanged: known.length - changes.accepted };
       return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
     });
+    for (const [lock, start] of Object.entries(since)) held.record((performance.now() - start) / 1000, { lock });
+    return response;
   });
 }
 
@@ -97,7 +123,9 @@ async function resolve(
   );
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
+  let calls = 0;
   for (const { number, record } of lines) {
+    const position = record.deleted ? -1 : calls++;
     if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
     else if (record.deleted) known.push({ number, record });
     else {
@@ -114,7 +142,7 @@ async function resolve(
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        known.push({ number, record: { ...record, conductedBy, notes, lineHash: hashes.get(number)! } });
+        known.push({ number, record: { ...record, position, conductedBy, notes, lineHash: hashes.get(number)! } });
       }
     }
   }
@@ -150,10 +178,13 @@ async function findChanges(query: Query, organization: string, lines: Resolved[]
   return changesOf(stored, records, time);
 }
 
-async function store(query: Query, connection: PoolClient, organization: string, changes: Changes, time: Date): Promise<void> {
+async function store(query: Query, connection: PoolClient, organization: string, changes: Changes): Promise<void> {
   if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
   if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
   await moveDays(query, organization, changes.days);
-  const moved = (callIds: string[], deleted: boolean) => callIds.map((callId) => ({ callId, changedAt: time, deleted }));
-  await placeChanges(query, organization, [...moved(changes.deleted, true), ...moved(changes.shown, false)], time);
+}
+
+function placeAll(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
+  const moved = (callIds: string[], gone: boolean) => callIds.map((callId) => ({ callId, changedAt: time, deleted: gone }));
+  return placeChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
 }

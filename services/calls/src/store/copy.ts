@@ -23,11 +23,6 @@ export function formatRow(cells: readonly Cell[]): string {
   return cells.map(format).join('\t');
 }
 
-/** A formatted row with more cells at its end. */
-export function extendRow(row: string, cells: readonly Cell[]): string {
-  return `${row}\t${formatRow(cells)}`;
-}
-
 function* chunks(rows: string[]): Generator<string> {
   let chunk = '';
   for (const row of rows) {

@@ -3,10 +3,10 @@ import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
-import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
+import type { Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
 import { aroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
-import { copyRows, extendRow, formatRow, type Cell } from './copy.ts';
+import { copyRows, formatRow, type Cell } from './copy.ts';
 
 /**
  * Makes the connection plan its statements anew, the checks of foreign keys included. A connection keeps a plan until the table is analyzed.
@@ -52,22 +52,23 @@ export function findRepeated(
 const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
 const { shown: _, ...TRANSCRIPTS } = STORED;
 const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
+/** The columns of the call that a line alone fills. */
+const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), 'hasVerbatim', ...TRANSCRIPT_NAMES].map(
+  column.snakeCase,
+);
+
 /** These depend on references, on what is stored, and on the line's bytes. */
-const GIVEN_NAMES = ['conductedBy', 'createdAt', 'updatedAt', 'shownHash', 'recordHash', 'lineHash'] as const;
-
-const WRITTEN = [
-  ...METADATA_NAMES,
-  ...FOLDED.map((name) => `${name}Folded`),
-  'hasVerbatim',
-  ...TRANSCRIPT_NAMES,
-  ...GIVEN_NAMES,
-  'shown',
-].map(column.snakeCase);
-
-const STAGED = {
-  calls: WRITTEN,
-  notes: ['call_id', 'user_id', 'text'],
-};
+const GIVEN = {
+  position: 'integer',
+  conductedBy: 'uuid',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+  shownHash: 'bytea',
+  recordHash: 'bytea',
+  lineHash: 'bytea',
+} as const;
+const GIVEN_NAMES = Object.keys(GIVEN) as (keyof typeof GIVEN)[];
+const [, ...GIVEN_COLUMNS] = GIVEN_NAMES.map(column.snakeCase);
 
 /** Does most of the work of writing a call, before anything is locked. */
 export function prepare(record: CallRecord): PreparedCall {
@@ -106,25 +107,43 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
   };
 }
 
-const LIST = WRITTEN.join(', ');
+/** Puts the calls of a batch into a temporary table, before anything is locked. Each is known by its position in the list. */
+export function stageCalls(
+  query: Query,
+  connection: PoolClient,
+  calls: readonly Pick<PreparedCall, 'row' | 'shown'>[],
+): Promise<void> {
+  const rows = calls.map(({ row, shown }, position) => `${position}\t${row}\t${shown.join('\t')}`);
+  const made = `select 0 as position, ${OF_LINE.join(', ')}, shown as shown_before, shown as shown_after from calls.calls`;
+  return stage(query, connection, {
+    table: 'calls',
+    made,
+    columns: ['position', ...OF_LINE, 'shown_before', 'shown_after'],
+    rows,
+  });
+}
+
+const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'shown'];
 /** Citus refuses to insert rows of a query into a table with row-level security, unless the insert says what to do about conflicts. */
-const UPSERT = `insert into calls.calls (organization, ${LIST}) select $1, ${LIST} from staged_calls
+const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
+  select $1, ${[...OF_LINE, ...GIVEN_COLUMNS].join(', ')}, shown_before || times || shown_after
+    from unnest($2::text[], ${Object.values(GIVEN)
+      .map((type, i) => `$${i + 3}::${type}[]`)
+      .join(', ')})
+      as given (times, ${GIVEN_NAMES.map(column.snakeCase).join(', ')}) join staged_calls using (position)
   on conflict (organization, call_id) do update set ${WRITTEN.slice(1)
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}`;
 
-/**
- * Writes whole calls: notes that were stored of them are replaced. Under row-level security COPY reaches temporary
- * tables only.
- */
+/** Writes whole calls that are staged: notes that were stored of them are replaced. */
 export async function writeCalls(
   query: Query,
   connection: PoolClient,
   organization: string,
   { writes, replaced }: Pick<Changes, 'writes' | 'replaced'>,
 ): Promise<void> {
-  await stage(query, connection, 'calls', writes.map(rowOf));
-  await query({ name: 'upsert_calls', text: UPSERT, values: [organization] });
+  const given = GIVEN_NAMES.map((name) => writes.map((write) => write[name]));
+  await query({ name: 'upsert_calls', text: UPSERT, values: [organization, writes.map(timesOf), ...given] });
   if (replaced.length > 0) {
     await query({
       name: 'clear_notes',
@@ -134,7 +153,13 @@ export async function writeCalls(
   }
   const notes = writes.flatMap((write) => write.notes.map(({ userId, text }) => formatRow([write.callId, userId, text])));
   if (notes.length > 0) {
-    await stage(query, connection, 'notes', notes);
+    const columns = ['call_id', 'user_id', 'text'];
+    await stage(query, connection, {
+      table: 'notes',
+      made: `select ${columns.join(', ')} from calls.notes`,
+      columns,
+      rows: notes,
+    });
     await query({
       name: 'insert_notes',
       text: `insert into calls.notes (organization, call_id, user_id, text)
@@ -144,19 +169,19 @@ export async function writeCalls(
   }
 }
 
-function rowOf(write: CallWrite): string {
-  const given = GIVEN_NAMES.map((name) => write[name]);
-  const [before, after] = write.shown;
-  return `${extendRow(write.row, given)}\t${before}${timesOf(write)}${after}`;
+/** Rows of a table, and the temporary table `staged_<table>` that they go to. */
+interface Staged {
+  table: 'calls' | 'notes';
+  /** The query whose columns it has. */
+  made: string;
+  columns: readonly string[];
+  rows: string[];
 }
 
-/** Puts rows into the temporary table that goes with a table. */
-async function stage(query: Query, connection: PoolClient, table: keyof typeof STAGED, rows: string[]): Promise<void> {
-  const columns = STAGED[table];
-  await query({
-    name: `stage_${table}`,
-    text: `create temporary table if not exists staged_${table} on commit delete rows as select ${columns.join(', ')} from calls.${table} with no data`,
-  });
+/** Puts rows into a temporary table: under row-level security COPY reaches no other. */
+async function stage(query: Query, connection: PoolClient, { table, made, columns, rows }: Staged): Promise<void> {
+  const text = `create temporary table if not exists staged_${table} on commit delete rows as ${made} with no data`;
+  await query({ name: `stage_${table}`, text });
   await copyRows(connection, `staged_${table}`, columns, rows);
 }
 

@@ -1,5 +1,5 @@
-// `bench/changes.ts` starts this to compare with: an Express server that answers with rows of rendered JSON, read by one query. Its argument is the
-// URL of the database. It prints its port.
+// `bench/changes.ts` and `bench/get-call.ts` start this to compare with: an Express server that answers with rows of rendered JSON, read by one query.
+// Its argument is the URL of the database. It prints its port.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import pg from 'pg';
@@ -13,5 +13,13 @@ app.get('/details', async (request, response) => {
     values: [Number(request.query['after'])],
   });
   response.type('json').send(`{"data":[${rows.map(({ change }) => change).join(',')}],"next_cursor":"","has_more":true}`);
+});
+app.get('/details/:place', async (request, response) => {
+  const { rows } = await pool.query<{ change: string }>({
+    name: 'detail',
+    text: 'select change from bare.details where place = $1',
+    values: [Number(request.params.place)],
+  });
+  response.type('json').send(rows[0]!.change);
 });
 const http = app.listen(0, '127.0.0.1', () => console.log((http.address() as AddressInfo).port));

@@ -10,12 +10,11 @@ import { connect } from '@crs/crs/connection';
 import { createKey } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import pg from 'pg';
 import { measure, type Result } from './load.ts';
 import { seedCalls, seedFeed } from './seed.ts';
-import { startBare } from './start-bare.ts';
+import { startBare, storeBare } from './start-bare.ts';
 import { median } from './statistics.ts';
-import { startSystem, type System } from './system.ts';
+import { startSystem } from './system.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -41,20 +40,6 @@ interface Page {
 async function read(url: string, headers: Record<string, string>): Promise<Page> {
   const answer = (await (await fetch(url, { headers })).json()) as { data: object[]; next_cursor: string; has_more: boolean };
   return { cursor: answer.next_cursor, hasMore: answer.has_more, changes: answer.data.map((change) => JSON.stringify(change)) };
-}
-
-/** Stores the changes of a page as the bare server reads them. */
-async function storeBare(system: System, changes: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: system.databaseUrl });
-  await client.connect();
-  await client.query('create schema bare');
-  await client.query('create table bare.details (place bigint primary key, change text not null)');
-  await client.query('insert into bare.details select * from unnest($1::bigint[], $2::text[])', [
-    changes.map((_, i) => i + 1),
-    changes,
-  ]);
-  await client.query('analyze bare.details');
-  await client.end();
 }
 
 function print(name: string, { p50, p99, cpu, total }: Result): void {
@@ -89,7 +74,7 @@ try {
   const first = await read(firstPage, headers);
   const last = await read(lastPage, headers);
   if (first.changes.length !== LIMIT || last.changes.length !== LIMIT || last.hasMore) throw new Error('the pages are not full');
-  await storeBare(system, first.changes);
+  await storeBare(system.databaseUrl, first.changes);
 
   const bare = await startBare('bare-details.ts', system.databaseUrl);
   const barePids = new Map([

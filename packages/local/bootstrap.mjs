@@ -144,7 +144,7 @@ const commands = {
     await install();
     // The channel tells the program that this process has ended, even after a kill -9.
     const follow = pathToFileURL(join(ROOT, 'packages/local/src/follow-parent.ts')).href;
-    return runNode(['--import', follow, join(ROOT, 'packages/local/src/main.ts'), ...args], {
+    return runNode(['--expose-gc', '--import', follow, join(ROOT, 'packages/local/src/main.ts'), ...args], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });
   },

@@ -7,6 +7,7 @@ import { createOperatorCredential } from '@crs/auth/operator-credential';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
 import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
+import { trimMemory } from '@crs/kit/process/memory';
 import { startHealth } from '@crs/kit/process/health';
 import { startOps } from '@crs/kit/process/ops';
 import { SchemaTooOld } from '@crs/kit/data/run-steps';
@@ -125,6 +126,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       ready = true;
       health.setReady(true);
       announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir);
+      trimMemory();
       return { ...addresses, ops: ops.address };
     },
     stop: () => {

@@ -19,7 +19,7 @@ export type ProcessName = (typeof PROCESS_NAMES)[number];
  * The flags of production. A service has about one core, on which the threads of a parallel garbage collector would only take turns. The large young
  * generation holds the batches of an import; with a small one, half of an import's time goes into collecting garbage.
  */
-const NODE_FLAGS = ['--single-threaded-gc', '--min-semi-space-size=32', '--max-semi-space-size=32'];
+const NODE_FLAGS = ['--expose-gc', '--single-threaded-gc', '--min-semi-space-size=32', '--max-semi-space-size=32'];
 
 /** Wherever the gateway listens, the issuer is the same, so that two systems on one database accept each other's tokens. */
 const ISSUER = 'http://127.0.0.1:8081';

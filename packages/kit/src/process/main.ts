@@ -3,6 +3,7 @@ import { commaSeparated, hostPort, settings, type Environment } from './config.t
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';
+import { trimMemory } from './memory.ts';
 import { startOps } from './ops.ts';
 import { Peers } from './peers.ts';
 import { observeGauge } from './telemetry.ts';
@@ -61,6 +62,7 @@ export async function runMain(
     const watched: Service = {
       start: async () => {
         const addresses = await service.start();
+        trimMemory();
         if (state === 'starting') {
           state = 'ready';
           health?.setReady(true);

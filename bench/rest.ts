@@ -1,0 +1,117 @@
+// Measures the memory of a system that nobody asks anything, and how soon `npm start` is ready.
+//
+//   node bench/rest.ts [--seconds 60] [--rounds 5]
+//
+// It runs on Linux. Prints the resident memory of each service in MiB, without pages of files, so long after its start, and as long after 3,000 requests; then, for each warm
+// start of `npm start`, the seconds until it is ready and the memory of its one process. Promised: a service at most 90 MiB after its start, the one
+// process at most 200 MiB, a warm start at most 3 s.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { connect } from '@crs/crs/connection';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
+import { freePorts } from '@crs/testing/ports';
+import { childrenOf } from '@crs/testing/proc';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { measure } from './load.ts';
+import { median, worst } from './statistics.ts';
+import { startSystem, type System } from './system.ts';
+
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, rounds: { type: 'string', default: '5' } },
+});
+const PAUSE_MS = Number(options.seconds) * 1_000;
+const ROUNDS = Number(options.rounds);
+const REQUESTS = { requests: 1_500, concurrency: 8 };
+const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
+const EMAIL = 'ann@bench.example';
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+await services();
+await npmStart();
+
+async function services(): Promise<void> {
+  const system = await startSystem();
+  try {
+    await sleep(PAUSE_MS);
+    await print('after the start', system);
+    await work(system);
+    await sleep(PAUSE_MS);
+    await print('after requests', system);
+  } finally {
+    await system.stop();
+  }
+}
+
+async function work(system: System): Promise<void> {
+  const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
+  await load(operator, [
+    { type: 'organization', id: 'bench', name: 'Bench', rate_limit: BOUNDLESS, tool_rate_limit: BOUNDLESS },
+    { type: 'user', organization: 'bench', email: EMAIL, name: 'Ann' },
+    { type: 'call', organization: 'bench', id: 'call_1', conducted_by: EMAIL, summary: 'What was said.' },
+  ]);
+  const key = { authorization: `Bearer ${await createKey(operator, 'bench')}` };
+  const token = { ...MCP_HEADERS, authorization: `Bearer ${await createToken(operator, 'bench', EMAIL)}` };
+  operator.close();
+  await measure(`${system.api}/v1/calls/call_1`, key, REQUESTS, system.pids);
+  const body = JSON.stringify(toolCall('list_calls', {}));
+  await measure(`http://${system.tools}/mcp`, token, { ...REQUESTS, body }, system.pids);
+}
+
+async function print(when: string, { pids }: System): Promise<void> {
+  const names = [...pids.keys()].filter((name) => name !== 'postgres' && name !== 'redis');
+  const sizes = await Promise.all(names.map((name) => resident(pids.get(name)!)));
+  const list = names.map((name, i) => `${name} ${sizes[i]!.toFixed(0)}`).join(', ');
+  console.log(`${when}: ${list}; at most ${worst(sizes).toFixed(0)} MiB (90)`);
+}
+
+/** A first start, which makes the database, and then warm ones. */
+async function npmStart(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'crs-rest-'));
+  const [api, tools] = await freePorts(2);
+  const env = { ...process.env, CRS_DATA_DIR: directory, CRS_API_PORT: String(api), CRS_TOOLS_PORT: String(tools) };
+  const times: number[] = [];
+  const sizes: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const started = performance.now();
+    const child = spawn('npm', ['start', '--silent', '--', '--json'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(createInterface({ input: child.stdout }), 'line');
+    const seconds = (performance.now() - started) / 1_000;
+    await sleep(5_000);
+    const size = await resident(serverOf(child));
+    console.log(`${round === 0 ? 'first' : 'warm'} start: ready after ${seconds.toFixed(1)} s, ${size.toFixed(0)} MiB`);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    if (round === 0) continue;
+    times.push(seconds);
+    sizes.push(size);
+  }
+  console.log(`warm starts: median ${median(times).toFixed(1)} s, worst ${worst(times).toFixed(1)} s (3)`);
+  console.log(`the one process: median ${median(sizes).toFixed(0)} MiB, worst ${worst(sizes).toFixed(0)} MiB (200)`);
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** The process that runs all services, among those that `npm` has started. */
+function serverOf(npm: ChildProcess): number {
+  const all = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(all)];
+  const found = all(npm.pid!).findLast((pid) =>
+    /packages\/local\/src\/main\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')),
+  );
+  if (found === undefined) throw new Error('npm start has no process of the services');
+  return found;
+}
+
+/** Resident memory in MiB without pages of files, such as the text of Node.js, which all processes share. */
+async function resident(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) / 1024;
+}

@@ -1,10 +1,12 @@
-// Turns pnpm's bill of materials into the image's: adds Node.js, sets the version, and removes everything that depends on the time of the build.
-//   node sbom.mjs IN OUT VERSION SECONDS
+// Turns pnpm's bill of materials into the image's: adds Node.js, sets the version, and removes packages that the image doesn't hold and everything
+// that depends on the time of the build.
+//   node sbom.mjs IN OUT PACKAGES VERSION SECONDS        PACKAGES is the folder .pnpm of the image
 // It leaves out Debian's packages: scanners find them by /var/lib/dpkg/status.d of the base image.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-const [input, output, version, seconds] = process.argv.slice(2);
+const [input, output, packages, version, seconds] = process.argv.slice(2);
 const { $schema, serialNumber: _, ...bill } = JSON.parse(readFileSync(input, 'utf8'));
 const node = process.versions.node;
 const nodeRef = `pkg:generic/node@${node}`;
@@ -22,12 +24,18 @@ bill.components.push({
 const root = bill.metadata.component['bom-ref'];
 const isOurs = (ref) => ref === root || ref.startsWith('pkg:npm/%40crs/');
 const direct = bill.dependencies.filter(({ ref }) => isOurs(ref)).flatMap(({ dependsOn }) => dependsOn ?? []);
-bill.components = bill.components.filter((component) => !isOurs(component['bom-ref']));
-bill.dependencies = bill.dependencies.filter(({ ref }) => !isOurs(ref));
-bill.dependencies.push(
-  { ref: nodeRef },
-  { ref: root, dependsOn: [...new Set([...direct, nodeRef])].filter((ref) => !isOurs(ref)) },
+const held = new Set(
+  globSync('*/node_modules/{*,@*/*}/package.json', { cwd: packages })
+    .map((path) => JSON.parse(readFileSync(join(packages, path), 'utf8')))
+    .map(({ name, version }) => `pkg:npm/${name.replace('@', '%40')}@${version}`),
 );
+bill.components = bill.components.filter(
+  ({ 'bom-ref': ref, purl }) => !isOurs(ref) && (!purl.startsWith('pkg:npm/') || held.has(purl.split('?')[0])),
+);
+const refs = new Set([root, ...bill.components.map((component) => component['bom-ref'])]);
+bill.dependencies = bill.dependencies.filter(({ ref }) => refs.has(ref) && ref !== root);
+bill.dependencies.push({ ref: nodeRef }, { ref: root, dependsOn: [...new Set([...direct, nodeRef])] });
+for (const each of bill.dependencies) each.dependsOn = each.dependsOn?.filter((ref) => refs.has(ref) && ref !== root);
 // pnpm's order varies.
 const by = (key) => (a, b) => (key(a) < key(b) ? -1 : 1);
 bill.components.sort(by((component) => component['bom-ref']));

@@ -1,37 +1,52 @@
-// Removes files that no program reads from the installed dependencies, and pnpm's own state, which differs from install to install.
+// Keeps, of the installed dependencies, the files that a program of the image can load, and licences.
 //   node trim.mjs DIRECTORY
-import { readdirSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+// DIRECTORY holds the code beside the dependencies. Each of its modules counts as loaded, because migrations are found by their folder.
+import { globSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { nodeFileTrace } from '@vercel/nft';
 
 const [root] = process.argv.slice(2);
-/** Type declarations, source maps, and documents that are no licence. */
-const UNREAD = /\.(?:[cm]?ts|map|flow|markdown|md)$/i;
 const LICENCE = /^(?:licen[cs]e|copying|copyright|notice)/i;
-/** The packages' command-line shims, and pnpm's record of the installation. */
-const OF_PNPM = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml']);
-/** The reference page needs only its bundle, and the entry point by which the bundle is found. */
-const REFERENCE = '@scalar/api-reference/';
-const OF_REFERENCE = /^(?:package\.json|LICENSE.*|dist\/index\.js|dist\/browser\/standalone\.js)$/;
+const STORE = 'node_modules/.pnpm/';
+/** The reference page reads the bundle as text, and finds it beside the entry point. */
+const REFERENCE = '@scalar/api-reference/dist/{index.js,browser/standalone.js}';
 
-function unread(path, name) {
-  if (!path.includes('node_modules/')) return false;
-  if (OF_PNPM.has(name) && /node_modules\/(?:\.pnpm\/)?[^/]+$/.test(path)) return true;
-  const at = path.lastIndexOf(REFERENCE);
-  if (at >= 0) return !OF_REFERENCE.test(path.slice(at + REFERENCE.length));
-  return UNREAD.test(name) && !LICENCE.test(name);
+const modules = globSync('{services/*,packages/kit,proto,deploy/install}/{src,gen,migrations}/**/*.ts', { cwd: root });
+const { fileList } = await nodeFileTrace(
+  modules.map((path) => join(root, path)),
+  {
+    base: root,
+    ts: true,
+    readFile: async (path) => {
+      if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null;
+      const text = readFileSync(path, 'utf8');
+      return path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+    },
+  },
+);
+for (const path of globSync(`${STORE}*/node_modules/${REFERENCE}`, { cwd: root })) fileList.add(path);
+
+for (const manifest of globSync(`${STORE}*/node_modules/{*,@*/*}/package.json`, { cwd: root })) {
+  const folder = manifest.slice(0, -'package.json'.length);
+  // A link leads to a package that has its turn elsewhere.
+  if (lstatSync(join(root, folder.slice(0, -1))).isSymbolicLink()) continue;
+  const isLoaded = [...fileList].some((path) => path.startsWith(folder) && path !== manifest);
+  if (!isLoaded) rmSync(join(root, folder), { recursive: true });
+  else trim(folder, (path, name) => path === manifest || fileList.has(path) || LICENCE.test(name));
 }
+// The packages' command-line shims, pnpm's record of the installation, and links to packages that are gone.
+const OF_PNPM = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml']);
+trim('', (path, name) => !OF_PNPM.has(name) && statSync(join(root, path), { throwIfNoEntry: false }) !== undefined);
 
-function trim(directory) {
+/** Removes the files that don't stay, and empty folders. @returns the number of entries that are left */
+function trim(folder, stays) {
   let left = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (OF_PNPM.has(entry.name) || !entry.isDirectory()) {
-      if (unread(relative(root, path), entry.name)) rmSync(path, { recursive: true });
-      else left++;
-    } else if (trim(path) === 0) rmSync(path, { recursive: true });
-    else left++;
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}${entry.name}`;
+    const isFolder = entry.isDirectory() && entry.name !== '.bin';
+    if (isFolder ? trim(`${path}/`, stays) > 0 : stays(path, entry.name)) left++;
+    else rmSync(join(root, path), { recursive: true });
   }
   return left;
 }
-
-trim(root);

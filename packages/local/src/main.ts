@@ -126,7 +126,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       ready = true;
       health.setReady(true);
       announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir);
-      trimMemory();
+      closer.defer('memory', trimMemory());
       return { ...addresses, ops: ops.address };
     },
     stop: () => {

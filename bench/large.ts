@@ -20,7 +20,7 @@ import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import pg from 'pg';
 import { measure, type Result } from './load.ts';
-import { seedCalls, seedFeed } from './seed.ts';
+import { copyCalls, seedCalls, seedFeed } from './seed.ts';
 import { byFifths, median, quantile, worst } from './statistics.ts';
 import { startSystem, type System } from './system.ts';
 
@@ -69,19 +69,7 @@ async function seed(): Promise<void> {
   console.log(`${options.rows} calls after ${after()}`);
   await seedFeed(postgres.url, 'large');
   console.log(`their feed after ${after()}`);
-  const { rows } = await client.query<{ list: string }>(
-    `select string_agg(column_name, ', ') as list from information_schema.columns
-      where table_schema = 'calls' and table_name = 'calls' and is_generated = 'NEVER' and column_name <> 'organization'`,
-  );
-  await client.query(
-    `insert into calls.calls (organization, ${rows[0]!.list}) select 'small-' || n, ${rows[0]!.list}
-      from generate_series(1, $1::int) n, (select * from calls.calls where organization = 'large' order by call_id limit $2) c`,
-    [SMALL, CALLS_OF_SMALL],
-  );
-  await client.query(
-    `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls
-      where organization <> 'large' group by 1, 2`,
-  );
+  await copyCalls(postgres.url, { from: 'large', prefix: 'small-', organizations: SMALL, calls: CALLS_OF_SMALL });
   await client.query('vacuum analyze');
   const { rows: sizes } = await client.query<{ size: string }>(
     `select pg_size_pretty(pg_database_size(current_database())) as size`,

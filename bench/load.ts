@@ -2,6 +2,8 @@ import { Agent, request } from 'node:http';
 import { median, quantile } from './statistics.ts';
 import { cpuSeconds } from './system.ts';
 
+type Each<T> = T | ((n: number) => T);
+
 export interface Result {
   requests: number;
   perSecond: number;
@@ -16,11 +18,11 @@ export interface Result {
 
 /**
  * Sends `requests` requests over kept connections, `concurrency` at a time, as POST where there is a body, and expects `status`. Measures the
- * CPU time of these processes, too.
+ * CPU time of these processes, too. An address or headers that differ from request to request are functions of its number.
  */
 export async function measure(
-  url: string,
-  headers: Record<string, string>,
+  url: Each<string>,
+  headers: Each<Record<string, string>>,
   { requests, concurrency, body, status = 200 }: { requests: number; concurrency: number; body?: string; status?: number },
   pids: Map<string, number>,
 ): Promise<Result> {
@@ -33,7 +35,7 @@ export async function measure(
     Array.from({ length: concurrency }, async () => {
       while (left-- > 0) {
         const started = performance.now();
-        await send(url, headers, agent, { body, status });
+        await send(of(url, left), of(headers, left), agent, { body, status });
         times.push(performance.now() - started);
       }
     }),
@@ -50,6 +52,10 @@ export async function measure(
     cpu,
     total: [...cpu.values()].reduce((sum, value) => sum + value, 0),
   };
+}
+
+function of<T extends string | object>(each: Each<T>, n: number): T {
+  return typeof each === 'function' ? each(n) : each;
 }
 
 function send(

@@ -119,3 +119,29 @@ export async function seedFeed(databaseUrl: string, organization: string): Promi
   for (const table of ['changes', 'feeds']) await client.query(`vacuum analyze calls.${table}`);
   await client.end();
 }
+
+/** Gives the first calls of an organization to others, too: to `<prefix>1`, `<prefix>2` and so on. */
+export async function copyCalls(
+  databaseUrl: string,
+  { from, prefix, organizations, calls }: { from: string; prefix: string; organizations: number; calls: number },
+): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ list: string }>(
+    `select string_agg(column_name, ', ') as list from information_schema.columns
+      where table_schema = 'calls' and table_name = 'calls' and is_generated = 'NEVER' and column_name <> 'organization'`,
+  );
+  await client.query(
+    `insert into calls.calls (organization, ${rows[0]!.list}) select $1 || n, ${rows[0]!.list}
+      from generate_series(1, $2::int) n, (select * from calls.calls where organization = $3 order by call_id limit $4) c`,
+    [prefix, organizations, from, calls],
+  );
+  await client.query(
+    `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls
+      where starts_with(organization, $1) group by 1, 2`,
+    [prefix],
+  );
+  await client.query('vacuum analyze calls.calls');
+  await client.query('vacuum analyze calls.call_days');
+  await client.end();
+}

@@ -1,22 +1,26 @@
 import { prepareDatabase } from '@crs/local/stack';
 import { startTestPostgres, type TestPostgres } from '@crs/testing/postgres';
 import { childrenOf, statOf } from '@crs/testing/proc';
-import { startProcesses, type Processes } from '@crs/testing/processes';
+import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
 /** The system as it runs in production: one process a service, PostgreSQL, Redis. */
-export interface System extends Pick<Processes, 'api' | 'tools' | 'admin' | 'ops'> {
+export interface System extends Pick<Processes, 'api' | 'apis' | 'tools' | 'admin' | 'ops'> {
   databaseUrl: string;
   /** Process ids by name: the services, `postgres` and `redis`. */
   pids: Map<string, number>;
   stop(): Promise<void>;
 }
 
-/** @param postgres the server; by default an empty one */
+/**
+ * @param postgres the server; by default an empty one
+ * @param replicas processes of each service; one by default
+ */
 export async function startSystem(
   environment: Record<string, string> = {},
   postgres?: Pick<TestPostgres, 'url' | 'pid' | 'stop'>,
+  replicas?: ProcessesConfig['replicas'],
 ): Promise<System> {
   postgres ??= await startTestPostgres();
   const redis = await startRedis();
@@ -28,11 +32,13 @@ export async function startSystem(
     secret: SECRET,
     redisUrl: redis?.url,
     environment,
+    ...(replicas && { replicas }),
     execArgv,
   });
   return {
     databaseUrl: postgres.url,
     api: processes.api,
+    apis: processes.apis,
     tools: processes.tools,
     admin: processes.admin,
     ops: (service) => processes.ops(service),

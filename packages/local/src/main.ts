@@ -123,10 +123,10 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       stopping.signal.throwIfAborted();
       if (!options.empty) say('Loading the demo organization (on first start) ...');
       const demo = options.empty ? undefined : await loadDemo(dataDir, stopping.signal);
+      trimMemory();
       ready = true;
       health.setReady(true);
       announce(options, config.toolsUrl, addresses.api, ops.address, demo, dataDir);
-      closer.defer('memory', trimMemory());
       return { ...addresses, ops: ops.address };
     },
     stop: () => {

@@ -47,7 +47,7 @@ export const imports = dashboard(
         wide(
           'Locks of calls',
           'percentunit',
-          'Batches of one organization are read and staged side by side, and written one after the other (`imports`), their places in `/v1/changes` last (`feed`). Near 100 % for one large import, more pods of calls don’t make it faster.',
+          'Batches of one organization are read and staged side by side, and written one after the other (`imports`), their places in `/v1/changes` last (`feed`). While one organization imports and this is near 100 %, more pods of calls don’t make it faster.',
           [`sum by (lock) (rate(crs_import_lock_duration_sum{${CHOSEN}}[$__rate_interval]))`, '{{lock}}'],
         ).span(24),
       ],

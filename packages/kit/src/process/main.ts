@@ -62,7 +62,7 @@ export async function runMain(
     const watched: Service = {
       start: async () => {
         const addresses = await service.start();
-        closer.defer('memory', trimMemory());
+        trimMemory();
         if (state === 'starting') {
           state = 'ready';
           health?.setReady(true);

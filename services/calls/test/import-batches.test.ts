@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, type Session } from '@crs/testing/sql';
 import { startWorld, type World } from '@crs/testing/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callLine, sendBatch, tenant, type CallLine } from './_records.ts';
 
 const MIB = 1024 * 1024;
@@ -167,6 +167,18 @@ describe('imports at the same time', () => {
     expect(rows.length).toBeGreaterThan(30);
     for (const { summary, texts, notes } of rows)
       expect({ texts, notes }).toEqual({ texts: [summary, summary], notes: [summary] });
+  });
+
+  it('have staged their calls side by side before one of them writes', async () => {
+    await locks.query('begin');
+    await locks.query(`select pg_advisory_xact_lock(hashtextextended('calls.import:' || 'shared', 0))`);
+    const answers = ['staged-1', 'staged-2'].map((id) => sendBatch(world, 'shared', [full('shared', id)]));
+    // A transaction that has written nothing has no id yet.
+    const waiting = `select a.backend_xid is not null as wrote from pg_stat_activity a join pg_locks l using (pid)
+      where a.datname = current_database() and l.locktype = 'advisory' and not l.granted`;
+    await vi.waitFor(async () => expect(await database.query(waiting)).toEqual([{ wrote: true }, { wrote: true }]), 10_000);
+    await locks.query('commit');
+    for (const answer of answers) expect(await answer).toMatchObject({ accepted: 1 });
   });
 
   it('set updated_at to the time of the write, not of the request', async () => {

@@ -61,6 +61,8 @@ export async function createDatabase(adminUrl: string, template = 'template1'): 
     url: urlOf(adminUrl, name),
     name,
     drop: async () => {
+      // A daemon of Citus may come back while the database is dropped.
+      if (nodes.length > 1) await sealTemplate(adminUrl, name);
       for (const node of nodes) await execute(node, `drop database if exists ${name} with (force)`);
     },
   };

@@ -38,8 +38,8 @@ async function startService(handle: Handle, address = '127.0.0.1:0') {
   return server;
 }
 
-function ask(address: string, { retry = false, timeoutMs = 5_000 } = {}) {
-  const service = client(ChargeServiceService, { name: 'test', address, timeoutMs, retry });
+function ask(address: string, { retry = false, timeoutMs = 5_000, lines = 4 } = {}) {
+  const service = client(ChargeServiceService, { name: 'test', address, timeoutMs, retry, lines });
   cleanups.push(() => service.close());
   return async (domain: string, call: CallOptions = {}) => {
     const { statuses } = await service.charge({ domain, descriptors: [], hitsAddend: 1 }, { token: 'of acme', ...call });
@@ -60,6 +60,14 @@ test('questions are answered when each is done, and fail each by itself', async 
   await expect(question('bad')).rejects.toMatchObject({ kind: 'invalid_argument', field: 'word' });
   slow.resolve(7);
   expect(await first).toBe(7);
+});
+
+test('on one line, answers that take equally long come in the order of their questions', async () => {
+  const { address } = await startService(async (word) => word.length);
+  const question = ask(address, { lines: 1 });
+  const answered: number[] = [];
+  await Promise.all(Array.from({ length: 200 }, async (_, n) => answered.push(await question('x'.repeat(n)))));
+  expect(answered).toEqual(Array.from({ length: 200 }, (_, n) => n));
 });
 
 test('each question is admitted by its own token', async () => {
@@ -92,31 +100,49 @@ test('a question without an answer ends at its deadline, at both ends, and the n
   expect(await question('fast')).toBe(1);
 });
 
-test('an asker who gives up a late question ends it at the service; one who leaves disturbs no other', async () => {
+test('an asker who leaves, or gives up a late question, ends it at the service, and disturbs no other', async () => {
   const aborted: string[] = [];
   const others = Promise.withResolvers<number>();
   const { address } = await startService(async (word, { signal }) => {
     signal.addEventListener('abort', () => aborted.push(word));
+    if (word === 'fast') return 1;
     return word === 'other' ? others.promise : new Promise(() => {});
   });
   // The deadline would end it, too.
   const question = ask(address, { timeoutMs: 60_000 });
-  const other = question('other');
   const gone = question('gone', { signal: AbortSignal.abort(new Error('left')) });
   await expect(gone).rejects.toThrow('left');
-  const leaving = new AbortController();
-  const left = question('left', { signal: leaving.signal });
-  await sleep(100);
-  leaving.abort(new Error('left'));
-  await expect(left).rejects.toThrow('left');
+  // On each line.
+  const rest = Array.from({ length: 8 }, () => question('other'));
+  for (const reason of [new Error('left'), new Late(100)]) {
+    const leaving = new AbortController();
+    const left = question(reason.name, { signal: leaving.signal });
+    // Each line answers something meanwhile.
+    await Promise.all(Array.from({ length: 40 }, () => question('fast')));
+    leaving.abort(reason);
+    await expect(left).rejects.toThrow(reason);
+  }
+  await expect.poll(() => aborted).toEqual(['Error', 'Late']);
   others.resolve(5);
-  expect(await other).toBe(5);
+  expect(await Promise.all(rest)).toEqual(Array.from({ length: 8 }, () => 5));
+});
+
+test('a question that is late on a silent line ends the line', async () => {
+  const ended: string[] = [];
+  const { address } = await startService(async (word, { signal }) => {
+    if (word === 'fast') return 1;
+    signal.addEventListener('abort', () => ended.push(word));
+    return new Promise(() => {});
+  });
+  const question = ask(address, { timeoutMs: 60_000 });
   const hurry = new AbortController();
-  const late = question('late', { signal: hurry.signal });
-  await sleep(100);
+  // Four lines, with two questions each.
+  const late = Array.from({ length: 8 }, (_, n) => question(`late ${n}`, { signal: hurry.signal }));
+  await sleep(200);
   hurry.abort(new Late(100));
-  await expect(late).rejects.toThrow(Late);
-  await expect.poll(() => aborted).toContain('late');
+  for (const each of late) await expect(each).rejects.toThrow(Late);
+  await expect.poll(() => ended.length).toBe(8);
+  expect(await question('fast')).toBe(1);
 });
 
 test('a service that stops answers all that it began, and what it did not begin is asked elsewhere', async () => {

@@ -3,7 +3,7 @@ import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/product/scopes';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
 import type { Identity } from '@crs/kit/rpc/identity';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createToken } from '@crs/testing/credentials';

@@ -44,6 +44,8 @@ export interface ClientOptions {
   timeoutMs: number;
   /** Whether to repeat a call on UNAVAILABLE. Only for services whose calls may be repeated. */
   retry: boolean;
+  /** How many lines of a method are open at once. With several, a long answer holds up few others and several replicas work, but answers overtake each other. */
+  lines?: number;
   maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
@@ -108,7 +110,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   for (const [method, target] of Object.entries(methods)) {
     const rpcName = target.path.slice(1);
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const line = isLine(target) ? new LineClient(target, options.name) : undefined;
+    const line = isLine(target) ? new LineClient(target, options.name, options.lines ?? 1) : undefined;
     if (line) lines.push(line);
     const exchange = line ? (by: Client, asked: Asked) => line.ask(by, asked) : unary(target, options.name);
     const send = async (by: Client, body: unknown, call: CallOptions): Promise<unknown> => {

@@ -16,29 +16,49 @@ export interface Asked extends Pick<Question, 'token' | 'traceparent'> {
   signal: AbortSignal | undefined;
 }
 
-/** The asking end of a line. It opens a stream at the first question, and a new one when that is lost, late or old. */
+/** The asking end of the lines to a service. It opens a line when it has a question for it, and a new one when that is lost, silent or old. */
 export class LineClient {
   readonly #method: LineDefinition;
   readonly #target: string;
-  #stream: Stream | undefined;
+  readonly #lines: (Line | undefined)[];
+  #turn = 0;
 
-  /** @param target the service's name in error texts */
-  constructor(method: LineDefinition, target: string) {
+  /**
+   * @param target the service's name in error texts
+   * @param lines how many are open at once
+   */
+  constructor(method: LineDefinition, target: string, lines: number) {
     this.#method = method;
     this.#target = target;
+    this.#lines = Array.from({ length: lines }, () => undefined);
   }
 
   /** @throws ServiceError `notOffered` if the service didn't begin to answer; the signal's reason where it was aborted */
   ask(by: Client, asked: Asked): Promise<unknown> {
-    if (!this.#stream?.isOpenedBy(by)) {
-      this.#stream?.retire();
-      this.#stream = new Stream(this.#method, this.#target, by);
+    const place = this.#choose(by);
+    let line = this.#lines[place];
+    if (!line?.isOpenedBy(by)) {
+      line?.retire();
+      line = this.#lines[place] = new Line(this.#method, this.#target, by);
     }
-    return this.#stream.ask(asked);
+    return line.ask(asked);
   }
 
   close(): void {
-    this.#stream?.retire();
+    for (const line of this.#lines) line?.retire();
+  }
+
+  /** The line with the fewest questions; of several, each in its turn. */
+  #choose(by: Client): number {
+    const questions = (place: number) => (this.#lines[place]?.isOpenedBy(by) ? this.#lines[place].questions : 0);
+    const { length } = this.#lines;
+    this.#turn = (this.#turn + 1) % length;
+    let best = this.#turn;
+    for (let i = 1; i < length && questions(best) > 0; i++) {
+      const place = (this.#turn + i) % length;
+      if (questions(place) < questions(best)) best = place;
+    }
+    return best;
   }
 }
 
@@ -47,7 +67,7 @@ interface Waiting {
   reject: (reason: unknown) => void;
 }
 
-class Stream {
+class Line {
   readonly #target: string;
   readonly #by: Client;
   readonly #stream: ClientDuplexStream<Asking, Answering>;
@@ -55,6 +75,8 @@ class Stream {
   readonly #age: NodeJS.Timeout;
   #isOpen = true;
   #lastId = 0;
+  /** How many messages have come. */
+  #heard = 0;
 
   constructor({ path, requestSerialize, responseDeserialize }: LineDefinition, target: string, by: Client) {
     this.#target = target;
@@ -71,22 +93,28 @@ class Stream {
     return this.#isOpen && this.#by === by;
   }
 
+  /** How many questions wait for their answers. */
+  get questions(): number {
+    return this.#waiting.size;
+  }
+
   async ask({ token, traceparent, body, deadline, signal }: Asked): Promise<unknown> {
     const id = ++this.#lastId;
+    const heard = this.#heard;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.set(id, { resolve, reject });
     const timeoutMs = Math.max(1, deadline - Date.now());
     const timer = setTimeout(() => {
       reject(tookTooLong(this.#target));
-      this.#abandon();
+      this.#giveUp(id, heard);
     }, timeoutMs);
     const stop = () => {
       reject(signal!.reason);
-      // A service that only paused must not do what nobody waits for.
-      if (signal!.reason instanceof Late) this.#abandon();
+      if (signal!.reason instanceof Late) this.#giveUp(id, heard);
+      else this.#cancel(id);
     };
     signal?.addEventListener('abort', stop, { once: true });
-    this.#stream.write({ question: { id, token, traceparent, timeoutMs }, body });
+    this.#stream.write({ question: { id, token, traceparent, timeoutMs, cancelled: false }, body });
     try {
       return await promise;
     } finally {
@@ -96,7 +124,7 @@ class Stream {
     }
   }
 
-  /** Asks nothing more on this stream. What was asked is still answered. */
+  /** Asks nothing more on this line. What was asked is still answered. */
   retire(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -104,12 +132,21 @@ class Stream {
     this.#stream.end();
   }
 
-  #abandon(): void {
-    this.retire();
-    this.#stream.cancel();
+  /** Ends a question that got no answer in time. If the line was silent meanwhile, its service may only pause, and must not do later what nobody waits for. */
+  #giveUp(id: number, heard: number): void {
+    if (this.#heard > heard) this.#cancel(id);
+    else {
+      this.retire();
+      this.#stream.cancel();
+    }
+  }
+
+  #cancel(id: number): void {
+    if (this.#isOpen) this.#stream.write({ question: { id, token: '', traceparent: '', timeoutMs: 0, cancelled: true } });
   }
 
   #settle({ answer, body }: Answering): void {
+    this.#heard++;
     if (!answer) return;
     const waiting = this.#waiting.get(answer.id);
     if (answer.error) waiting?.reject(decodeStatus(answer.error, this.#target));

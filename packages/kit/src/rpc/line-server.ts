@@ -21,8 +21,8 @@ export type Outcome = { error: ServiceError } | { error?: undefined; response: u
 export class LineServer {
   readonly #stream: ServerDuplexStream<Asking, Answering>;
   readonly #serve: (call: Incoming) => Promise<Outcome>;
-  readonly #cancelled = new Set<() => void>();
-  #answering = 0;
+  /** Who is told when a question is cancelled, by its id. */
+  readonly #answering = new Map<number, Set<() => void>>();
   #isEnding = false;
 
   constructor(stream: ServerDuplexStream<Asking, Answering>, serve: (call: Incoming) => Promise<Outcome>) {
@@ -30,7 +30,7 @@ export class LineServer {
     this.#serve = serve;
     stream.on('data', (message: Asking) => void this.#answer(message));
     stream.on('end', () => this.finish());
-    stream.on('cancelled', () => this.#cancelled.forEach((abort) => abort()));
+    stream.on('cancelled', () => this.#answering.forEach((cancelled) => cancelled.forEach((abort) => abort())));
   }
 
   /** Begins no question more, answers the others, and then ends the line. */
@@ -41,17 +41,23 @@ export class LineServer {
 
   async #answer({ question, body }: Asking): Promise<void> {
     // Nobody waits for the answer to a message that isn't a question.
-    if (this.#isEnding || !question) return;
-    this.#answering++;
+    if (!question) return;
     const { id, token, traceparent, timeoutMs } = question;
+    if (question.cancelled) {
+      this.#answering.get(id)?.forEach((abort) => abort());
+      return;
+    }
+    if (this.#isEnding) return;
+    const cancelled = new Set<() => void>();
+    this.#answering.set(id, cancelled);
     const outcome = await this.#serve({
       body,
       carrier: { traceparent },
       token: token === '' ? undefined : token,
       deadline: Date.now() + timeoutMs,
-      cancelled: this.#cancelled,
+      cancelled,
     });
-    this.#answering--;
+    this.#answering.delete(id);
     if (this.#stream.cancelled) return;
     if (outcome.error) this.#stream.write({ answer: { id, error: encodeStatus(outcome.error) } });
     else this.#stream.write({ answer: { id, error: undefined }, body: outcome.response });
@@ -59,6 +65,6 @@ export class LineServer {
   }
 
   #endIfDone(): void {
-    if (this.#isEnding && this.#answering === 0) this.#stream.end();
+    if (this.#isEnding && this.#answering.size === 0) this.#stream.end();
   }
 }

@@ -242,13 +242,13 @@ async function answer(
   const controller = new AbortController();
   const { signal } = controller;
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
+  const stop = () => {
     const error = deadlineExceeded();
     controller.abort(error);
     late.reject(error);
-  }, deadline - Date.now());
-  const abort = () => controller.abort(deadlineExceeded());
-  cancelled.add(abort);
+  };
+  const timer = setTimeout(stop, deadline - Date.now());
+  cancelled.add(stop);
   const work = gate({ token, deadline, signal, log, address }, (admitted) => {
     signal.throwIfAborted();
     return target.handle(body, admitted);
@@ -257,7 +257,7 @@ async function answer(
     return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
-    cancelled.delete(abort);
+    cancelled.delete(stop);
   }
 }
 

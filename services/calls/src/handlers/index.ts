@@ -1,6 +1,6 @@
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
-import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';

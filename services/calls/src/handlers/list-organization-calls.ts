@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
-import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
+import type { ListOrganizationCallsQuery, ListOrganizationCallsResult } from '@crs/proto/crs/calls/v2/calls';
 import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall, renderListItem } from '../domain/render.ts';
@@ -20,7 +20,7 @@ const MAX_READ_BYTES = 40 * 1024 * 1024;
 export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(
     { organization: 'read' },
-    async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
+    async (request: ListOrganizationCallsQuery, call): Promise<ListOrganizationCallsResult> => {
       const asked = parse(request);
       const scope = callerScope(call);
       const { json, ids, total } = request.withDetails
@@ -70,7 +70,7 @@ async function readDetails(
   db: Db,
   scope: Scope,
   identity: OrganizationIdentity,
-  request: ListOrganizationCallsRequest,
+  request: ListOrganizationCallsQuery,
   { range, page, updatedSince }: Asked,
 ): Promise<Rendered> {
   const { organization } = scope;
@@ -96,7 +96,7 @@ async function readDetails(
   return { json: `[${items.join(',')}]`, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
 }
 
-function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsRequest) {
+function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsQuery) {
   if (!start) throw invalid('start', 'is required');
   if (!end) throw invalid('end', 'is required');
   if (start >= end) throw invalid('start', 'must be before end');

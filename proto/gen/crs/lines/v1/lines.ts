@@ -22,6 +22,8 @@ export interface Question {
   traceparent: string;
   /** How long the asker waits. */
   timeoutMs: number;
+  /** Nobody waits for the answer to the question with this id any more. Nothing else is set. */
+  cancelled: boolean;
 }
 
 export interface Answer {
@@ -32,7 +34,7 @@ export interface Answer {
 }
 
 function createBaseQuestion(): Question {
-  return { id: 0, token: "", traceparent: "", timeoutMs: 0 };
+  return { id: 0, token: "", traceparent: "", timeoutMs: 0, cancelled: false };
 }
 
 export const Question: MessageFns<Question> = {
@@ -48,6 +50,9 @@ export const Question: MessageFns<Question> = {
     }
     if (message.timeoutMs !== 0) {
       writer.uint32(32).uint32(message.timeoutMs);
+    }
+    if (message.cancelled !== false) {
+      writer.uint32(40).bool(message.cancelled);
     }
     return writer;
   },
@@ -97,6 +102,14 @@ export const Question: MessageFns<Question> = {
             message.timeoutMs = reader.uint32();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.cancelled = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -119,6 +132,7 @@ export const Question: MessageFns<Question> = {
         : isSet(object.timeout_ms)
         ? globalThis.Number(object.timeout_ms)
         : 0,
+      cancelled: isSet(object.cancelled) ? globalThis.Boolean(object.cancelled) : false,
     };
   },
 
@@ -136,6 +150,9 @@ export const Question: MessageFns<Question> = {
     if (message.timeoutMs !== 0) {
       obj.timeoutMs = Math.round(message.timeoutMs);
     }
+    if (message.cancelled !== false) {
+      obj.cancelled = message.cancelled;
+    }
     return obj;
   },
 
@@ -148,6 +165,7 @@ export const Question: MessageFns<Question> = {
     message.token = object.token ?? "";
     message.traceparent = object.traceparent ?? "";
     message.timeoutMs = object.timeoutMs ?? 0;
+    message.cancelled = object.cancelled ?? false;
     return message;
   },
 };

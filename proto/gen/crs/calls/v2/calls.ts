@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               unknown
-// source: crs/calls/v1/calls.proto
+// source: crs/calls/v2/calls.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -10,8 +10,10 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
+  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -19,12 +21,18 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
+import { Answer, Question } from "../../lines/v1/lines.ts";
 
-export const protobufPackage = "crs.calls.v1";
+export const protobufPackage = "crs.calls.v2";
 
-export const protobufFileName = "crs/calls/v1/calls.proto";
+export const protobufFileName = "crs/calls/v2/calls.proto";
 
 export interface ListOrganizationCallsRequest {
+  question: Question | undefined;
+  body: ListOrganizationCallsQuery | undefined;
+}
+
+export interface ListOrganizationCallsQuery {
   /** Inclusive, to the millisecond. */
   start:
     | Date
@@ -50,6 +58,11 @@ export interface ListOrganizationCallsRequest {
 }
 
 export interface ListOrganizationCallsResponse {
+  answer: Answer | undefined;
+  body: ListOrganizationCallsResult | undefined;
+}
+
+export interface ListOrganizationCallsResult {
   /** A JSON array of list items; `[]` past the end. */
   itemsJson: Buffer;
   /** Exact, of the same moment as the items. */
@@ -61,6 +74,11 @@ export interface ListOrganizationCallsResponse {
 }
 
 export interface GetOrganizationCallRequest {
+  question: Question | undefined;
+  body: GetOrganizationCallQuery | undefined;
+}
+
+export interface GetOrganizationCallQuery {
   /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
   /** Transcript entries to leave out, besides the ones that aren't enabled. */
@@ -70,11 +88,21 @@ export interface GetOrganizationCallRequest {
 }
 
 export interface GetOrganizationCallResponse {
+  answer: Answer | undefined;
+  body: GetOrganizationCallResult | undefined;
+}
+
+export interface GetOrganizationCallResult {
   /** The call detail as a JSON object. */
   callJson: Buffer;
 }
 
 export interface ListOrganizationChangesRequest {
+  question: Question | undefined;
+  body: ListOrganizationChangesQuery | undefined;
+}
+
+export interface ListOrganizationChangesQuery {
   /** From an earlier answer. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
   cursor?:
     | string
@@ -90,6 +118,11 @@ export interface ListOrganizationChangesRequest {
 }
 
 export interface ListOrganizationChangesResponse {
+  answer: Answer | undefined;
+  body: ListOrganizationChangesResult | undefined;
+}
+
+export interface ListOrganizationChangesResult {
   /** A JSON array of changes. */
   changesJson: Buffer;
   /** Where the next page begins. */
@@ -109,6 +142,11 @@ export interface Position {
 }
 
 export interface ListUserCallsRequest {
+  question: Question | undefined;
+  body: ListUserCallsQuery | undefined;
+}
+
+export interface ListUserCallsQuery {
   /** Only calls that the user conducted. */
   mine: boolean;
   /** A UUID in lower case. Absent: calls of every project, and calls without one. */
@@ -150,6 +188,11 @@ export interface ListUserCallsRequest {
 }
 
 export interface ListUserCallsResponse {
+  answer: Answer | undefined;
+  body: ListUserCallsResult | undefined;
+}
+
+export interface ListUserCallsResult {
   /** A JSON array of the tool's list items. */
   callsJson: Buffer;
   /** Where the next page begins; absent on the last. */
@@ -157,6 +200,11 @@ export interface ListUserCallsResponse {
 }
 
 export interface GetUserCallRequest {
+  question: Question | undefined;
+  body: GetUserCallQuery | undefined;
+}
+
+export interface GetUserCallQuery {
   /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
   includeKeyTakeaways: boolean;
@@ -167,6 +215,11 @@ export interface GetUserCallRequest {
 }
 
 export interface GetUserCallResponse {
+  answer: Answer | undefined;
+  body: GetUserCallResult | undefined;
+}
+
+export interface GetUserCallResult {
   /** The tool's answer as a JSON object. */
   callJson: Buffer;
 }
@@ -188,6 +241,95 @@ export interface ProjectSegments {
 }
 
 function createBaseListOrganizationCallsRequest(): ListOrganizationCallsRequest {
+  return { question: undefined, body: undefined };
+}
+
+export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsRequest> = {
+  encode(message: ListOrganizationCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ListOrganizationCallsQuery.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationCallsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListOrganizationCallsQuery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationCallsRequest {
+    return {
+      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
+      body: isSet(object.body) ? ListOrganizationCallsQuery.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationCallsRequest): unknown {
+    const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListOrganizationCallsQuery.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
+    return ListOrganizationCallsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
+    const message = createBaseListOrganizationCallsRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListOrganizationCallsQuery.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListOrganizationCallsQuery(): ListOrganizationCallsQuery {
   return {
     start: undefined,
     end: undefined,
@@ -201,8 +343,8 @@ function createBaseListOrganizationCallsRequest(): ListOrganizationCallsRequest 
   };
 }
 
-export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsRequest> = {
-  encode(message: ListOrganizationCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> = {
+  encode(message: ListOrganizationCallsQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.start !== undefined) {
       Timestamp.encode(toTimestamp(message.start), writer.uint32(10).fork()).join();
     }
@@ -233,7 +375,7 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsQuery {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -242,7 +384,7 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsRequest();
+      const message = createBaseListOrganizationCallsQuery();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -330,7 +472,7 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     }
   },
 
-  fromJSON(object: any): ListOrganizationCallsRequest {
+  fromJSON(object: any): ListOrganizationCallsQuery {
     return {
       start: isSet(object.start) ? fromJsonTimestamp(object.start) : undefined,
       end: isSet(object.end) ? fromJsonTimestamp(object.end) : undefined,
@@ -368,7 +510,7 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     };
   },
 
-  toJSON(message: ListOrganizationCallsRequest): unknown {
+  toJSON(message: ListOrganizationCallsQuery): unknown {
     const obj: any = {};
     if (message.start !== undefined) {
       obj.start = message.start.toISOString();
@@ -400,11 +542,11 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
-    return ListOrganizationCallsRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationCallsQuery>): ListOrganizationCallsQuery {
+    return ListOrganizationCallsQuery.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
-    const message = createBaseListOrganizationCallsRequest();
+  fromPartial(object: DeepPartial<ListOrganizationCallsQuery>): ListOrganizationCallsQuery {
+    const message = createBaseListOrganizationCallsQuery();
     message.start = object.start ?? undefined;
     message.end = object.end ?? undefined;
     message.updatedSince = object.updatedSince ?? undefined;
@@ -419,6 +561,95 @@ export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsReque
 };
 
 function createBaseListOrganizationCallsResponse(): ListOrganizationCallsResponse {
+  return { answer: undefined, body: undefined };
+}
+
+export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
+  encode(message: ListOrganizationCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ListOrganizationCallsResult.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationCallsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListOrganizationCallsResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationCallsResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? ListOrganizationCallsResult.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationCallsResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListOrganizationCallsResult.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
+    return ListOrganizationCallsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
+    const message = createBaseListOrganizationCallsResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListOrganizationCallsResult.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListOrganizationCallsResult(): ListOrganizationCallsResult {
   return {
     itemsJson: Buffer.alloc(0),
     totalItems: 0,
@@ -428,8 +659,8 @@ function createBaseListOrganizationCallsResponse(): ListOrganizationCallsRespons
   };
 }
 
-export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
-  encode(message: ListOrganizationCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult> = {
+  encode(message: ListOrganizationCallsResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.itemsJson.length !== 0) {
       writer.uint32(10).bytes(message.itemsJson);
     }
@@ -448,7 +679,7 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResult {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -457,7 +688,7 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsResponse();
+      const message = createBaseListOrganizationCallsResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -513,7 +744,7 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     }
   },
 
-  fromJSON(object: any): ListOrganizationCallsResponse {
+  fromJSON(object: any): ListOrganizationCallsResult {
     return {
       itemsJson: isSet(object.itemsJson)
         ? Buffer.from(bytesFromBase64(object.itemsJson))
@@ -543,7 +774,7 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     };
   },
 
-  toJSON(message: ListOrganizationCallsResponse): unknown {
+  toJSON(message: ListOrganizationCallsResult): unknown {
     const obj: any = {};
     if (message.itemsJson.length !== 0) {
       obj.itemsJson = base64FromBytes(message.itemsJson);
@@ -563,11 +794,11 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
-    return ListOrganizationCallsResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationCallsResult>): ListOrganizationCallsResult {
+    return ListOrganizationCallsResult.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
-    const message = createBaseListOrganizationCallsResponse();
+  fromPartial(object: DeepPartial<ListOrganizationCallsResult>): ListOrganizationCallsResult {
+    const message = createBaseListOrganizationCallsResult();
     message.itemsJson = object.itemsJson ?? Buffer.alloc(0);
     message.totalItems = object.totalItems ?? 0;
     message.itemCount = object.itemCount ?? undefined;
@@ -578,11 +809,100 @@ export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResp
 };
 
 function createBaseGetOrganizationCallRequest(): GetOrganizationCallRequest {
-  return { callId: "", withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+  return { question: undefined, body: undefined };
 }
 
 export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> = {
   encode(message: GetOrganizationCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      GetOrganizationCallQuery.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetOrganizationCallRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = GetOrganizationCallQuery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetOrganizationCallRequest {
+    return {
+      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
+      body: isSet(object.body) ? GetOrganizationCallQuery.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: GetOrganizationCallRequest): unknown {
+    const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
+    if (message.body !== undefined) {
+      obj.body = GetOrganizationCallQuery.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
+    return GetOrganizationCallRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
+    const message = createBaseGetOrganizationCallRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? GetOrganizationCallQuery.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGetOrganizationCallQuery(): GetOrganizationCallQuery {
+  return { callId: "", withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
+}
+
+export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
+  encode(message: GetOrganizationCallQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== "") {
       writer.uint32(10).string(message.callId);
     }
@@ -598,7 +918,7 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallQuery {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -607,7 +927,7 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetOrganizationCallRequest();
+      const message = createBaseGetOrganizationCallQuery();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -655,7 +975,7 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
     }
   },
 
-  fromJSON(object: any): GetOrganizationCallRequest {
+  fromJSON(object: any): GetOrganizationCallQuery {
     return {
       callId: isSet(object.callId)
         ? globalThis.String(object.callId)
@@ -680,7 +1000,7 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
     };
   },
 
-  toJSON(message: GetOrganizationCallRequest): unknown {
+  toJSON(message: GetOrganizationCallQuery): unknown {
     const obj: any = {};
     if (message.callId !== "") {
       obj.callId = message.callId;
@@ -697,11 +1017,11 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
     return obj;
   },
 
-  create(base?: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
-    return GetOrganizationCallRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetOrganizationCallQuery>): GetOrganizationCallQuery {
+    return GetOrganizationCallQuery.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
-    const message = createBaseGetOrganizationCallRequest();
+  fromPartial(object: DeepPartial<GetOrganizationCallQuery>): GetOrganizationCallQuery {
+    const message = createBaseGetOrganizationCallQuery();
     message.callId = object.callId ?? "";
     message.withoutVerbatim = object.withoutVerbatim ?? false;
     message.withoutRedacted = object.withoutRedacted ?? false;
@@ -711,13 +1031,16 @@ export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> 
 };
 
 function createBaseGetOrganizationCallResponse(): GetOrganizationCallResponse {
-  return { callJson: Buffer.alloc(0) };
+  return { answer: undefined, body: undefined };
 }
 
 export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse> = {
   encode(message: GetOrganizationCallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callJson.length !== 0) {
-      writer.uint32(10).bytes(message.callJson);
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      GetOrganizationCallResult.encode(message.body, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -732,6 +1055,92 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseGetOrganizationCallResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = GetOrganizationCallResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetOrganizationCallResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? GetOrganizationCallResult.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: GetOrganizationCallResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = GetOrganizationCallResult.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
+    return GetOrganizationCallResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
+    const message = createBaseGetOrganizationCallResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? GetOrganizationCallResult.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGetOrganizationCallResult(): GetOrganizationCallResult {
+  return { callJson: Buffer.alloc(0) };
+}
+
+export const GetOrganizationCallResult: MessageFns<GetOrganizationCallResult> = {
+  encode(message: GetOrganizationCallResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callJson.length !== 0) {
+      writer.uint32(10).bytes(message.callJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetOrganizationCallResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -755,7 +1164,7 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
     }
   },
 
-  fromJSON(object: any): GetOrganizationCallResponse {
+  fromJSON(object: any): GetOrganizationCallResult {
     return {
       callJson: isSet(object.callJson)
         ? Buffer.from(bytesFromBase64(object.callJson))
@@ -765,7 +1174,7 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
     };
   },
 
-  toJSON(message: GetOrganizationCallResponse): unknown {
+  toJSON(message: GetOrganizationCallResult): unknown {
     const obj: any = {};
     if (message.callJson.length !== 0) {
       obj.callJson = base64FromBytes(message.callJson);
@@ -773,17 +1182,106 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
     return obj;
   },
 
-  create(base?: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
-    return GetOrganizationCallResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetOrganizationCallResult>): GetOrganizationCallResult {
+    return GetOrganizationCallResult.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
-    const message = createBaseGetOrganizationCallResponse();
+  fromPartial(object: DeepPartial<GetOrganizationCallResult>): GetOrganizationCallResult {
+    const message = createBaseGetOrganizationCallResult();
     message.callJson = object.callJson ?? Buffer.alloc(0);
     return message;
   },
 };
 
 function createBaseListOrganizationChangesRequest(): ListOrganizationChangesRequest {
+  return { question: undefined, body: undefined };
+}
+
+export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesRequest> = {
+  encode(message: ListOrganizationChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ListOrganizationChangesQuery.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationChangesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListOrganizationChangesQuery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationChangesRequest {
+    return {
+      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
+      body: isSet(object.body) ? ListOrganizationChangesQuery.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationChangesRequest): unknown {
+    const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListOrganizationChangesQuery.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    return ListOrganizationChangesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    const message = createBaseListOrganizationChangesRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListOrganizationChangesQuery.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListOrganizationChangesQuery(): ListOrganizationChangesQuery {
   return {
     cursor: undefined,
     limit: 0,
@@ -794,8 +1292,8 @@ function createBaseListOrganizationChangesRequest(): ListOrganizationChangesRequ
   };
 }
 
-export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesRequest> = {
-  encode(message: ListOrganizationChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQuery> = {
+  encode(message: ListOrganizationChangesQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.cursor !== undefined) {
       writer.uint32(10).string(message.cursor);
     }
@@ -817,7 +1315,7 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesQuery {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -826,7 +1324,7 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesRequest();
+      const message = createBaseListOrganizationChangesQuery();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -890,7 +1388,7 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
     }
   },
 
-  fromJSON(object: any): ListOrganizationChangesRequest {
+  fromJSON(object: any): ListOrganizationChangesQuery {
     return {
       cursor: isSet(object.cursor) ? globalThis.String(object.cursor) : undefined,
       limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
@@ -917,7 +1415,7 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
     };
   },
 
-  toJSON(message: ListOrganizationChangesRequest): unknown {
+  toJSON(message: ListOrganizationChangesQuery): unknown {
     const obj: any = {};
     if (message.cursor !== undefined) {
       obj.cursor = message.cursor;
@@ -940,11 +1438,11 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
-    return ListOrganizationChangesRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationChangesQuery>): ListOrganizationChangesQuery {
+    return ListOrganizationChangesQuery.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
-    const message = createBaseListOrganizationChangesRequest();
+  fromPartial(object: DeepPartial<ListOrganizationChangesQuery>): ListOrganizationChangesQuery {
+    const message = createBaseListOrganizationChangesQuery();
     message.cursor = object.cursor ?? undefined;
     message.limit = object.limit ?? 0;
     message.withDetails = object.withDetails ?? false;
@@ -956,6 +1454,95 @@ export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesR
 };
 
 function createBaseListOrganizationChangesResponse(): ListOrganizationChangesResponse {
+  return { answer: undefined, body: undefined };
+}
+
+export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChangesResponse> = {
+  encode(message: ListOrganizationChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ListOrganizationChangesResult.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListOrganizationChangesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListOrganizationChangesResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListOrganizationChangesResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? ListOrganizationChangesResult.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListOrganizationChangesResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListOrganizationChangesResult.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    return ListOrganizationChangesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    const message = createBaseListOrganizationChangesResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListOrganizationChangesResult.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListOrganizationChangesResult(): ListOrganizationChangesResult {
   return {
     changesJson: Buffer.alloc(0),
     nextCursor: "",
@@ -966,8 +1553,8 @@ function createBaseListOrganizationChangesResponse(): ListOrganizationChangesRes
   };
 }
 
-export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChangesResponse> = {
-  encode(message: ListOrganizationChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesResult> = {
+  encode(message: ListOrganizationChangesResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.changesJson.length !== 0) {
       writer.uint32(10).bytes(message.changesJson);
     }
@@ -989,7 +1576,7 @@ export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChanges
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResult {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -998,7 +1585,7 @@ export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChanges
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesResponse();
+      const message = createBaseListOrganizationChangesResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1062,7 +1649,7 @@ export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChanges
     }
   },
 
-  fromJSON(object: any): ListOrganizationChangesResponse {
+  fromJSON(object: any): ListOrganizationChangesResult {
     return {
       changesJson: isSet(object.changesJson)
         ? Buffer.from(bytesFromBase64(object.changesJson))
@@ -1097,7 +1684,7 @@ export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChanges
     };
   },
 
-  toJSON(message: ListOrganizationChangesResponse): unknown {
+  toJSON(message: ListOrganizationChangesResult): unknown {
     const obj: any = {};
     if (message.changesJson.length !== 0) {
       obj.changesJson = base64FromBytes(message.changesJson);
@@ -1120,11 +1707,11 @@ export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChanges
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
-    return ListOrganizationChangesResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationChangesResult>): ListOrganizationChangesResult {
+    return ListOrganizationChangesResult.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
-    const message = createBaseListOrganizationChangesResponse();
+  fromPartial(object: DeepPartial<ListOrganizationChangesResult>): ListOrganizationChangesResult {
+    const message = createBaseListOrganizationChangesResult();
     message.changesJson = object.changesJson ?? Buffer.alloc(0);
     message.nextCursor = object.nextCursor ?? "";
     message.hasMore = object.hasMore ?? false;
@@ -1221,6 +1808,95 @@ export const Position: MessageFns<Position> = {
 };
 
 function createBaseListUserCallsRequest(): ListUserCallsRequest {
+  return { question: undefined, body: undefined };
+}
+
+export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
+  encode(message: ListUserCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      ListUserCallsQuery.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserCallsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListUserCallsQuery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserCallsRequest {
+    return {
+      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
+      body: isSet(object.body) ? ListUserCallsQuery.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListUserCallsRequest): unknown {
+    const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListUserCallsQuery.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    return ListUserCallsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    const message = createBaseListUserCallsRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListUserCallsQuery.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListUserCallsQuery(): ListUserCallsQuery {
   return {
     mine: false,
     projectId: undefined,
@@ -1243,8 +1919,8 @@ function createBaseListUserCallsRequest(): ListUserCallsRequest {
   };
 }
 
-export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
-  encode(message: ListUserCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
+  encode(message: ListUserCallsQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.mine !== false) {
       writer.uint32(8).bool(message.mine);
     }
@@ -1302,7 +1978,7 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsQuery {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1311,7 +1987,7 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListUserCallsRequest();
+      const message = createBaseListUserCallsQuery();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1471,7 +2147,7 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
     }
   },
 
-  fromJSON(object: any): ListUserCallsRequest {
+  fromJSON(object: any): ListUserCallsQuery {
     return {
       mine: isSet(object.mine) ? globalThis.Boolean(object.mine) : false,
       projectId: isSet(object.projectId)
@@ -1550,7 +2226,7 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
     };
   },
 
-  toJSON(message: ListUserCallsRequest): unknown {
+  toJSON(message: ListUserCallsQuery): unknown {
     const obj: any = {};
     if (message.mine !== false) {
       obj.mine = message.mine;
@@ -1609,11 +2285,11 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
     return obj;
   },
 
-  create(base?: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
-    return ListUserCallsRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListUserCallsQuery>): ListUserCallsQuery {
+    return ListUserCallsQuery.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
-    const message = createBaseListUserCallsRequest();
+  fromPartial(object: DeepPartial<ListUserCallsQuery>): ListUserCallsQuery {
+    const message = createBaseListUserCallsQuery();
     message.mine = object.mine ?? false;
     message.projectId = object.projectId ?? undefined;
     message.callStatus = object.callStatus ?? undefined;
@@ -1639,16 +2315,16 @@ export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
 };
 
 function createBaseListUserCallsResponse(): ListUserCallsResponse {
-  return { callsJson: Buffer.alloc(0), next: undefined };
+  return { answer: undefined, body: undefined };
 }
 
 export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
   encode(message: ListUserCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callsJson.length !== 0) {
-      writer.uint32(10).bytes(message.callsJson);
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
     }
-    if (message.next !== undefined) {
-      Position.encode(message.next, writer.uint32(18).fork()).join();
+    if (message.body !== undefined) {
+      ListUserCallsResult.encode(message.body, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1663,6 +2339,95 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseListUserCallsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = ListUserCallsResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ListUserCallsResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? ListUserCallsResult.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: ListUserCallsResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = ListUserCallsResult.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    return ListUserCallsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    const message = createBaseListUserCallsResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? ListUserCallsResult.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListUserCallsResult(): ListUserCallsResult {
+  return { callsJson: Buffer.alloc(0), next: undefined };
+}
+
+export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
+  encode(message: ListUserCallsResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callsJson.length !== 0) {
+      writer.uint32(10).bytes(message.callsJson);
+    }
+    if (message.next !== undefined) {
+      Position.encode(message.next, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserCallsResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1694,7 +2459,7 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
     }
   },
 
-  fromJSON(object: any): ListUserCallsResponse {
+  fromJSON(object: any): ListUserCallsResult {
     return {
       callsJson: isSet(object.callsJson)
         ? Buffer.from(bytesFromBase64(object.callsJson))
@@ -1705,7 +2470,7 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
     };
   },
 
-  toJSON(message: ListUserCallsResponse): unknown {
+  toJSON(message: ListUserCallsResult): unknown {
     const obj: any = {};
     if (message.callsJson.length !== 0) {
       obj.callsJson = base64FromBytes(message.callsJson);
@@ -1716,11 +2481,11 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
     return obj;
   },
 
-  create(base?: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
-    return ListUserCallsResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListUserCallsResult>): ListUserCallsResult {
+    return ListUserCallsResult.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
-    const message = createBaseListUserCallsResponse();
+  fromPartial(object: DeepPartial<ListUserCallsResult>): ListUserCallsResult {
+    const message = createBaseListUserCallsResult();
     message.callsJson = object.callsJson ?? Buffer.alloc(0);
     message.next = (object.next !== undefined && object.next !== null) ? Position.fromPartial(object.next) : undefined;
     return message;
@@ -1728,6 +2493,95 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
 };
 
 function createBaseGetUserCallRequest(): GetUserCallRequest {
+  return { question: undefined, body: undefined };
+}
+
+export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
+  encode(message: GetUserCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.question !== undefined) {
+      Question.encode(message.question, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      GetUserCallQuery.encode(message.body, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetUserCallRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.question = Question.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = GetUserCallQuery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetUserCallRequest {
+    return {
+      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
+      body: isSet(object.body) ? GetUserCallQuery.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: GetUserCallRequest): unknown {
+    const obj: any = {};
+    if (message.question !== undefined) {
+      obj.question = Question.toJSON(message.question);
+    }
+    if (message.body !== undefined) {
+      obj.body = GetUserCallQuery.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    return GetUserCallRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    const message = createBaseGetUserCallRequest();
+    message.question = (object.question !== undefined && object.question !== null)
+      ? Question.fromPartial(object.question)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? GetUserCallQuery.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGetUserCallQuery(): GetUserCallQuery {
   return {
     callId: "",
     includeKeyTakeaways: false,
@@ -1738,8 +2592,8 @@ function createBaseGetUserCallRequest(): GetUserCallRequest {
   };
 }
 
-export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
-  encode(message: GetUserCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
+  encode(message: GetUserCallQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== "") {
       writer.uint32(10).string(message.callId);
     }
@@ -1761,7 +2615,7 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallQuery {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1770,7 +2624,7 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetUserCallRequest();
+      const message = createBaseGetUserCallQuery();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1834,7 +2688,7 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
     }
   },
 
-  fromJSON(object: any): GetUserCallRequest {
+  fromJSON(object: any): GetUserCallQuery {
     return {
       callId: isSet(object.callId)
         ? globalThis.String(object.callId)
@@ -1869,7 +2723,7 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
     };
   },
 
-  toJSON(message: GetUserCallRequest): unknown {
+  toJSON(message: GetUserCallQuery): unknown {
     const obj: any = {};
     if (message.callId !== "") {
       obj.callId = message.callId;
@@ -1892,11 +2746,11 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
-    return GetUserCallRequest.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetUserCallQuery>): GetUserCallQuery {
+    return GetUserCallQuery.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
-    const message = createBaseGetUserCallRequest();
+  fromPartial(object: DeepPartial<GetUserCallQuery>): GetUserCallQuery {
+    const message = createBaseGetUserCallQuery();
     message.callId = object.callId ?? "";
     message.includeKeyTakeaways = object.includeKeyTakeaways ?? false;
     message.includeNotes = object.includeNotes ?? false;
@@ -1908,13 +2762,16 @@ export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
 };
 
 function createBaseGetUserCallResponse(): GetUserCallResponse {
-  return { callJson: Buffer.alloc(0) };
+  return { answer: undefined, body: undefined };
 }
 
 export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
   encode(message: GetUserCallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callJson.length !== 0) {
-      writer.uint32(10).bytes(message.callJson);
+    if (message.answer !== undefined) {
+      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    }
+    if (message.body !== undefined) {
+      GetUserCallResult.encode(message.body, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1929,6 +2786,92 @@ export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseGetUserCallResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answer = Answer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = GetUserCallResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): GetUserCallResponse {
+    return {
+      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
+      body: isSet(object.body) ? GetUserCallResult.fromJSON(object.body) : undefined,
+    };
+  },
+
+  toJSON(message: GetUserCallResponse): unknown {
+    const obj: any = {};
+    if (message.answer !== undefined) {
+      obj.answer = Answer.toJSON(message.answer);
+    }
+    if (message.body !== undefined) {
+      obj.body = GetUserCallResult.toJSON(message.body);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    return GetUserCallResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    const message = createBaseGetUserCallResponse();
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? Answer.fromPartial(object.answer)
+      : undefined;
+    message.body = (object.body !== undefined && object.body !== null)
+      ? GetUserCallResult.fromPartial(object.body)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGetUserCallResult(): GetUserCallResult {
+  return { callJson: Buffer.alloc(0) };
+}
+
+export const GetUserCallResult: MessageFns<GetUserCallResult> = {
+  encode(message: GetUserCallResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callJson.length !== 0) {
+      writer.uint32(10).bytes(message.callJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetUserCallResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1952,7 +2895,7 @@ export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
     }
   },
 
-  fromJSON(object: any): GetUserCallResponse {
+  fromJSON(object: any): GetUserCallResult {
     return {
       callJson: isSet(object.callJson)
         ? Buffer.from(bytesFromBase64(object.callJson))
@@ -1962,7 +2905,7 @@ export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
     };
   },
 
-  toJSON(message: GetUserCallResponse): unknown {
+  toJSON(message: GetUserCallResult): unknown {
     const obj: any = {};
     if (message.callJson.length !== 0) {
       obj.callJson = base64FromBytes(message.callJson);
@@ -1970,11 +2913,11 @@ export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
-    return GetUserCallResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetUserCallResult>): GetUserCallResult {
+    return GetUserCallResult.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
-    const message = createBaseGetUserCallResponse();
+  fromPartial(object: DeepPartial<GetUserCallResult>): GetUserCallResult {
+    const message = createBaseGetUserCallResult();
     message.callJson = object.callJson ?? Buffer.alloc(0);
     return message;
   },
@@ -2218,14 +3161,16 @@ export const ProjectSegments: MessageFns<ProjectSegments> = {
  *
  * Answers hold rendered JSON. This service leaves out the fields that a caller may not see, and the gateways pass the bytes on
  * unchanged. A list page costs half as much as it would with typed messages.
+ *
+ * The gateways' questions travel on lines.
  */
 export type CallsServiceService = typeof CallsServiceService;
 export const CallsServiceService = {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls: {
-    path: "/crs.calls.v1.CallsService/ListOrganizationCalls" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    path: "/crs.calls.v2.CallsService/ListOrganizationCalls" as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: ListOrganizationCallsRequest): Buffer =>
       Buffer.from(ListOrganizationCallsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListOrganizationCallsRequest => ListOrganizationCallsRequest.decode(value),
@@ -2235,9 +3180,9 @@ export const CallsServiceService = {
   },
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall: {
-    path: "/crs.calls.v1.CallsService/GetOrganizationCall" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    path: "/crs.calls.v2.CallsService/GetOrganizationCall" as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: GetOrganizationCallRequest): Buffer =>
       Buffer.from(GetOrganizationCallRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetOrganizationCallRequest => GetOrganizationCallRequest.decode(value),
@@ -2251,9 +3196,9 @@ export const CallsServiceService = {
    * an earlier page told of. Admits organizations.
    */
   listOrganizationChanges: {
-    path: "/crs.calls.v1.CallsService/ListOrganizationChanges" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    path: "/crs.calls.v2.CallsService/ListOrganizationChanges" as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: ListOrganizationChangesRequest): Buffer =>
       Buffer.from(ListOrganizationChangesRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListOrganizationChangesRequest => ListOrganizationChangesRequest.decode(value),
@@ -2268,9 +3213,9 @@ export const CallsServiceService = {
    * with `calls:read`.
    */
   listUserCalls: {
-    path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    path: "/crs.calls.v2.CallsService/ListUserCalls" as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: ListUserCallsRequest): Buffer => Buffer.from(ListUserCallsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListUserCallsRequest => ListUserCallsRequest.decode(value),
     responseSerialize: (value: ListUserCallsResponse): Buffer =>
@@ -2279,9 +3224,9 @@ export const CallsServiceService = {
   },
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: {
-    path: "/crs.calls.v1.CallsService/GetUserCall" as const,
-    requestStream: false as const,
-    responseStream: false as const,
+    path: "/crs.calls.v2.CallsService/GetUserCall" as const,
+    requestStream: true as const,
+    responseStream: true as const,
     requestSerialize: (value: GetUserCallRequest): Buffer => Buffer.from(GetUserCallRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetUserCallRequest => GetUserCallRequest.decode(value),
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
@@ -2289,7 +3234,7 @@ export const CallsServiceService = {
   },
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: {
-    path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
+    path: "/crs.calls.v2.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListProjectSegmentsRequest): Buffer =>
@@ -2303,116 +3248,77 @@ export const CallsServiceService = {
 
 export interface CallsServiceServer extends UntypedServiceImplementation {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
-  listOrganizationCalls: handleUnaryCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
+  listOrganizationCalls: handleBidiStreamingCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
-  getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+  getOrganizationCall: handleBidiStreamingCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
    * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
    * an earlier page told of. Admits organizations.
    */
-  listOrganizationChanges: handleUnaryCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+  listOrganizationChanges: handleBidiStreamingCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
-  listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
+  listUserCalls: handleBidiStreamingCall<ListUserCallsRequest, ListUserCallsResponse>;
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
-  getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
+  getUserCall: handleBidiStreamingCall<GetUserCallRequest, GetUserCallResponse>;
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
 export interface CallsServiceClient extends Client {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
+  listOrganizationCalls(): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   listOrganizationCalls(
-    request: ListOrganizationCallsRequest,
-    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
-  ): ClientUnaryCall;
-  listOrganizationCalls(
-    request: ListOrganizationCallsRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
-  ): ClientUnaryCall;
-  listOrganizationCalls(
-    request: ListOrganizationCallsRequest,
-    metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
-  ): ClientUnaryCall;
+  ): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
+  listOrganizationCalls(
+    metadata: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
+  getOrganizationCall(): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   getOrganizationCall(
-    request: GetOrganizationCallRequest,
-    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
-  ): ClientUnaryCall;
-  getOrganizationCall(
-    request: GetOrganizationCallRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
-  ): ClientUnaryCall;
-  getOrganizationCall(
-    request: GetOrganizationCallRequest,
-    metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
-  ): ClientUnaryCall;
+  ): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+  getOrganizationCall(
+    metadata: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
    * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
    * an earlier page told of. Admits organizations.
    */
+  listOrganizationChanges(): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   listOrganizationChanges(
-    request: ListOrganizationChangesRequest,
-    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
-  ): ClientUnaryCall;
-  listOrganizationChanges(
-    request: ListOrganizationChangesRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
-  ): ClientUnaryCall;
-  listOrganizationChanges(
-    request: ListOrganizationChangesRequest,
-    metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
-  ): ClientUnaryCall;
+  ): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+  listOrganizationChanges(
+    metadata: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
+  listUserCalls(): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
+  listUserCalls(options: Partial<CallOptions>): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
   listUserCalls(
-    request: ListUserCallsRequest,
-    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
-  ): ClientUnaryCall;
-  listUserCalls(
-    request: ListUserCallsRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
-  ): ClientUnaryCall;
-  listUserCalls(
-    request: ListUserCallsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
-  ): ClientUnaryCall;
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
+  getUserCall(): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
+  getUserCall(options: Partial<CallOptions>): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
   getUserCall(
-    request: GetUserCallRequest,
-    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
-  ): ClientUnaryCall;
-  getUserCall(
-    request: GetUserCallRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
-  ): ClientUnaryCall;
-  getUserCall(
-    request: GetUserCallRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
-  ): ClientUnaryCall;
+    options?: Partial<CallOptions>,
+  ): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
@@ -2433,7 +3339,7 @@ export interface CallsServiceClient extends Client {
 
 export const CallsServiceClient = makeGenericClientConstructor(
   CallsServiceService,
-  "crs.calls.v1.CallsService",
+  "crs.calls.v2.CallsService",
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): CallsServiceClient;
   service: typeof CallsServiceService;

@@ -93,10 +93,11 @@ export const CONTENT = {
 
 const COLUMNS = {
   ...METADATA,
-  createdAt: column.instant,
-  updatedAt: column.instant,
+  date: column.instantText.orNull,
+  createdAt: column.instantText,
+  updatedAt: column.instantText,
   /** `date`, or `createdAt` where there is none. */
-  recency: column.instant,
+  recency: column.instantText,
   /** Whether a verbatim transcript is recorded. */
   hasVerbatim: column.boolean,
 };

@@ -13,7 +13,14 @@ const render = (call: Call, view: View) => JSON.parse(renderCall(call, view));
 const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
-  const row: ListItem = { ...sampleRecord(), ...TIMES, hasVerbatim: true };
+  const { date } = sampleRecord();
+  const row: ListItem = {
+    ...sampleRecord(),
+    date: date!.toISOString(),
+    createdAt: TIMES.createdAt.toISOString(),
+    updatedAt: TIMES.updatedAt.toISOString(),
+    hasVerbatim: true,
+  };
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
     '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';

@@ -31,17 +31,14 @@ export function kindsOf({ gate, include }: Pick<View, 'gate' | 'include'>): Set<
   return new Set((['verbatim', 'redacted', 'clean'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]));
 }
 
-/**
- * A list item. Instants become strings here, because a `Date` costs `JSON.stringify` its fast path. With strings it is as quick as JSON
- * that is built by hand; with dates it takes twice as long.
- */
+/** A list item. `JSON.stringify` is as quick as JSON that is built by hand, as long as there is no `Date` in it. */
 export function renderListItem(row: ListItem, gate: Gate): Record<string, unknown> {
   return {
     call_id: row.callId,
     duration_minutes: row.durationMinutes,
-    created_at: formatInstant(row.createdAt),
-    updated_at: formatInstant(row.updatedAt),
-    date: row.date && formatInstant(row.date),
+    created_at: row.createdAt,
+    updated_at: row.updatedAt,
+    date: row.date,
     call_type: row.callType,
     call_status: row.callStatus,
     project_id: row.projectId,
@@ -121,8 +118,8 @@ export function renderUserListItem(row: UserListItem): Record<string, unknown> {
     call_status: row.callStatus,
     cost: row.cost,
     country: row.country,
-    created_at: formatInstant(row.createdAt),
-    date: row.date && formatInstant(row.date),
+    created_at: row.createdAt,
+    date: row.date,
     duration_minutes: row.durationMinutes,
     job_title: row.jobTitle,
     name: row.name,

@@ -12,7 +12,7 @@ import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { listUserCalls, type CallFilters } from '../services/calls/src/store/list-user-calls.ts';
-import { shownSql, storedTexts } from './seed.ts';
+import { storedTexts, textSql } from './seed.ts';
 import { median, quantile } from './statistics.ts';
 import { startSystem } from './system.ts';
 
@@ -130,16 +130,16 @@ async function seed(): Promise<void> {
   await admin.query(
     `insert into calls.calls (organization, call_id, project_id, conducted_by, call_type, call_status, created_at, updated_at, date,
         duration_minutes, segment, source, segment_folded, source_folded, cost, rating, name, job_title, job_title_folded, employer,
-        employer_folded, country, country_folded, has_verbatim, shown_hash, record_hash, shown)
+        employer_folded, country, country_folded, shown_hash, record_hash, item, shown)
       select 'bench', 'call_' || lpad(n::text, 12, '0'), ('00000000-0000-4000-8000-' || lpad((n % $2)::text, 12, '0'))::uuid,
         case when n % 1000 = 999 then (select user_id from auth.users where organization = 'bench' order by email_folded limit 1 offset n / 1000 % 3) end,
         case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60, 'Segment ' || n % 7, 'Network ' || n % 5,
         'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000, 'Head of ' || n % 300, 'head of ' || n % 300,
         'Company ' || n % 2000, 'company ' || n % 2000, 'Country ' || n % 60, 'country ' || n % 60,
-        true, sha256(n::text::bytea), sha256(n::text::bytea), ${shownSql(3)}
+        sha256(n::text::bytea), sha256(n::text::bytea), ${textSql(3)}, ${textSql(4)}
       from generate_series(1, $1::int) n,
         lateral (select (timestamptz '2026-09-01Z' - (n::float8 / $1 * 1000) * interval '1 day')::timestamptz(3) as at) t`,
-    [ROWS, PROJECTS, storedTexts(0).shown],
+    [ROWS, PROJECTS, storedTexts(0).item, storedTexts(0).shown],
   );
   await admin.query('vacuum analyze calls.calls');
   await admin.query(`create role bench_bypass bypassrls; grant usage on schema calls to bench_bypass;

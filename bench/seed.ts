@@ -1,4 +1,4 @@
-import { aroundTimes, storedTranscripts, timesOf } from '@crs/calls/stored';
+import { aroundTimes, itemAroundTimes, storedTranscripts, timesOf } from '@crs/calls/stored';
 import pg from 'pg';
 
 /** Calls to write, spread evenly over the days before an instant. */
@@ -59,18 +59,25 @@ export function storedTexts(turns: number) {
       },
     ],
   };
-  const [before, after] = aroundTimes(record);
-  const shown = before + timesOf({ createdAt: AT, updatedAt: AT }) + after;
   const numbers = new RegExp(
     `"(%(?:${['minutes', 'cost', 'rating'].map((name) => VALUES.indexOf(name) + 1).join('|')})\\$s)"`,
     'g',
   );
-  return { ...storedTranscripts(record), shown: shown.replaceAll(AT.toISOString(), value('at')).replaceAll(numbers, '$1') };
+  const formatOf = (aroundTimes: [string, string]) =>
+    aroundTimes
+      .join(timesOf({ createdAt: AT, updatedAt: AT }))
+      .replaceAll(AT.toISOString(), value('at'))
+      .replaceAll(numbers, '$1');
+  return {
+    ...storedTranscripts(record),
+    item: formatOf(itemAroundTimes(record, true)),
+    shown: formatOf(aroundTimes(record)),
+  };
 }
 
-/** SQL that fills {@link storedTexts} in, for the call `n` at the time `at`. @param shown the number of the parameter that holds `shown` */
-export function shownSql(shown: number): string {
-  return `format($${shown}, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end,
+/** SQL that fills a text of {@link storedTexts} in, for the call `n` at the time `at`. @param text the number of the parameter that holds it */
+export function textSql(text: number): string {
+  return `format($${text}, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end,
     to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 30 + n % 60, 'Segment ' || n % 7, 'Network ' || n % 5, n % 900, 1 + n % 5,
     'Expert ' || n % 5000, 'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60)`;
 }
@@ -79,18 +86,18 @@ export function shownSql(shown: number): string {
 export async function seedCalls(databaseUrl: string, { organization, rows, before, days, turns = 0 }: Seed): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const { shown, verbatim, verbatimSegments } = storedTexts(turns);
+  const { item, shown, verbatim, verbatimSegments } = storedTexts(turns);
   const transcript = turns > 0 ? [verbatim, verbatimSegments] : [null, null];
   await client.query(
     `insert into calls.calls (organization, call_id, call_type, call_status, created_at, updated_at, date, duration_minutes, segment, source,
-        segment_folded, source_folded, cost, rating, name, job_title, employer, country, has_verbatim, shown_hash, record_hash, shown, verbatim,
+        segment_folded, source_folded, cost, rating, name, job_title, employer, country, shown_hash, record_hash, item, shown, verbatim,
         verbatim_segments)
       select $1, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60,
         'Segment ' || n % 7, 'Network ' || n % 5, 'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000,
-        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60, true,
-        sha256(n::text::bytea), sha256(n::text::bytea), ${shownSql(5)}, $6, $7
+        'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60,
+        sha256(n::text::bytea), sha256(n::text::bytea), ${textSql(5)}, ${textSql(6)}, $7, $8
       from generate_series(1, $2::int) n, lateral (select ($3::timestamptz - (n::float8 / $2 * $4) * interval '1 day')::timestamptz(3) as at) t`,
-    [organization, rows, before, days, shown, ...transcript],
+    [organization, rows, before, days, item, shown, ...transcript],
   );
   await client.query(
     `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls

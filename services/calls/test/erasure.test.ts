@@ -123,8 +123,8 @@ describe('erasing an organization with many calls', () => {
   const eraseOnce = async () => world.operator.erasers.calls.erase(ORGANIZATION, await world.operator.operator('acme'));
   const fill = (calls: number) =>
     database.query(
-      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, shown, has_verbatim, shown_hash, record_hash)
-        select 'acme', 'many-' || n, 'interview', now(), now(), '', true, '', '' from generate_series(1, $1::int) n`,
+      `insert into calls.calls (organization, call_id, call_type, created_at, updated_at, item, shown, shown_hash, record_hash)
+        select 'acme', 'many-' || n, 'interview', now(), now(), '', '', '', '' from generate_series(1, $1::int) n`,
       [calls - 5],
     );
   const left = () => count(`calls where organization = 'acme'`);

@@ -124,7 +124,7 @@ export async function tablesOf(query: (text: string) => Promise<Record<string, u
     const named = rows.map(({ row }) =>
       String(row)
         .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => users.get(id) ?? id)
-        .replace(/\\"updated_at\\":\\"[^"]*"/, ''),
+        .replaceAll(/\\"updated_at\\":\\"[^"]*"/g, ''),
     );
     all[table] = named.toSorted();
   }

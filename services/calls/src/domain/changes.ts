@@ -3,15 +3,17 @@ import { hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
 import { FORM } from './stored.ts';
 
-/** The parts of a record that are kept until it is written: its references, and its rows, which the store formats ahead of time. */
+/** The parts of a record that are kept until it is written: its references, and its rows and texts, which the store formats ahead of time, for COPY. */
 export interface PreparedCall extends Pick<
   CallRecord,
   'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy' | 'notes'
 > {
   /** The columns of the call that the record alone fills. */
   row: string;
-  /** The text of `shown` before the times of the call, and the text after them, in the format of COPY. */
-  shown: [before: string, after: string];
+  /** The text of `item` before the times of the call, and the text after them. */
+  item: string;
+  /** The same of `shown`. */
+  shown: string;
 }
 
 /** A record whose references are ids. */
@@ -110,7 +112,7 @@ function count(days: Map<string, number>, { createdAt }: Written, by: number): v
 }
 
 function hashesOf({ row, shown, conductedBy, notes }: ResolvedCall, createdAt: Date) {
-  const shownHash = hash('sha256', [createdAt.getTime(), row, ...shown].join('\n'), 'buffer');
+  const shownHash = hash('sha256', [createdAt.getTime(), row, shown].join('\n'), 'buffer');
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
   const recordHash = hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');

@@ -95,16 +95,9 @@ const COLUMNS = {
   ...METADATA,
   date: column.instantText.orNull,
   createdAt: column.instantText,
-  updatedAt: column.instantText,
   /** `date`, or `createdAt` where there is none. */
   recency: column.instantText,
-  /** Whether a verbatim transcript is recorded. */
-  hasVerbatim: column.boolean,
 };
-
-export const LIST_ITEM = pick(
-  'callId', 'durationMinutes', 'createdAt', 'updatedAt', 'date', 'callType', 'callStatus', 'projectId', 'segment', 'source', 'hasVerbatim',
-); // prettier-ignore
 
 export const USER_LIST_ITEM = pick(
   'callId', 'callStatus', 'cost', 'country', 'createdAt', 'date', 'durationMinutes', 'jobTitle', 'name', 'employer', 'rating', 'segment',
@@ -117,7 +110,6 @@ function pick<Name extends keyof typeof COLUMNS>(...names: Name[]): Pick<typeof 
 
 export type Metadata = column.RowOf<typeof METADATA>;
 export type Content = column.RowOf<typeof CONTENT>;
-export type ListItem = column.RowOf<typeof LIST_ITEM>;
 export type UserListItem = column.RowOf<typeof USER_LIST_ITEM>;
 
 /** Columns of texts that `stored.ts` makes. */

@@ -2,9 +2,9 @@ import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fiel
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, sampleRecord, TIMES } from '../../test/_sample.ts';
 import type { CallRecord } from './call-record.ts';
-import type { ListItem } from './columns.ts';
 import { gateOf } from './fields.ts';
 import { renderCall, renderListItem, type Call, type View } from './render.ts';
+import { itemAroundTimes, timesOf } from './stored.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 const viewOf = (...fields: readonly AllowedField[]): View => ({ ...OPEN_VIEW, gate: gateOf(fields) });
@@ -13,31 +13,25 @@ const render = (call: Call, view: View) => JSON.parse(renderCall(call, view));
 const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
-  const { date } = sampleRecord();
-  const row: ListItem = {
-    ...sampleRecord(),
-    date: date!.toISOString(),
-    createdAt: TIMES.createdAt.toISOString(),
-    updatedAt: TIMES.updatedAt.toISOString(),
-    hasVerbatim: true,
-  };
+  const itemOf = (changes: Partial<CallRecord> = {}, hasVerbatim = true) =>
+    itemAroundTimes(sampleRecord(changes), hasVerbatim).join(timesOf(TIMES));
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
     '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';
 
   test('has these keys in this order', () => {
-    expect(json(renderListItem(row, OPEN_VIEW.gate))).toBe(
+    expect(renderListItem(itemOf(), OPEN_VIEW.gate)).toBe(
       `${start},"segment":"Customers","source":"Network","has_transcript":true}`,
     );
   });
 
   test('leaves out what is not enabled', () => {
-    expect(json(renderListItem(row, gateOf([])))).toBe(`${start},"has_transcript":false}`);
+    expect(renderListItem(itemOf(), gateOf([]))).toBe(`${start},"has_transcript":false}`);
   });
 
   test('shows as null what is empty', () => {
-    const empty = { ...row, durationMinutes: null, date: null, callStatus: null, projectId: null, segment: null, source: null };
-    expect(renderListItem({ ...empty, hasVerbatim: false }, OPEN_VIEW.gate)).toEqual({
+    const empty = { durationMinutes: null, date: null, callStatus: null, projectId: null, segment: null, source: null };
+    expect(JSON.parse(renderListItem(itemOf(empty, false), OPEN_VIEW.gate))).toEqual({
       call_id: 'call_1',
       duration_minutes: null,
       created_at: '2025-01-31T09:08:07.006Z',
@@ -58,7 +52,7 @@ describe('a list item', () => {
     [['transcripts.verbatim'], false, false],
     [['transcripts.clean', 'qa_blocks'], true, false],
   ])('with %j and hasVerbatim %s, has_transcript is %s', (fields, hasVerbatim, shown) => {
-    expect(renderListItem({ ...row, hasVerbatim }, gateOf(fields)).has_transcript).toBe(shown);
+    expect(JSON.parse(renderListItem(itemOf({}, hasVerbatim), gateOf(fields))).has_transcript).toBe(shown);
   });
 });
 

@@ -1,10 +1,10 @@
 /** Renders calls for an organization (REST) and for a user (tools), as JSON. Keys have the order of the contract. */
-import type { ListItem, Metadata, Stored, UserListItem } from './columns.ts';
+import type { Metadata, Stored, UserListItem } from './columns.ts';
 import { showsTranscripts, type Gate } from './fields.ts';
 import { formatInstant } from './instant.ts';
 import { showEmails, showNames } from './marks.ts';
 import { replacementFor, shownName, type Named } from './names.ts';
-import { partsOf, readContent } from './stored.ts';
+import { HAS_NO_TRANSCRIPT, itemPartsOf, partsOf, readContent } from './stored.ts';
 
 /** How one caller sees a call. */
 export interface View {
@@ -31,21 +31,11 @@ export function kindsOf({ gate, include }: Pick<View, 'gate' | 'include'>): Set<
   return new Set((['verbatim', 'redacted', 'clean'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]));
 }
 
-/** A list item. `JSON.stringify` is as quick as JSON that is built by hand, as long as there is no `Date` in it. */
-export function renderListItem(row: ListItem, gate: Gate): Record<string, unknown> {
-  return {
-    call_id: row.callId,
-    duration_minutes: row.durationMinutes,
-    created_at: row.createdAt,
-    updated_at: row.updatedAt,
-    date: row.date,
-    call_type: row.callType,
-    call_status: row.callStatus,
-    project_id: row.projectId,
-    ...(gate.has('segment') && { segment: row.segment }),
-    ...(gate.has('source') && { source: row.source }),
-    has_transcript: showsTranscripts(gate) && row.hasVerbatim,
-  };
+/** A list item. A key that isn't enabled is absent. */
+export function renderListItem(item: string, gate: Gate): string {
+  const { head, segment, source, hasTranscript } = itemPartsOf(item);
+  const labels = (gate.has('segment') ? segment : '') + (gate.has('source') ? source : '');
+  return `{${head}${labels}${showsTranscripts(gate) ? hasTranscript : HAS_NO_TRANSCRIPT}}`;
 }
 
 /** A stored call as REST reads it. Transcripts that the caller doesn't see are null, and so is `redacted` unless redaction is complete. */

@@ -1,6 +1,6 @@
 /**
  * The texts of a call as they are stored: JSON as REST shows it, in parts that a caller sees or doesn't, with marks around the interviewee's name
- * and around e-mails. So a page of details costs no parsing. Only a caller who sees another name has texts written anew. A change of the form,
+ * and around e-mails. So a page of list items or details costs no parsing. Only a caller who sees another name has texts written anew. A change of the form,
  * or of the search for the name, needs a new {@link FORM}.
  */
 import type { Participant, QaBlock, Segment, Transcript } from './call.ts';
@@ -24,6 +24,36 @@ export type Parts = Record<(typeof PARTS)[number], string>;
 
 /** JSON text never holds this character, because it escapes the control characters of its strings. */
 const BETWEEN = '\u001f';
+
+/** The parts of `item` in their order. Each is a list of members; all but the first begin with a comma. */
+export interface ItemParts {
+  head: string;
+  segment: string;
+  source: string;
+  hasTranscript: string;
+}
+
+const HAS_TRANSCRIPT = ',"has_transcript":true';
+/** For calls without a transcript, and for those who may see none. */
+export const HAS_NO_TRANSCRIPT = ',"has_transcript":false';
+
+/** The text of `item` before the times of the call, and the text after them. */
+export function itemAroundTimes(record: Omit<CallRecord, 'transcripts'>, hasVerbatim: boolean): [before: string, after: string] {
+  const date = record.date && formatInstant(record.date);
+  const state = { date, call_type: record.callType, call_status: record.callStatus, project_id: record.projectId };
+  const parts = [
+    `,${JSON.stringify(state).slice(1, -1)}`,
+    member('segment', record.segment),
+    member('source', record.source),
+    hasVerbatim ? HAS_TRANSCRIPT : HAS_NO_TRANSCRIPT,
+  ];
+  return [`"call_id":${JSON.stringify(record.callId)}${member('duration_minutes', record.durationMinutes)}`, parts.join(BETWEEN)];
+}
+
+export function itemPartsOf(item: string): ItemParts {
+  const [head, segment, source, hasTranscript] = item.split(BETWEEN);
+  return { head: head!, segment: segment!, source: source!, hasTranscript: hasTranscript! };
+}
 
 /** The text of `shown` before the times of the call, and the text after them. */
 export function aroundTimes(record: Omit<CallRecord, 'transcripts'>): [before: string, after: string] {
@@ -60,7 +90,7 @@ export function aroundTimes(record: Omit<CallRecord, 'transcripts'>): [before: s
   return [JSON.stringify(state).slice(1, -1), PARTS.map((part) => parts[part]).join(BETWEEN)];
 }
 
-/** The times of the call, as they stand in `shown`. */
+/** The times of the call, as they stand in `item` and `shown`. */
 export function timesOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }): string {
   return `,"created_at":"${formatInstant(createdAt)}","updated_at":"${formatInstant(updatedAt)}"`;
 }

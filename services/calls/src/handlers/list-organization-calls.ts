@@ -4,11 +4,10 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsQuery, ListOrganizationCallsResult } from '@crs/proto/crs/calls/v2/calls';
-import type { ListItem } from '../domain/columns.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall, renderListItem } from '../domain/render.ts';
 import { callOf } from '../store/details.ts';
-import { listCalls, listChangedCalls, listChangedDetails, listDetails, type ListRow } from '../store/list-calls.ts';
+import { listCalls, listChangedCalls, listChangedDetails, listDetails } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
 const MAX_PER_PAGE = 200;
@@ -54,16 +53,9 @@ async function readItems(db: Db, scope: Scope, identity: OrganizationIdentity, a
     : listCalls(scope.organization, range, page);
   const rows = await db.read(scope, statement);
   const gate = gateOf(identity.allowedFields);
-  const items = rows.filter(isItem);
-  return {
-    json: JSON.stringify(items.map((row) => renderListItem(row, gate))),
-    ids: items.map(({ callId }) => callId),
-    total: rows[0]!.total,
-  };
-}
-
-function isItem(row: ListRow): row is ListRow & ListItem {
-  return row.callId !== null;
+  const listed = rows.filter(({ item }) => item !== null);
+  const items = listed.map(({ item }) => renderListItem(item!, gate));
+  return { json: `[${items.join(',')}]`, ids: listed.map(({ callId }) => callId!), total: rows[0]!.total };
 }
 
 async function readDetails(

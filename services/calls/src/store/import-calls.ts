@@ -5,7 +5,7 @@ import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
 import type { Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
-import { aroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
+import { aroundTimes, itemAroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
 import { copyRows, formatRow, type Cell } from './copy.ts';
 
 /**
@@ -53,9 +53,7 @@ const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
 const { shown: _, ...TRANSCRIPTS } = STORED;
 const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
 /** The columns of the call that a line alone fills. */
-const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), 'hasVerbatim', ...TRANSCRIPT_NAMES].map(
-  column.snakeCase,
-);
+const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), ...TRANSCRIPT_NAMES].map(column.snakeCase);
 
 /** These depend on references, on what is stored, and on the line's bytes. */
 const GIVEN = {
@@ -77,10 +75,8 @@ export function prepare(record: CallRecord): PreparedCall {
   const cells: Cell[] = [
     ...METADATA_NAMES.map((name) => record[name]),
     ...FOLDED.map((name) => foldOrNull(record[name])),
-    transcripts.verbatim !== null,
     ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
   ];
-  const [before, after] = aroundTimes(record);
   return {
     deleted: false,
     organization,
@@ -90,7 +86,8 @@ export function prepare(record: CallRecord): PreparedCall {
     conductedBy,
     notes,
     row: formatRow(cells),
-    shown: [formatRow([before]), formatRow([after])],
+    item: formatRow(itemAroundTimes(record, transcripts.verbatim !== null)),
+    shown: formatRow(aroundTimes(record)),
   };
 }
 
@@ -107,26 +104,25 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
   };
 }
 
+/** Texts before and after the times of a call, which are known last. */
+const AROUND_TIMES = ['item_before', 'item_after', 'shown_before', 'shown_after'];
+
 /** Puts the calls of a batch into a temporary table, before anything is locked. Each is known by its position in the list. */
 export function stageCalls(
   query: Query,
   connection: PoolClient,
-  calls: readonly Pick<PreparedCall, 'row' | 'shown'>[],
+  calls: readonly Pick<PreparedCall, 'row' | 'item' | 'shown'>[],
 ): Promise<void> {
-  const rows = calls.map(({ row, shown }, position) => `${position}\t${row}\t${shown.join('\t')}`);
-  const made = `select 0 as position, ${OF_LINE.join(', ')}, shown as shown_before, shown as shown_after from calls.calls`;
-  return stage(query, connection, {
-    table: 'calls',
-    made,
-    columns: ['position', ...OF_LINE, 'shown_before', 'shown_after'],
-    rows,
-  });
+  const rows = calls.map(({ row, item, shown }, position) => `${position}\t${row}\t${item}\t${shown}`);
+  const columns = ['position', ...OF_LINE, ...AROUND_TIMES];
+  const made = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;
+  return stage(query, connection, { table: 'calls', made, columns, rows });
 }
 
-const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'shown'];
+const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'item', 'shown'];
 /** Citus refuses to insert rows of a query into a table with row-level security, unless the insert says what to do about conflicts. */
 const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
-  select $1, ${[...OF_LINE, ...GIVEN_COLUMNS].join(', ')}, shown_before || times || shown_after
+  select $1, ${[...OF_LINE, ...GIVEN_COLUMNS].join(', ')}, item_before || times || item_after, shown_before || times || shown_after
     from unnest($2::text[], ${Object.values(GIVEN)
       .map((type, i) => `$${i + 3}::${type}[]`)
       .join(', ')})

@@ -1,12 +1,12 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
-import { LIST_ITEM } from '../domain/columns.ts';
 import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ROW = {
-  ...LIST_ITEM,
   /** Null in the one row of an empty page. That row holds nothing but the total. */
   callId: column.text.orNull,
+  /** The list item as it is stored; null with `callId`. */
+  item: column.text.orNull,
   total: column.integer,
 };
 export type ListRow = column.RowOf<typeof ROW>;
@@ -19,8 +19,9 @@ const DETAIL_ROW = {
 };
 export type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
 
-const LIST = column.selectList(LIST_ITEM, 'c');
-const NEWEST_FIRST = 'order by page."createdAt" desc, page."callId" desc';
+const LIST = 'c.call_id, c.created_at, c.item';
+const ITEMS = 'page.call_id as "callId", page.item';
+const NEWEST_FIRST = 'order by page.created_at desc, page.call_id desc';
 
 /** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */
 const COUNTS = `
@@ -31,7 +32,7 @@ const DAYS = `from calls.call_days where organization = $1 and day >= $4::date a
 const FIRST_PAGE = `
   with ${COUNTS},
   total as (select (select calls from newer) + (select calls from older) + coalesce((select sum(calls) ${DAYS}), 0)::int as calls)
-  select total.calls as total, page.* from total left join (
+  select total.calls as total, ${ITEMS} from total left join (
     select ${LIST} from calls.calls c where organization = $1 and created_at >= $2 and created_at < $3
     order by created_at desc, call_id desc limit $8
   ) page on true
@@ -57,7 +58,7 @@ const KEYS_OF_LATER_PAGE = `
   )`;
 
 const LATER_PAGE = `${KEYS_OF_LATER_PAGE}
-  select newer + whole + older as total, page.* from sums left join (
+  select newer + whole + older as total, ${ITEMS} from sums left join (
     select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
   ${NEWEST_FIRST}`;
@@ -69,7 +70,7 @@ const KEYS_OF_CHANGED_PAGE = `
   keys as (select * from changed order by created_at desc, call_id desc offset $5 limit $6)`;
 
 const CHANGED_PAGE = `${KEYS_OF_CHANGED_PAGE}
-  select total.calls as total, page.* from (select count(*)::int as calls from changed) total left join (
+  select total.calls as total, ${ITEMS} from (select count(*)::int as calls from changed) total left join (
     select ${LIST} from keys k join calls.calls c on c.organization = $1 and c.call_id = k.call_id
   ) page on true
   ${NEWEST_FIRST}`;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials } from '@grpc/grpc-js';
 import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import type { RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { invalid, ServiceError } from '../src/errors.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Late } from '../src/process/patience.ts';
@@ -125,6 +125,30 @@ test('an asker who leaves, or gives up a late question, ends it at the service, 
   await expect.poll(() => aborted).toEqual(['Error', 'Late']);
   others.resolve(5);
   expect(await Promise.all(rest)).toEqual(Array.from({ length: 8 }, () => 5));
+});
+
+test('a question on a line that has become too old for more is answered or cancelled', async () => {
+  const ended = Promise.withResolvers<string>();
+  const work = Promise.withResolvers<number>();
+  const begun: string[] = [];
+  const { address } = await startService(async (word, { signal }) => {
+    begun.push(word);
+    signal.addEventListener('abort', () => ended.resolve(word));
+    return work.promise;
+  });
+  const question = ask(address, { timeoutMs: 60_000, lines: 1 });
+  const leaving = new AbortController();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const left = question('left', { signal: leaving.signal });
+  vi.advanceTimersByTime(11_000);
+  vi.useRealTimers();
+  const answered = question('answered');
+  await expect.poll(() => begun).toEqual(['left', 'answered']);
+  leaving.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  expect(await ended.promise).toBe('left');
+  work.resolve(3);
+  expect(await answered).toBe(3);
 });
 
 test('a question that is late on a silent line ends the line', async () => {

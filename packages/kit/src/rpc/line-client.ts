@@ -121,15 +121,20 @@ class Line {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
       this.#waiting.delete(id);
+      this.#endIfDone();
     }
   }
 
-  /** Asks nothing more on this line. What was asked is still answered. */
+  /** Asks nothing more on this line. What was asked is still answered, or cancelled. */
   retire(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     clearTimeout(this.#age);
-    this.#stream.end();
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (!this.#isOpen && this.#waiting.size === 0) this.#stream.end();
   }
 
   /** Ends a question that got no answer in time. If the line was silent meanwhile, its service may only pause, and must not do later what nobody waits for. */
@@ -142,7 +147,8 @@ class Line {
   }
 
   #cancel(id: number): void {
-    if (this.#isOpen) this.#stream.write({ question: { id, token: '', traceparent: '', timeoutMs: 0, cancelled: true } });
+    if (this.#stream.writable)
+      this.#stream.write({ question: { id, token: '', traceparent: '', timeoutMs: 0, cancelled: true } });
   }
 
   #settle({ answer, body }: Answering): void {

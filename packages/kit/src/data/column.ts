@@ -35,8 +35,6 @@ export const bigint = column<string>(20);
 export const bytes = column<Buffer>(17);
 /** A point in time, to the millisecond. */
 export const instant = column<Date>(1184);
-/** The same as JSON shows it. The instants of a row are all declared in one of the two ways. */
-export const instantText = column<string>(1184);
 export const textArray = column<string[]>(1009);
 export const uuidArray = column<string[]>(2951);
 

@@ -7,9 +7,8 @@ import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.
 import type { Logger } from '../process/log.ts';
 import { Bulkhead } from '../limits/bulkhead.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
-import * as column from './column.ts';
+import { integer, type Column, type Columns } from './column.ts';
 import { connectionTo } from './connection.ts';
-import { instantText } from './instant-text.ts';
 import { directoryScope, EVERY_ORGANIZATION, workFor, type Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
@@ -18,7 +17,7 @@ export interface Statement<Row = NoRow> {
   text: string;
   values?: readonly unknown[];
   /** The columns of the answer: compared with PostgreSQL's own description of them when the statement first runs. */
-  row?: column.Columns<Row>;
+  row?: Columns<Row>;
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
   /** True: PostgreSQL makes one plan for all values. False: one for each execution. Else it chooses after some executions. `transact` ignores it. */
@@ -50,17 +49,10 @@ export interface DatabaseOptions {
 // The driver would write dates in local time. Its format has no place for the seconds that the offset of a local time had in the 19th century.
 defaults.parseInputDatesAsUTC = true;
 
-/** @param instant makes a value of a timestamp */
-function typesWith(instant: ReturnType<CustomTypesConfig['getTypeParser']>): CustomTypesConfig {
-  return {
-    getTypeParser: (oid, format) => (oid === types.builtins.TIMESTAMPTZ ? instant : types.getTypeParser(oid, format)),
-  };
-}
-
-/** This parser takes a quarter of the time of the driver's own. */
-const TYPES = typesWith(parseDate);
-/** A list page of call records holds 150 timestamps. */
-const TYPES_WITH_INSTANT_TEXT = typesWith(instantText);
+/** A page of a user's calls holds up to 300 timestamps, and this parser takes a quarter of the time of the driver's own. */
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.TIMESTAMPTZ ? parseDate : types.getTypeParser(oid, format)),
+};
 
 /**
  * The number of statements that may wait for a connection, for one organization and in all. A statement behind a longer queue would miss its
@@ -77,7 +69,7 @@ const FIND_NODE_MS = 2_000;
 /** All tables have an organization's rows on the same node. */
 const FIND_NODE = {
   name: 'find-node',
-  row: { node: column.integer },
+  row: { node: integer },
   text: `select groupid as node from pg_dist_placement where shardid = (
     select get_shard_id_for_distribution_column(logicalrelid, $1::text) from pg_dist_partition
       where partmethod = 'h' and has_table_privilege(logicalrelid, 'select') limit 1)`,
@@ -236,7 +228,6 @@ export class Database {
             ...(!statement.dynamic && { name: statement.name }),
             text: statement.text,
             values: [...(statement.values ?? [])],
-            ...(hasInstantText(statement.row) && { types: TYPES_WITH_INSTANT_TEXT }),
           });
           this.#answeredAt = Date.now();
           if (statement.row && !this.#checked.has(statement.name)) this.#check(statement.name, statement.row, fields);
@@ -253,7 +244,7 @@ export class Database {
 
   /** @throws Error where the statement returns other columns than it declares */
   #check(name: string, row: object, fields: FieldDef[]): void {
-    const declared = new Map<string, column.Column<unknown>>(Object.entries(row));
+    const declared = new Map<string, Column<unknown>>(Object.entries(row));
     const fits = fields.every((field) => declared.get(field.name)?.oids.includes(field.dataTypeID));
     if (!fits || declared.size !== fields.length) {
       const returned = fields.map((field) => `${field.name} (type ${field.dataTypeID})`);
@@ -332,10 +323,6 @@ export class Database {
       throw unavailable('The database is not available.', error);
     }
   }
-}
-
-function hasInstantText(row: object = {}): boolean {
-  return Object.values(row).includes(column.instantText);
 }
 
 function socketOf(client: PoolClient): Socket {

@@ -91,22 +91,14 @@ export const CONTENT = {
   participants: fromLine(column.json<Participant[]>(), orDefault(list(participant), []), 'Who took part.'),
 };
 
-const COLUMNS = {
-  ...METADATA,
-  date: column.instantText.orNull,
-  createdAt: column.instantText,
+const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source } = METADATA;
+
+export const USER_LIST_ITEM = {
+  ...{ callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source },
+  createdAt: column.instant,
   /** `date`, or `createdAt` where there is none. */
-  recency: column.instantText,
+  recency: column.instant,
 };
-
-export const USER_LIST_ITEM = pick(
-  'callId', 'callStatus', 'cost', 'country', 'createdAt', 'date', 'durationMinutes', 'jobTitle', 'name', 'employer', 'rating', 'segment',
-  'source', 'recency',
-); // prettier-ignore
-
-function pick<Name extends keyof typeof COLUMNS>(...names: Name[]): Pick<typeof COLUMNS, Name> {
-  return Object.fromEntries(names.map((name) => [name, COLUMNS[name]])) as Pick<typeof COLUMNS, Name>;
-}
 
 export type Metadata = column.RowOf<typeof METADATA>;
 export type Content = column.RowOf<typeof CONTENT>;

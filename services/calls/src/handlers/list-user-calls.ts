@@ -35,7 +35,7 @@ export function listUserCalls({ db, auth }: RecordContext) {
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
       callsJson: Buffer.from(JSON.stringify(page.map(renderUserListItem))),
-      next: last && { at: new Date(last.recency), id: last.callId },
+      next: last && { at: last.recency, id: last.callId },
     };
   });
 }

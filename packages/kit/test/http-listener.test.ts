@@ -53,6 +53,17 @@ it('keeps serving for a while, on connections that end with each answer', async 
   expect(performance.now() - started).toBeGreaterThan(490);
 });
 
+it('keeps an idle connection for longer, because its client may use it at any moment', async () => {
+  const { address, stop } = await start((_request, response) => void response.end('done'), 200);
+  expect(await ask(address)).toBe('keep-alive');
+  const stopped = stop();
+  await sleep(500);
+  expect(await ask(address)).toBe('close');
+  const before = performance.now();
+  await stopped;
+  expect(performance.now() - before).toBeLessThan(250);
+});
+
 it('does not wait for idle connections, used or unused', async () => {
   const { address, stop } = await start((_request, response) => void response.end('done'));
   const silent = await open(address);

@@ -124,6 +124,7 @@ describe('the plan of', () => {
     ["a user's list of one project", userList({ projectId: PROJECTS[1]! }), 51 + CONDUCTED],
     ["a later page of a user's list", userList({}, at(50)), 3 * 51],
     ["a user's own calls", userList({}, null, true), 51],
+    ["a later page of a user's own calls", userList({}, at(50), true), 51],
     ["a user's call", getUserCall('large', USER, PROJECTS, 'call-7-7', true), 1],
     ['the segments of a project', projectSegments('large', [PROJECTS[0]!]), (DAYS * CALLS_A_DAY) / 20],
     ['a call', getCall('large', 'call-7-7', { ...OPEN_VIEW, anonymize: true }), 1],

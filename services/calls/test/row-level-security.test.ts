@@ -132,6 +132,10 @@ async function leaksToUser(own: string, other: string): Promise<string[]> {
   const query = { userId: stranger, mine: false, visible: [PROJECT], filters: NO_FILTERS, after: null, limit: 100 };
   const list = await read(own, listUserCalls(own, query));
   if (list.length !== 1 || list[0]?.segment !== own) found.push('user list');
+  for (const after of [null, { at: new Date('2030-01-01Z'), id: 'z' }]) {
+    const conducted = await read(own, listUserCalls(own, { ...query, mine: true, after }));
+    if (conducted.length > 0) found.push(after ? 'later conducted list' : 'conducted list');
+  }
   const [detail] = await read(own, getUserCall(own, stranger, [PROJECT], 'same-4', true)).catch(() => []);
   if (detail?.segment !== own || detail.verbatim !== JSON.stringify(own) || detail.notes !== null) found.push('user detail');
   const segments = await read(own, projectSegments(own, [PROJECT]));
@@ -254,7 +258,19 @@ describe('without the predicate on the organization in any statement', () => {
   it.each([
     [
       'calls',
-      ['first page', 'later page', 'changed page', 'detail', 'user list', 'user detail', 'segments', 'import', 'erasure'],
+      [
+        ...[
+          'first page',
+          'later page',
+          'changed page',
+          'detail',
+          'user list',
+          'conducted list',
+          'later conducted list',
+          'user detail',
+        ],
+        ...['segments', 'import', 'erasure'],
+      ],
     ],
     ['notes', ['user detail', 'import', 'erasure']],
     ['call_days', ['first page', 'later page', 'import', 'erasure']],

@@ -98,8 +98,8 @@ export function createGateway(
 
       const server = createServer({ requireHostHeader: false, ...HTTP_TIMEOUTS });
       const drainMs = timeoutMs + 1_000;
-      const { address, stop } = await listen(server, { address: at, lameDuckMs, drainMs });
-      closer.defer('http listener', stop, lameDuckMs + drainMs + 1_000);
+      const { address, stop, longestStopMs } = await listen(server, { address: at, lameDuckMs, drainMs });
+      closer.defer('http listener', stop, longestStopMs);
       // The server reads no request before this turn of the event loop ends.
       const listener = createListener(address);
       server.on('request', listener);

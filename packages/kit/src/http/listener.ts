@@ -17,6 +17,10 @@ export const HTTP_TIMEOUTS = { keepAliveTimeout: 65_000, headersTimeout: 20_000,
 
 const SILENT_MS = 500;
 
+/** How long connections that are idle since the stop began are kept after the lame-duck time: thrice as long as it lasted, and at most this long. */
+const IDLE_MS = 15_000;
+const LOOK_EVERY_MS = 100;
+
 /**
  * A connection on which nothing moves for this long, plus the longest time of an answer, is closed: a client that doesn't read its
  * answer would keep its slot for ever. Node needs less time to notice a request that doesn't arrive, and that request gets an answer.
@@ -25,13 +29,16 @@ const STALLED_MS = 75_000;
 
 /**
  * Has an HTTP server listen, and stop without breaking a request. From the first moment of a stop each answer ends its connection
- * (`Connection: close`), so that clients turn to other servers; new requests are still served. When the lame-duck time is over, the server
- * accepts no connection, closes idle ones, and finishes the requests under way.
+ * (`Connection: close`), so that clients turn to other servers; new requests are still served. A client whose connection was idle all that
+ * time knows nothing yet, and may use it again in the moment in which it is closed. So such connections get more time. Then the server accepts no
+ * connection, closes idle ones, and finishes the requests under way.
+ * @returns longestStopMs how long a stop may take
  */
 export async function listen(
   server: Server,
   { address, lameDuckMs, drainMs }: ListenOptions,
-): Promise<{ address: string; stop: () => Promise<void> }> {
+): Promise<{ address: string; stop: () => Promise<void>; longestStopMs: number }> {
+  const idleMs = Math.min(3 * lameDuckMs, IDLE_MS);
   server.timeout = STALLED_MS + drainMs;
   const bound = await bindHttp(server, address);
   // Its latest answer stands for a connection. A set of all open answers would be rehashed every few requests, and V8 keeps what was in the
@@ -57,10 +64,12 @@ export async function listen(
 
   return {
     address: bound,
+    longestStopMs: lameDuckMs + idleMs + drainMs + 1_000,
     stop: async () => {
       stopping = true;
       for (const response of latest.values()) if (response) announce(response);
       await sleep(lameDuckMs);
+      for (let waited = 0; waited < idleMs && latest.size > 0; waited += LOOK_EVERY_MS) await sleep(LOOK_EVERY_MS);
       // This turn still reads requests that have arrived: a connection that is closed with an unread request in it is reset.
       await turn();
       const timers = [

@@ -74,7 +74,7 @@ export class Closer {
  * A stop takes these steps. On SIGTERM `/readyz` fails at once. A gateway serves on for its lame-duck time (5 s), in which each answer ends its
  * connection, and then finishes open requests until the longest deadline (11 s, for tools 16 s). Another service refuses new calls at once, tells its
  * clients (GOAWAY) and finishes open calls (16 s at most). Clients, pools and telemetry follow, usually within milliseconds. So an idle service stops
- * in a moment, a gateway in 5 s, and no process takes longer than 45 s. Kubernetes grants 60 s, because it waits 5 s before the SIGTERM, until the
+ * in a moment, a gateway in 5 to 20 s, and no process takes longer than 45 s. Kubernetes grants 60 s, because it waits 5 s before the SIGTERM, until the
  * pod has left the list of endpoints.
  */
 export async function runUntilSignal(service: Service, log: Logger, forceAfterMs = 45_000): Promise<void> {

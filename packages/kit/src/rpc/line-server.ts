@@ -21,7 +21,7 @@ export type Outcome = { error: ServiceError } | { error?: undefined; response: u
 export class LineServer {
   readonly #stream: ServerDuplexStream<Asking, Answering>;
   readonly #serve: (call: Incoming) => Promise<Outcome>;
-  /** Who is told when a question is cancelled, by its id. */
+  /** By the id of a question: the functions that end its work if it is cancelled. */
   readonly #answering = new Map<number, Set<() => void>>();
   #isEnding = false;
 

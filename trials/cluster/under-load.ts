@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressOf, kubectl, objects, SERVICES } from './cluster.ts';
 import type { Summary } from './load.ts';
+import { keepLogs } from './logs.ts';
 import { say } from './report.ts';
 import { credentials, TOOLS_ORIGIN } from './tenant.ts';
 
@@ -35,6 +37,7 @@ export async function startLoad(rate: number): Promise<{ stop: () => Promise<Sum
 
 /** Makes a change under load. @throws Error where the change or a request fails */
 export async function underLoad(disrupt: () => Promise<void>, rate = RATE): Promise<string> {
+  const logs = await keepLogs();
   const load = await startLoad(rate);
   let fault: unknown;
   try {
@@ -45,11 +48,15 @@ export async function underLoad(disrupt: () => Promise<void>, rate = RATE): Prom
     fault = error;
   }
   const summary = await load.stop();
+  logs.stop();
   say(JSON.stringify(summary));
   const note = describe(summary);
-  if (fault !== undefined) throw new Error(`${(fault as Error).message}; ${note}`, { cause: fault });
-  if (summary.failed > 0) throw new Error(note);
-  return note;
+  if (fault === undefined && summary.failed === 0) {
+    await rm(logs.directory, { recursive: true });
+    return note;
+  }
+  const found = `${note}; the pods' logs: ${logs.directory}`;
+  throw new Error(fault === undefined ? found : `${(fault as Error).message}; ${found}`, { cause: fault });
 }
 
 export function describe({ requests, failed, p50, p99, slowest, seconds }: Summary): string {

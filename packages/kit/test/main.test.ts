@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 
 /** A port that answers no attempt to connect, like the address of a dead machine: its backlog is full and its process is stopped. */
@@ -23,23 +26,56 @@ async function silentPort(): Promise<{ port: number; close: () => void }> {
   };
 }
 
+/** A process whose service asks the auth service at that port, and the lines of its log. */
+function clientOf(port: number) {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./_client-process.ts', import.meta.url))], {
+    env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', CRS_AUTH_ADDRESS: `127.0.0.1:${port}` },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  return { child, lines: createInterface(child.stderr) };
+}
+
 it('ends at once, even if a peer does not answer attempts to connect', { timeout: 30_000 }, async () => {
   const peer = await silentPort();
-  let child;
+  const { child, lines } = clientOf(peer.port);
   try {
-    child = spawn(process.execPath, [fileURLToPath(new URL('./_client-process.ts', import.meta.url))], {
-      env: { PATH: process.env['PATH'], CRS_OPS_LISTEN: '127.0.0.1:0', CRS_AUTH_ADDRESS: `127.0.0.1:${peer.port}` },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
     const exited = once(child, 'exit');
-    for await (const line of createInterface(child.stderr)) if (line.includes('"ready"')) break;
+    const log: string[] = [];
+    for await (const line of lines) {
+      log.push(line);
+      if (line.includes('"ready"')) break;
+    }
     child.stderr.resume();
+    // It is ready all the same.
+    expect(log.join('\n')).toContain(`"away":["dns:///127.0.0.1:${peer.port}"]`);
     const asked = performance.now();
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
     expect(performance.now() - asked).toBeLessThan(15_000);
   } finally {
-    child?.kill('SIGKILL');
+    child.kill('SIGKILL');
     peer.close();
+  }
+});
+
+it('is ready once it is connected to the services that it asks', { timeout: 30_000 }, async () => {
+  const listen = async (address: string) => {
+    const server = new Server();
+    return { server, port: await promisify(server.bindAsync.bind(server))(address, ServerCredentials.createInsecure()) };
+  };
+  const { server: earlier, port } = await listen('127.0.0.1:0');
+  earlier.forceShutdown();
+  const { child, lines } = clientOf(port);
+  try {
+    const ready = (async () => {
+      for await (const line of lines) if (line.includes('"ready"')) return 'ready';
+      return 'ended';
+    })();
+    expect(await Promise.race([ready, sleep(4_000, 'not ready')])).toBe('not ready');
+    const { server } = await listen(`127.0.0.1:${port}`);
+    expect(await ready).toBe('ready');
+    server.forceShutdown();
+  } finally {
+    child.kill('SIGKILL');
   }
 });

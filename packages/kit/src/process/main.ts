@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { connectAll } from '../rpc/channel.ts';
 import { commaSeparated, hostPort, settings, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
@@ -28,10 +29,13 @@ const readConfig = settings({
   logLevel: ['CRS_LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')],
 });
 
+/** A process waits so long for connections to other services before it is ready without them: taking it out of use would not bring them back. */
+const CONNECT_PATIENCE_MS = 10_000;
+
 /**
  * Runs the process around a service: reads the environment, starts telemetry, the operators' listener and the health listener, then the
- * service that `create` makes, until SIGTERM or SIGINT. From the signal on the process isn't ready; telemetry stops last. A process that
- * can't start logs the reason and exits with 1.
+ * service that `create` makes, until SIGTERM or SIGINT. It is ready when it has started and is connected to the services that it asks. From the signal on
+ * the process isn't ready; telemetry stops last. A process that can't start logs the reason and exits with 1.
  */
 export async function runMain(
   name: string,
@@ -62,6 +66,8 @@ export async function runMain(
     const watched: Service = {
       start: async () => {
         const addresses = await service.start();
+        const away = await connectAll(CONNECT_PATIENCE_MS);
+        if (away.length > 0) log.warn({ away }, 'there is no connection to some services yet');
         trimMemory();
         if (state === 'starting') {
           state = 'ready';

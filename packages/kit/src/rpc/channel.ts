@@ -3,22 +3,51 @@ import { Client, connectivityState, type ChannelCredentials, type ClientOptions 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
 
+/** The channels of this process that are open. */
+const opened = new Set<Channel>();
+
+/**
+ * Connects every channel of this process, so that no first request has to wait for it. On a new pod it can take seconds: its network policies may come into
+ * force after its start, and a lost question to DNS is asked again after 5 s.
+ * @returns the targets without a connection after that time, which are tried on
+ */
+export async function connectAll(patienceMs: number): Promise<string[]> {
+  const until = Date.now() + patienceMs;
+  const away = await Promise.all(
+    Array.from(opened, async (channel) => ((await channel.connected(until)) ? [] : [channel.target])),
+  );
+  return away.flat();
+}
+
 /**
  * The connections to a target. grpc-js sets no limit to connecting. The address of a machine that is gone accepts packets and never
  * answers; grpc-js would wait for it as long as the kernel does, two minutes, and wouldn't resolve the name again meanwhile. So a client
  * that has been connecting for five seconds is closed, its waiting calls fail, and a new one takes its place.
  */
 export class Channel {
+  readonly target: string;
   readonly #create: () => Client;
   #client: Client;
   /** When the client was first seen without a connection, by `performance.now()`. */
   #waitingSince: number | undefined;
 
   constructor(target: string, credentials: ChannelCredentials, options: ClientOptions) {
+    this.target = target;
     // A connection that is shared with other channels would stay open after this one is closed.
     this.#create = () =>
       new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 });
     this.#client = this.#create();
+    opened.add(this);
+  }
+
+  /** Whether there is a connection by that time (epoch milliseconds), or before the channel is closed. */
+  async connected(until: number): Promise<boolean> {
+    while (opened.has(this) && Date.now() < until) {
+      const deadline = Math.min(until, Date.now() + CONNECT_MS / 5);
+      const failure = await new Promise((resolve) => this.client().waitForReady(deadline, resolve));
+      if (!failure) return true;
+    }
+    return false;
   }
 
   /** The client for the next call. Ask for it before each call. */
@@ -39,6 +68,7 @@ export class Channel {
   }
 
   close(): void {
+    opened.delete(this);
     this.#client.close();
   }
 }

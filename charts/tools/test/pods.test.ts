@@ -93,11 +93,11 @@ describe('a service', () => {
     );
   });
 
-  test('loses no pod in an update before another is ready', () => {
+  test('loses no pod in an update before clients have had time to find another', () => {
     for (const service of SERVICES)
-      expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec.strategy.rollingUpdate).toEqual({
-        maxUnavailable: 0,
-        maxSurge: '25%',
+      expect(find(manifests, 'Deployment', `${NAME}-${service}`).spec).toMatchObject({
+        strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: '25%' } },
+        minReadySeconds: 10,
       });
   });
 

@@ -214,6 +214,8 @@ function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,
+    // The settings above are not to be replaced by a TXT record of DNS.
+    'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 2_000,
     // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.

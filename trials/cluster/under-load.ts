@@ -37,8 +37,8 @@ export async function startLoad(rate: number): Promise<{ stop: () => Promise<Sum
 
 /** Makes a change under load. @throws Error where the change or a request fails */
 export async function underLoad(disrupt: () => Promise<void>, rate = RATE): Promise<string> {
-  const logs = await keepLogs();
   const load = await startLoad(rate);
+  const logs = await keepLogs();
   let fault: unknown;
   try {
     await sleep(MARGIN_MS);

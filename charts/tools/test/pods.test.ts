@@ -101,6 +101,18 @@ describe('a service', () => {
       });
   });
 
+  test('asks DNS again after a second', () => {
+    for (const service of SERVICES) {
+      const { dnsConfig } = find(manifests, 'Deployment', `${NAME}-${service}`).spec.template.spec;
+      expect(dnsConfig).toEqual({
+        options: [
+          { name: 'timeout', value: '1' },
+          { name: 'attempts', value: '5' },
+        ],
+      });
+    }
+  });
+
   test('has a headless Service for gRPC clients, and one address for HTTP clients', () => {
     for (const service of SERVICES) {
       const { spec } = find(manifests, 'Service', `${NAME}-${service}`);

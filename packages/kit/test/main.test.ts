@@ -71,7 +71,7 @@ it('is ready once it is connected to the services that it asks', { timeout: 30_0
       for await (const line of lines) if (line.includes('"ready"')) return 'ready';
       return 'ended';
     })();
-    expect(await Promise.race([ready, sleep(4_000, 'not ready')])).toBe('not ready');
+    expect(await Promise.race([ready, sleep(1_000, 'not ready')])).toBe('not ready');
     const { server } = await listen(`127.0.0.1:${port}`);
     expect(await ready).toBe('ready');
     server.forceShutdown();

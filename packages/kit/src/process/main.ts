@@ -30,7 +30,7 @@ const readConfig = settings({
 });
 
 /** A process waits so long for connections to other services before it is ready without them: taking it out of use would not bring them back. */
-const CONNECT_PATIENCE_MS = 10_000;
+const CONNECT_PATIENCE_MS = 5_000;
 
 /**
  * Runs the process around a service: reads the environment, starts telemetry, the operators' listener and the health listener, then the

@@ -3,13 +3,16 @@ import { Client, connectivityState, type ChannelCredentials, type ClientOptions 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
 
+/** A pod that is just being replaced refuses connections for less time than this. A service that is down does so for longer. */
+const REFUSED_MS = 2_000;
+
 /** The channels of this process that are open. */
 const opened = new Set<Channel>();
 
 /**
  * Connects every channel of this process, so that no first request has to wait for it. On a new pod it can take seconds: its network policies may come into
  * force after its start, and a lost question to DNS is asked again after 5 s.
- * @returns the targets without a connection after that time, which are tried on
+ * @returns the targets without a connection, which are tried on
  */
 export async function connectAll(patienceMs: number): Promise<string[]> {
   const until = Date.now() + patienceMs;
@@ -40,12 +43,14 @@ export class Channel {
     opened.add(this);
   }
 
-  /** Whether there is a connection by that time (epoch milliseconds), or before the channel is closed. */
+  /** Whether there is a connection by that time (epoch milliseconds). A target that refuses connections for two seconds is given up earlier. */
   async connected(until: number): Promise<boolean> {
     while (opened.has(this) && Date.now() < until) {
-      const deadline = Math.min(until, Date.now() + CONNECT_MS / 5);
-      const failure = await new Promise((resolve) => this.client().waitForReady(deadline, resolve));
+      const client = this.client();
+      const deadline = Math.min(until, Date.now() + REFUSED_MS);
+      const failure = await new Promise((resolve) => client.waitForReady(deadline, resolve));
       if (!failure) return true;
+      if (client.getChannel().getConnectivityState(false) === connectivityState.TRANSIENT_FAILURE) return false;
     }
     return false;
   }

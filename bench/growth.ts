@@ -3,8 +3,8 @@
 //   node bench/growth.ts [--rows 1000000] [--requests 1000] [--rounds 3]
 //
 // It starts the system itself and runs on Linux; a million calls take 3 GB. Each row of its table is the first page of the list, eight requests at a
-// time: the CPU milliseconds of all processes for a request in each round, the median, and its ratio to the first row of its part. Promised: with
-// more processes within 10 %.
+// time for each gateway: the CPU milliseconds of all processes for a request in each round, the median, and its ratio to the first row of its part.
+// Promised: with more processes within 10 %.
 import { parseArgs } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import { createKey } from '@crs/testing/credentials';
@@ -100,13 +100,13 @@ async function organizations(system: System, prefix: string, count: number): Pro
   }
 }
 
-/** CPU milliseconds of a request; requests take the keys, and the gateways, in turns. */
+/** CPU milliseconds of a request; requests take the keys, and the gateways, in turns. The load grows with the gateways. */
 async function cost(system: System, keys: string[]): Promise<number> {
   const urls = system.apis.map((origin) => `${origin}/v1/calls?${RANGE}`);
   const { total } = await measure(
     (n) => urls[n % urls.length]!,
     (n) => ({ authorization: `Bearer ${keys[n % keys.length]}` }),
-    { requests: REQUESTS, concurrency: 8 },
+    { requests: REQUESTS * urls.length, concurrency: 8 * urls.length },
     system.pids,
   );
   return total;

@@ -11,8 +11,8 @@ import { context, propagation, trace } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { isLine, type BodyOf } from './line.ts';
 import { LineClient, type Asked } from './line-client.ts';
-import { decodeError } from './wire-errors.ts';
-import { REASONS, ServiceError, unavailable } from '../errors.ts';
+import { decodeError, notAvailable } from './wire-errors.ts';
+import { REASONS, ServiceError } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
 import { Channel } from './channel.ts';
 import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
@@ -61,7 +61,8 @@ const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
 const ATTEMPTS = 3;
-const FIRST_WAIT_MS = 50;
+/** The second wait is twice as long: longer than it takes until a lost connection is tried again. */
+const FIRST_WAIT_MS = 100;
 
 function isIll(error: unknown): boolean {
   if (error instanceof Late) return true;
@@ -77,7 +78,7 @@ function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const methods = definition as ServiceDefinition;
   const credentials = channelCredentials(options.tls, splitHostPort(options.address).host);
-  const channel = new Channel(`dns:///${options.address}`, credentials, channelOptions(methods, options));
+  const channel = new Channel(`dns:///${options.address}`, credentials, channelOptions(options));
   const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
     name: options.name,
     timeout: false,
@@ -113,13 +114,12 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     const line = isLine(target) ? new LineClient(target, options.name, options.lines ?? 1) : undefined;
     if (line) lines.push(line);
     const exchange = line ? (by: Client, asked: Asked) => line.ask(by, asked) : unary(target, options.name);
-    const send = async (by: Client, body: unknown, call: CallOptions): Promise<unknown> => {
+    const send = async (by: Client, body: unknown, call: CallOptions, deadline: number): Promise<unknown> => {
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
       const carrier = { traceparent: '' };
       propagation.inject(trace.setSpan(context.active(), span), carrier);
       const token = (typeof call.token === 'object' ? call.token[options.name] : call.token) ?? '';
-      const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
       let error: unknown;
       try {
         return await exchange(by, { body, token, ...carrier, deadline, signal: call.signal });
@@ -138,11 +138,11 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
         call.signal?.throwIfAborted();
         // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
         const by = channel.client();
-        const isRepeated = line !== undefined && options.retry;
-        return await breaker.fire(() => repeat(() => send(by, request, call), isRepeated), call);
+        const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
+        return await breaker.fire(() => repeat(() => send(by, request, call, deadline), options, call), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
-          throw unavailable(`The ${options.name} service is not available.`, error);
+          throw notAvailable(options.name, error);
         }
         throw error;
       }
@@ -161,7 +161,7 @@ function unary({ path, requestSerialize, responseDeserialize }: MethodDefinition
       const answered = (failure: GrpcFailure | null, response?: unknown) => {
         signal?.removeEventListener('abort', cancel);
         if (!failure) resolve(response);
-        else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : errorOf(failure, name));
+        else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, name));
       };
       const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, body, metadata, { deadline }, answered);
       const cancel = () => pending.cancel();
@@ -171,46 +171,36 @@ function unary({ path, requestSerialize, responseDeserialize }: MethodDefinition
 }
 
 /**
- * Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. gRPC repeats calls
- * on UNAVAILABLE, but not what was asked on a line.
+ * Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. Repeats a call on
+ * `unavailable` where that is allowed. gRPC's own repeats know neither what was asked on a line, nor a stream that was cut off.
  */
-async function repeat(send: () => Promise<unknown>, isRepeatedOnUnavailable: boolean): Promise<unknown> {
+async function repeat(send: () => Promise<unknown>, { name, retry }: ClientOptions, { signal }: CallOptions): Promise<unknown> {
+  let wasCutOff = false;
   for (let asked = 1; ; asked++) {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ServiceError) || asked === ATTEMPTS) throw error;
-      if (error.reason === REASONS.notOffered) continue;
-      if (error.kind !== 'unavailable' || !isRepeatedOnUnavailable) throw error;
+      if (!(error instanceof ServiceError)) throw error;
+      // It met our own earlier try, of which the caller can't know.
+      if (wasCutOff && error.kind === 'aborted') throw interrupted(name, error);
+      const isNotOffered = error.reason === REASONS.notOffered;
+      if (asked === ATTEMPTS || !(isNotOffered || (retry && error.kind === 'unavailable'))) throw error;
+      if (isNotOffered) continue;
+      wasCutOff = true;
       await sleep(FIRST_WAIT_MS * asked);
+      signal?.throwIfAborted();
     }
   }
 }
 
-/** A repeated call may fail because it met our own earlier try. The caller can't know of that try, so the error becomes `unavailable`. */
-function errorOf(failure: GrpcFailure, target: string): ServiceError {
-  const error = decodeError(failure, target);
-  const isRepeated = failure.metadata?.get('grpc-previous-rpc-attempts').length > 0;
-  if (error.kind !== 'aborted' || !isRepeated) return error;
-  const retryAfterSeconds = error.retryAfterSeconds ?? 1;
-  return new ServiceError('unavailable', `The ${target} service was interrupted.`, { retryAfterSeconds, cause: error });
+function interrupted(target: string, cause: ServiceError): ServiceError {
+  const retryAfterSeconds = cause.retryAfterSeconds ?? 1;
+  return new ServiceError('unavailable', `The ${target} service was interrupted.`, { retryAfterSeconds, cause });
 }
 
-function channelOptions(methods: ServiceDefinition, options: ClientOptions) {
-  const services = new Set(Object.values(methods).map(({ path }) => path.split('/')[1]!));
-  const retryPolicy = {
-    maxAttempts: ATTEMPTS,
-    initialBackoff: `${FIRST_WAIT_MS / 1000}s`,
-    maxBackoff: '0.5s',
-    backoffMultiplier: 2,
-    retryableStatusCodes: ['UNAVAILABLE'],
-  };
+function channelOptions(options: ClientOptions) {
   return {
-    'grpc.service_config': JSON.stringify({
-      loadBalancingConfig: [{ round_robin: {} }],
-      methodConfig: [{ name: [...services].map((service) => ({ service })), ...(options.retry && { retryPolicy }) }],
-      retryThrottling: { maxTokens: 10, tokenRatio: 0.1 },
-    }),
+    'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,

@@ -1,9 +1,16 @@
-import { Metadata, status, type Client, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
+import {
+  Metadata,
+  status,
+  type Client,
+  type ClientDuplexStream,
+  type ServiceError as GrpcFailure,
+  type StatusObject,
+} from '@grpc/grpc-js';
 import type { Question } from '@crs/proto/crs/lines/v1/lines';
-import { ServiceError, unavailable } from '../errors.ts';
+import type { ServiceError } from '../errors.ts';
 import { Late } from '../process/patience.ts';
 import type { Answering, Asking, LineDefinition } from './line.ts';
-import { decodeError, decodeStatus, notOffered, tookTooLong } from './wire-errors.ts';
+import { decodeError, decodeStatus, notAvailable, notOffered, tookTooLong } from './wire-errors.ts';
 
 /** New lines go to the replicas in turn, so that each gets its part. */
 const LINE_AGE_MS = 10_000;
@@ -83,8 +90,8 @@ class Line {
     this.#by = by;
     this.#stream = by.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, new Metadata());
     this.#stream.on('data', (message: Answering) => this.#settle(message));
-    // The status follows it.
-    this.#stream.on('error', () => {});
+    // Of an end that isn't OK, both come, and the error says more.
+    this.#stream.on('error', (end: GrpcFailure) => this.#end(end));
     this.#stream.on('status', (end) => this.#end(end));
     this.#age = setTimeout(() => this.retire(), LINE_AGE_MS).unref();
   }
@@ -167,7 +174,7 @@ class Line {
   #errorOf(end: StatusObject): ServiceError {
     // A service that stops ends its lines. It has answered all that it began.
     if (end.code === status.OK) return notOffered(this.#target);
-    if (end.code === status.CANCELLED) return unavailable(`The ${this.#target} service is not available.`, end);
+    if (end.code === status.CANCELLED) return notAvailable(this.#target, end);
     return decodeError(end, this.#target);
   }
 }

@@ -20,6 +20,9 @@ const CODES: Record<ErrorKind, status> = {
   deadline_exceeded: status.DEADLINE_EXCEEDED,
   internal: status.INTERNAL,
 };
+/** The text of grpc-js for a stream that ended without a status, as when a server closes the connection. Its code is INTERNAL. */
+const CUT_OFF = /^Received RST_STREAM /;
+
 const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind]));
 
 /** The wire form of an error: a canonical status, and an `ErrorInfo` for programs. */
@@ -58,6 +61,11 @@ export function notOffered(target: string, cause?: unknown): ServiceError {
   return new ServiceError('unavailable', message, { reason: REASONS.notOffered, retryAfterSeconds: 1, cause });
 }
 
+/** The error of a call that a replica may have begun. */
+export function notAvailable(target: string, cause: unknown): ServiceError {
+  return unavailable(`The ${target} service is not available.`, cause);
+}
+
 /** The error of a call without an answer at its deadline. */
 export function tookTooLong(target: string, cause?: unknown): ServiceError {
   return new ServiceError('deadline_exceeded', `The ${target} service took too long to answer.`, { retryAfterSeconds: 1, cause });
@@ -81,10 +89,11 @@ function errorOf(code: number, details: string, info: ErrorInfo | undefined, tar
   switch (kind) {
     case 'unavailable':
     case 'resource_exhausted':
-      return unavailable(`The ${target} service is not available.`, cause);
+      return notAvailable(target, cause);
     case 'deadline_exceeded':
       return tookTooLong(target, cause);
     default:
+      if (CUT_OFF.test(details)) return notAvailable(target, cause);
       return new ServiceError('internal', 'An unexpected error occurred.', { cause });
   }
 }

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { constants, createServer, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
+import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { client, type ClientOptions } from '../src/rpc/client.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(() => cleanups.splice(0).forEach((clean) => clean()));
+
+/** A server that begins each answer and cuts it off, as one does that closes a connection at the end of its time. */
+async function startServer() {
+  let begun = 0;
+  const server = createServer().on('stream', (stream: ServerHttp2Stream) => {
+    begun++;
+    stream.on('error', () => {});
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.once('data', () => stream.close(constants.NGHTTP2_NO_ERROR));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanups.push(() => server.close());
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
+}
+
+const REQUEST = { domain: '', descriptors: [], hitsAddend: 1 };
+const KINDS = {
+  'by itself': (options: ClientOptions) => {
+    const service = client(RateLimitServiceService, options);
+    return { ask: () => service.shouldRateLimit(REQUEST), close: () => service.close() };
+  },
+  'on a line': (options: ClientOptions) => {
+    const service = client(ChargeServiceService, options);
+    return { ask: () => service.charge(REQUEST), close: () => service.close() };
+  },
+};
+
+test.each([
+  ['by itself', false, 1],
+  ['by itself', true, 3],
+  ['on a line', false, 1],
+  ['on a line', true, 3],
+] as const)('the target of a call %s that is cut off is not available; repeats: %s', async (kind, retry, times) => {
+  const { address, begun } = await startServer();
+  const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry });
+  cleanups.push(close);
+  const failure: unknown = await ask().catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    kind: 'unavailable',
+    message: 'The test service is not available.',
+    cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
+  });
+  expect((failure as Error).cause).toBeInstanceOf(Error);
+  expect(begun()).toBe(times);
+});

@@ -1,7 +1,18 @@
 import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
-import { DatabaseError, defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
+import {
+  DatabaseError,
+  defaults,
+  escapeLiteral,
+  Pool,
+  types,
+  type CustomTypesConfig,
+  type FieldDef,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
@@ -166,9 +177,9 @@ export class Database {
 
   #transact<T>(scope: Scope, end: 'commit' | 'rollback', work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
-      await allOrFirstError(inOnePacket(client, () => [client.query('begin'), client.query(settings(scope))] as const));
+      await allOrFirstError(inOnePacket(client, () => [send(client, 'begin'), send(client, settings(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
-      await client.query(end);
+      await send(client, end);
       return result;
     });
   }
@@ -192,11 +203,11 @@ export class Database {
         client,
         () =>
           [
-            client.query(begin),
+            send(client, begin),
             // Citus plans for the values, as the organization decides which node runs the statement.
-            client.query(settings(scope, statement.plannedOnce && this.#isCitus !== false ? undefined : statement.plannedOnce)),
+            send(client, settings(scope, statement.plannedOnce && this.#isCitus !== false ? undefined : statement.plannedOnce)),
             this.#run(client, statement),
-            client.query('commit'),
+            send(client, 'commit'),
           ] as const,
       );
       const [, , rows] = await allOrFirstError(sent);
@@ -224,7 +235,7 @@ export class Database {
       async () => {
         let failure: { 'error.type'?: string } = {};
         try {
-          const { rows, fields } = await client.query({
+          const { rows, fields } = await send(client, {
             ...(!statement.dynamic && { name: statement.name }),
             text: statement.text,
             values: [...(statement.values ?? [])],
@@ -327,6 +338,17 @@ export class Database {
 
 function socketOf(client: PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}
+
+/**
+ * Sends a statement without the driver's own promise, for which the driver assigns a function literal to a property of the statement. V8 puts functions
+ * that are assigned like this among its old objects, where each keeps the rows of its statement alive until the whole heap is marked.
+ */
+function send(client: PoolClient, statement: string | QueryConfig): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    const answered = (error: Error | null, result: QueryResult) => (error ? reject(error) : resolve(result));
+    client.query(statement as QueryConfig, answered);
+  });
 }
 
 /** Sends several statements by one system call. The driver alone would make one for each, and wake the server each time. */

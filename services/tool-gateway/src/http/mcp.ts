@@ -34,6 +34,8 @@ export interface McpOptions extends AddressCharging {
 export const readBody = bodyReader(SMALL_BODIES);
 const JSON_TYPE = new TypeIs(['application/json']);
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Of a message. The arguments of the tools are small. */
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 32;
@@ -173,7 +175,7 @@ export function parseMessage(bytes: Buffer): object {
   }
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    body = JSON.parse(UTF8.decode(bytes));
   } catch {
     throw new RpcRefusal(-32700, 'The body is not valid JSON.');
   }

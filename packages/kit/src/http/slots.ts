@@ -9,7 +9,7 @@ const WAITING_PER_TENANT = 1_000;
 const WAITING = 2_000;
 /** How many tenants can use all their slots at once before tenants have to share. */
 const BUSY_TENANTS = 16;
-/** Which part of its slots a tenant gets soon while others ask, too. */
+/** Which part of its slots a tenant gets at once while others ask, too. */
 const PART_AT_ONCE = 1 / 32;
 
 /** Slots of organizations. */

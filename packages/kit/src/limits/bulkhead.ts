@@ -6,7 +6,7 @@ export interface BulkheadOptions {
   name: string;
   /** Slots of one key. */
   perKey: number;
-  /** Slots of one key that are given with short rests while other keys ask, too; its further ones are given slowly. Absent: all at once. */
+  /** Slots of one key that are given at once while other keys ask, too; its further ones are given slowly. Absent: all. */
   atOnce?: number;
   /** Slots of the keys of one group together. Keys without a group have no such limit. */
   perGroup?: number;
@@ -60,9 +60,7 @@ const WAIT_PART = 0.8;
 const BESIDE_MS = 10_000;
 /** The time between two slots that are given slowly (milliseconds). It is short, so that slow work and clients that read slowly hold nobody up. */
 const PACE_MS = 25;
-/** The time between two slots that are given at once: without it, a burst leaves other keys little of the processes behind (milliseconds). */
-const REST_MS = 5;
-/** The times are shorter where many wait: all get slots within this part of the time that the first of them may still wait. */
+/** The time is shorter where many wait: all get slots within this part of the time that the first of them may still wait. */
 const PACE_PART = 0.75;
 
 /**
@@ -144,14 +142,12 @@ export class Bulkhead {
 
   /** How many milliseconds a line that has slots left waits for the next one; 0 or less: none. */
   #dueIn({ key, held, servedAt, waiting }: Line): number {
-    const { atOnce = Infinity } = this.#options;
-    if (atOnce === Infinity) return 0;
+    if (held < (this.#options.atOnce ?? Infinity)) return 0;
     const now = this.#now();
     const otherAt = this.#latest.key === key ? this.#latest.otherAt : this.#latest.at;
     if (now - otherAt > BESIDE_MS) return 0;
     const [first] = waiting;
-    const most = held < atOnce ? REST_MS : PACE_MS;
-    const pace = first ? Math.min(most, ((first.until - now) * PACE_PART) / waiting.size) : most;
+    const pace = first ? Math.min(PACE_MS, ((first.until - now) * PACE_PART) / waiting.size) : PACE_MS;
     return servedAt + pace - now;
   }
 

@@ -1,18 +1,6 @@
-import type { Socket } from 'node:net';
 import { context } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
-import {
-  DatabaseError,
-  defaults,
-  escapeLiteral,
-  Pool,
-  types,
-  type CustomTypesConfig,
-  type FieldDef,
-  type PoolClient,
-  type QueryConfig,
-  type QueryResult,
-} from 'pg';
+import { defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type FieldDef, type PoolClient } from 'pg';
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
@@ -20,6 +8,8 @@ import { Bulkhead } from '../limits/bulkhead.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import { integer, type Column, type Columns } from './column.ts';
 import { connectionTo } from './connection.ts';
+import { errorType, translate } from './database-errors.ts';
+import { allOrFirstError, inOnePacket, send, socketOf } from './exchange.ts';
 import { directoryScope, EVERY_ORGANIZATION, workFor, type Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
@@ -336,32 +326,6 @@ export class Database {
   }
 }
 
-function socketOf(client: PoolClient): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
-}
-
-/**
- * Sends a statement without the driver's own promise, for which the driver assigns a function literal to a property of the statement. V8 puts functions
- * that are assigned like this among its old objects, where each keeps the rows of its statement alive until the whole heap is marked.
- */
-function send(client: PoolClient, statement: string | QueryConfig): Promise<QueryResult> {
-  return new Promise((resolve, reject) => {
-    const answered = (error: Error | null, result: QueryResult) => (error ? reject(error) : resolve(result));
-    client.query(statement as QueryConfig, answered);
-  });
-}
-
-/** Sends several statements by one system call. The driver alone would make one for each, and wake the server each time. */
-function inOnePacket<T>(client: PoolClient, send: () => T): T {
-  const socket = socketOf(client);
-  socket.cork();
-  try {
-    return send();
-  } finally {
-    socket.uncork();
-  }
-}
-
 /**
  * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
  * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
@@ -372,34 +336,4 @@ function settings(scope: Scope, plannedOnce?: boolean) {
   const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
     set local client_connection_check_interval = '1s'${plan}`;
   return { text };
-}
-
-/** Waits for all results. Returns them in order, or throws the first failure in that order: later ones only say that the transaction is aborted. */
-async function allOrFirstError<T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
-  const results = await Promise.allSettled(promises as Promise<unknown>[]);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
-}
-
-/** The error's code, PostgreSQL's or the system's, for metrics. */
-function errorType(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'disconnected';
-}
-
-const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
-
-function translate(error: unknown): unknown {
-  if (error instanceof ServiceError || !(error instanceof Error)) return error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (code === '57014') return deadlineExceeded(error, REASONS.slowWork);
-  // Serialization, deadlock, a lock that wasn't had within lock_timeout; of Citus, rows that another shard got while the statement waited for a lock.
-  const hasMoved = code === 'XX000' && error.message.startsWith('could not find valid entry for shard');
-  if (hasMoved || code === '40001' || code === '40P01' || code === '55P03')
-    return new ServiceError('aborted', 'Another change was made at the same time; try again.', { cause: error });
-  // A server that still talks to us reports another one: of Citus, the node that holds the organization's rows.
-  const isOfNode = error instanceof DatabaseError && error.severity === 'ERROR' && /^(08|57P)/.test(code);
-  if (isOfNode) return unavailable('The database is not available.', error, REASONS.nodeAway);
-  const lost = /^Connection terminated|^Client was closed|not queryable/.test(error.message);
-  if (lost || BROKEN.has(code) || /^(08|53|57P)/.test(code)) return unavailable('The database is not available.', error);
-  return error;
 }

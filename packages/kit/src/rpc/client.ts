@@ -175,18 +175,18 @@ function unary({ path, requestSerialize, responseDeserialize }: MethodDefinition
  * `unavailable` where that is allowed. gRPC's own repeats know neither what was asked on a line, nor a stream that was cut off.
  */
 async function repeat(send: () => Promise<unknown>, { name, retry }: ClientOptions, { signal }: CallOptions): Promise<unknown> {
-  let wasCutOff = false;
+  let mayBeUnderWay = false;
   for (let asked = 1; ; asked++) {
     try {
       return await send();
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // It met our own earlier try, of which the caller can't know.
-      if (wasCutOff && error.kind === 'aborted') throw interrupted(name, error);
+      if (mayBeUnderWay && error.kind === 'aborted') throw interrupted(name, error);
       const isNotOffered = error.reason === REASONS.notOffered;
       if (asked === ATTEMPTS || !(isNotOffered || (retry && error.kind === 'unavailable'))) throw error;
       if (isNotOffered) continue;
-      wasCutOff = true;
+      mayBeUnderWay = true;
       await sleep(FIRST_WAIT_MS * asked);
       signal?.throwIfAborted();
     }

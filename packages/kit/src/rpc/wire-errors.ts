@@ -20,10 +20,10 @@ const CODES: Record<ErrorKind, status> = {
   deadline_exceeded: status.DEADLINE_EXCEEDED,
   internal: status.INTERNAL,
 };
+const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind]));
+
 /** The text of grpc-js for a stream that ended without a status, as when a server closes the connection. Its code is INTERNAL. */
 const CUT_OFF = /^Received RST_STREAM /;
-
-const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind]));
 
 /** The wire form of an error: a canonical status, and an `ErrorInfo` for programs. */
 export function encodeStatus(error: ServiceError): Status {

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { z } from 'zod';
-import { callTool, forget, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** The SDK checks parameters twice. It would report a fault in this first check as an internal error, so this check allows everything. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
@@ -35,7 +35,6 @@ export async function serveLegacy(request: Request, body: unknown, tools: ToolRe
     return await transport.handleRequest(request, { parsedBody: withoutTask(body) });
   } finally {
     await server.close();
-    forget(server);
   }
 }
 

@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
 import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { callTool, forget, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
 
 /** Whether a request speaks an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
@@ -10,7 +10,6 @@ export function speaksLegacy(request: Request, body: unknown): Promise<boolean> 
 /** Answers one POST. */
 export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
   let failure: { error: unknown } | undefined;
-  let made: Server | undefined;
   const handler = createMcpHandler(
     // The SDK asks for a server after it has checked the headers.
     async () => {
@@ -24,12 +23,11 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
         if (!isTool(params.name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
         return callTool(params.name, tools, refused);
       });
-      return (made = server);
+      return server;
     },
     { legacy: 'reject' },
   );
   const answer = await handler.fetch(request, { parsedBody: body });
-  if (made) forget(made);
   if (failure) throw failure.error;
   return answer;
 }

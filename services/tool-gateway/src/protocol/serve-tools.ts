@@ -90,14 +90,6 @@ export async function callTool(
   }
 }
 
-/**
- * Removes the handlers of a server that has answered. An SDK assigns function literals to properties of each server's transport. V8 puts functions that
- * are assigned like this among its old objects, where they would keep the request and its answer alive until the whole heap is marked.
- */
-export function forget(server: { removeRequestHandler: (method: string) => void }): void {
-  for (const method of ['tools/list', 'tools/call']) server.removeRequestHandler(method);
-}
-
 /** The result of a tool that isn't run. */
 export function refusedResult({ status, code, message, headers }: RefusalParts, requestId: string): ToolResult {
   const retryAfter = headers['Retry-After'];

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Alert } from '@crs/monitoring/alerts';
 import { readExpression, readScrape, unknowns, type Known } from '@crs/monitoring/expressions';
 import { DASHBOARDS } from '@crs/monitoring/generate';
@@ -30,13 +29,13 @@ async function scrape(): Promise<void> {
 }
 
 /** Resolves when a source contains a text. */
-const appears = (text: string, read: () => Promise<string>) =>
+const appears = (text: RegExp, read: () => Promise<string>) =>
   vi.waitFor(async () => {
-    if (!(await read()).includes(text)) throw new Error(`${text} did not appear`);
+    if (!text.test(await read())) throw new Error(`${text} did not appear`);
   }, 30_000);
-const logged = (name: string, text: string) => appears(text, () => readFile(join(scene.logs, `${name}.log`), 'utf8'));
-
-const metricsOf = async (name: ProcessName) => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text();
+const logged = (name: string, text: RegExp) => appears(text, () => readFile(join(scene.logs, `${name}.log`), 'utf8'));
+const counted = (name: ProcessName, text: RegExp) =>
+  appears(text, async () => (await fetch(`http://${scene.system.processes.ops(name)}/metrics`)).text());
 
 beforeAll(async () => {
   scene = await startScene();
@@ -59,22 +58,25 @@ beforeAll(async () => {
   await writeFile(join(certificates, 'tls.crt'), 'no certificate');
   // A missing table is a bug, so requests end with 500.
   await runStatement('alter table calls.calls rename to missing', scene.system.databaseUrl);
-  await logged('api-gateway', '"level":"error"');
+  await logged('api-gateway', /"level":"error"/);
   await runStatement('alter table calls.missing rename to calls', scene.system.databaseUrl);
-  await redis?.kill();
-  await sleep(500);
+  if (redis) {
+    await redis.kill();
+    await counted('api-gateway', /^crs_ratelimit_failures_total\{/m);
+  }
   await scrape();
   await processes.kill('rate-limit');
-  await sleep(500);
+  await counted('api-gateway', /^crs_breaker_open\{.*target="rate-limit".* 1/m);
   await stalled;
   for (const relay of relays.get('postgres')!) await relay.close();
-  await sleep(1_500);
+  await counted('api-gateway', /^http_server_request_duration_count\{.*http_response_status_code="50[34]"/m);
+  await counted('tool-gateway', /^crs_tool_call_duration_count\{.*http_response_status_code="50[34]"/m);
   await scrape();
   for (const relay of relays.get('postgres')!) await relay.open();
   await redis?.start();
   await processes.start('rate-limit');
-  await appears('crs_ratelimit_checks_total{', () => metricsOf('rate-limit'));
-  await logged('rate-limit-alone', 'new certificates could not be used');
+  await counted('rate-limit', /^crs_ratelimit_checks_total\{/m);
+  await logged('rate-limit-alone', /new certificates could not be used/);
 }, 240_000);
 afterAll(async () => {
   await traffic?.stop();

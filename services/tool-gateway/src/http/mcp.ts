@@ -11,9 +11,9 @@ import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/process/log';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
-import { serveLegacy } from '../protocol/legacy.ts';
+import { serveLegacy, speaksNothingNewer } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import type { ToolRequest } from '../protocol/serve-tools.ts';
+import type { Answer, ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger } from './limits.ts';
@@ -68,12 +68,9 @@ export function mcp(context: Context, options: McpOptions) {
       setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
-    const web = toWebRequest(request, options.origins.publicUrl);
-    const serve = (await speaksLegacy(web, body)) ? serveLegacy : serveModern;
-    const answer = await serve(web, body, tools);
-    const sent = Buffer.from(await answer.arrayBuffer());
-    if (facts.tool_status === 429) options.refusedCalls.learn(request, body, sent.toString());
-    send(answer, sent, response);
+    const answer = await serve(request, body, tools, options);
+    if (facts.tool_status === 429) options.refusedCalls.learn(request, body, answer.body);
+    send(answer, response);
   };
 }
 
@@ -194,20 +191,27 @@ export class RpcRefusal extends Refusal {
   }
 }
 
-/** The request as the SDKs take it, without the body, which they get parsed. */
+async function serve(request: ExpressRequest, body: object, tools: ToolRequest, { origins }: McpOptions): Promise<Answer> {
+  const version = request.get('mcp-protocol-version');
+  if (speaksNothingNewer(version, body)) return serveLegacy(version, body, tools);
+  const web = toWebRequest(request, origins.publicUrl);
+  return (await speaksLegacy(web, body)) ? serveLegacy(version, body, tools) : serveModern(web, body, tools);
+}
+
+/** The request as the newer SDK takes it, without the body, which it gets parsed. */
 function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   const headers = new Headers();
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value);
-  // The Accept header was checked before; the SDKs look for exactly this text.
+  // The Accept header was checked before; the SDK looks for exactly this text.
   headers.set('accept', 'application/json, text/event-stream');
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
-function send(answer: Response, body: Buffer, response: ExpressResponse): void {
-  response.status(answer.status);
-  for (const [name, value] of answer.headers) response.set(name, value);
+function send({ status, headers, body }: Answer, response: ExpressResponse): void {
+  response.status(status);
+  for (const [name, value] of headers) response.set(name, value);
   // A notification's answer has no body, and no length either.
-  if (body.length > 0) response.set('Content-Length', String(body.length));
+  if (body !== '') response.set('Content-Length', String(Buffer.byteLength(body)));
   response.end(body);
 }

@@ -1,15 +1,29 @@
 // The only file that imports the SDK of protocol versions 2025-11-25 and older.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import {
   CallToolRequestSchema,
+  isInitializeRequest,
+  isJSONRPCRequest,
+  JSONRPCMessageSchema,
   ListToolsRequestSchema,
   SUPPORTED_PROTOCOL_VERSIONS,
   type CallToolRequest,
+  type JSONRPCMessage,
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { z } from 'zod';
-import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import {
+  callTool,
+  INSTRUCTIONS,
+  isTool,
+  LISTED,
+  SERVER,
+  UNKNOWN_TOOL,
+  type Answer,
+  type ToolRequest,
+  type ToolResult,
+} from './serve-tools.ts';
 
 /** The SDK checks parameters twice. It would report a fault in this first check as an internal error, so this check allows everything. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
@@ -17,30 +31,67 @@ const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest[
 /** Shared: each server would otherwise make its own, at a third of the cost of a call. Only elicitation uses it, and no tool elicits. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** Answers one POST, without a session, by a server made for it. */
-export async function serveLegacy(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
-  const version = request.headers.get('mcp-protocol-version');
-  // The SDK itself refuses an unknown version, before any other check.
-  const isSpoken = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
-  const refused = isSpoken ? await tools.admit() : undefined;
+/**
+ * Whether a message certainly speaks an older version: a request without metadata, and without a newer version in its header. The other SDK would say
+ * the same, by checks that it doesn't pass. A check that isn't passed costs more than the rest, and its garbage lives until the whole heap is collected.
+ */
+export function speaksNothingNewer(version: string | undefined, body: object): boolean {
+  const { params } = body as { params?: { _meta?: unknown } | null };
+  return isSpoken(version) && params?._meta === undefined && isJSONRPCRequest(body);
+}
+
+/** Answers one POST, without a session, by a server made for it. @param version the `MCP-Protocol-Version` header */
+export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
+  if (!isSpoken(version) && !isInitializeRequest(body)) {
+    const spoken = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+    return refusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${spoken})`);
+  }
+  const refused = await tools.admit();
+  const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(body));
+  if (!message) return refusal(-32700, 'Parse error: Invalid JSON-RPC message');
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
     if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
     return callTool(params.name, tools, refused);
   });
-  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+  const [client, transport] = InMemoryTransport.createLinkedPair();
+  const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
+  client.onmessage = resolve;
   await server.connect(transport);
   try {
-    return await transport.handleRequest(request, { parsedBody: withoutTask(body) });
+    await client.send(message);
+    return isJSONRPCRequest(message) ? json(200, renderAnswer(await answer)) : { status: 202, headers: [], body: '' };
   } finally {
     await server.close();
   }
 }
 
+function isSpoken(version: string | undefined): boolean {
+  return version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+}
+
+/** The structured content isn't serialized again: its JSON is the first text. */
+function renderAnswer(answer: JSONRPCMessage): string {
+  const { result, ...others } = answer as { result?: ToolResult };
+  if (!result?.structuredContent) return JSON.stringify(answer);
+  const { structuredContent: _, ...shown } = result;
+  const structured = `"structuredContent":${result.content[0]!.text}`;
+  return `{"result":${JSON.stringify(shown).slice(0, -1)},${structured}},${JSON.stringify(others).slice(1)}`;
+}
+
+function json(status: number, body: string): Answer {
+  return { status, headers: [['Content-Type', 'application/json']], body };
+}
+
+/** The refusal of a message that isn't served, as the SDK's own transport for HTTP words it. */
+function refusal(code: number, message: string): Answer {
+  return json(400, JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}
+
 /** Removes a call's wish for a task, because tasks aren't offered. The SDK would answer such a call with an internal error. */
-function withoutTask(body: unknown): unknown {
+function withoutTask(body: object): object {
   const { params } = body as { params?: unknown };
   if (typeof params !== 'object' || params === null || !Object.hasOwn(params, 'task')) return body;
-  return { ...(body as object), params: { ...params, task: undefined } };
+  return { ...body, params: { ...params, task: undefined } };
 }

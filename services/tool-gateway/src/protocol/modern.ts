@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol version 2026-07-28.
 import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type ToolRequest } from './serve-tools.ts';
+import { callTool, INSTRUCTIONS, isTool, LISTED, SERVER, UNKNOWN_TOOL, type Answer, type ToolRequest } from './serve-tools.ts';
 
 /** Whether a request speaks an older protocol version. */
 export function speaksLegacy(request: Request, body: unknown): Promise<boolean> {
@@ -8,7 +8,7 @@ export function speaksLegacy(request: Request, body: unknown): Promise<boolean> 
 }
 
 /** Answers one POST. */
-export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Response> {
+export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Answer> {
   let failure: { error: unknown } | undefined;
   const handler = createMcpHandler(
     // The SDK asks for a server after it has checked the headers.
@@ -29,5 +29,5 @@ export async function serveModern(request: Request, body: unknown, tools: ToolRe
   );
   const answer = await handler.fetch(request, { parsedBody: body });
   if (failure) throw failure.error;
-  return answer;
+  return { status: answer.status, headers: answer.headers, body: await answer.text() };
 }

@@ -30,12 +30,20 @@ export function isTool(name: string): boolean {
 
 export const UNKNOWN_TOOL = 'Unknown tool. tools/list names those that exist.';
 
-/** The result of a tool: its value as structured content and as text, or an error that a model can react to. */
+/** The result of a tool: its value as structured content and, in the first text, as JSON; or an error that a model can react to. */
 export interface ToolResult {
   [key: string]: unknown;
   content: { type: 'text'; text: string }[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
+}
+
+/** The answer to a request over HTTP. */
+export interface Answer {
+  status: number;
+  headers: Iterable<readonly [name: string, value: string]>;
+  /** JSON; empty for the answer to a notification. */
+  body: string;
 }
 
 /** A request, as the adapters of the SDKs see it. */

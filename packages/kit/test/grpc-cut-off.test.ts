@@ -9,12 +9,16 @@ import { client, type ClientOptions } from '../src/rpc/client.ts';
 const cleanups: (() => unknown)[] = [];
 afterEach(() => cleanups.splice(0).forEach((clean) => clean()));
 
-/** A server that begins each answer and cuts it off, as one does that closes a connection at the end of its time. */
-async function startServer() {
+/**
+ * A server that begins each answer and cuts it off, as one does that closes a connection at the end of its time.
+ * @param refused how many calls it refuses before, as one does for calls that come after that end
+ */
+async function startServer(refused = 0) {
   let begun = 0;
   const server = createServer().on('stream', (stream: ServerHttp2Stream) => {
-    begun++;
     stream.on('error', () => {});
+    if (refused-- > 0) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    begun++;
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
     stream.once('data', () => stream.close(constants.NGHTTP2_NO_ERROR));
   });
@@ -24,14 +28,16 @@ async function startServer() {
 }
 
 const REQUEST = { domain: '', descriptors: [], hitsAddend: 1 };
+/** More than HTTP/2 sends before the other end has read. */
+const LONG_REQUEST = { ...REQUEST, domain: 'x'.repeat(4_000_000) };
 const KINDS = {
-  'by itself': (options: ClientOptions) => {
+  'by itself': (options: ClientOptions, request = REQUEST) => {
     const service = client(RateLimitServiceService, options);
-    return { ask: () => service.shouldRateLimit(REQUEST), close: () => service.close() };
+    return { ask: () => service.shouldRateLimit(request), close: () => service.close() };
   },
-  'on a line': (options: ClientOptions) => {
+  'on a line': (options: ClientOptions, request = REQUEST) => {
     const service = client(ChargeServiceService, options);
-    return { ask: () => service.charge(REQUEST), close: () => service.close() };
+    return { ask: () => service.charge(request), close: () => service.close() };
   },
 };
 
@@ -52,4 +58,12 @@ test.each([
   });
   expect((failure as Error).cause).toBeInstanceOf(Error);
   expect(begun()).toBe(times);
+});
+
+test.each(['by itself', 'on a line'] as const)('a call %s that is refused while it is sent is sent again', async (kind) => {
+  const { address, begun } = await startServer(2);
+  const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry: false }, LONG_REQUEST);
+  cleanups.push(close);
+  await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(begun()).toBe(1);
 });

@@ -25,6 +25,9 @@ const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]
 /** The text of grpc-js for a stream that ended without a status, as when a server closes the connection. Its code is INTERNAL. */
 const CUT_OFF = /^Received RST_STREAM /;
 
+/** In the text of grpc-js for a stream that the server didn't begin, such as one that came after the end of its connection's time. */
+const REFUSED = /\bNGHTTP2_REFUSED_STREAM\b/;
+
 /** The wire form of an error: a canonical status, and an `ErrorInfo` for programs. */
 export function encodeStatus(error: ServiceError): Status {
   const metadata: Record<string, string> = {};
@@ -89,7 +92,7 @@ function errorOf(code: number, details: string, info: ErrorInfo | undefined, tar
   switch (kind) {
     case 'unavailable':
     case 'resource_exhausted':
-      return notAvailable(target, cause);
+      return REFUSED.test(details) ? notOffered(target, cause) : notAvailable(target, cause);
     case 'deadline_exceeded':
       return tookTooLong(target, cause);
     default:

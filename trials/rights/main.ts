@@ -7,7 +7,7 @@ import { everyRoute, everyTool, isServed, type Request } from '@crs/testing/surf
 import { readArguments } from '../arguments.ts';
 import { say } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
-import { Person } from '../rotation/person.ts';
+import { Person, type Gateways } from '../rotation/person.ts';
 import { AdminCalls, type Shown } from './admin-calls.ts';
 import { watch, type Line, type Stream } from './watch.ts';
 
@@ -110,7 +110,7 @@ async function user(connection: Connection, { processes }: FaultySystem): Promis
   const { auth, operator: token } = connection;
   const uma = email('uma');
   const accessToken = await createToken(connection, ORGANIZATION, uma);
-  const person = await connected(uma, processes.toolAddresses);
+  const person = await connected(uma, processes);
   const streams = [...(await toolsWith(accessToken, processes.toolAddresses)), ...personal(person)];
   return watch(streams, async () => auth.setUserDisabled({ email: uma, disabled: true }, await token(ORGANIZATION)));
 }
@@ -118,14 +118,14 @@ async function user(connection: Connection, { processes }: FaultySystem): Promis
 /** An assistant's connection. */
 async function grant(connection: Connection, { processes }: FaultySystem): Promise<Line[]> {
   const { auth, operator: token } = connection;
-  const person = await connected(email('gus'), processes.toolAddresses);
+  const person = await connected(email('gus'), processes);
   const { tokens } = await auth.listTokens({}, await token(ORGANIZATION));
   const { tokenId } = tokens.find((each) => each.email === email('gus'))!;
   const streams = [...(await toolsWith(await person.renew(), processes.toolAddresses)), personal(person)[1]!];
   return watch(streams, async () => auth.revokeToken({ tokenId }, await token(ORGANIZATION)));
 }
 
-async function connected(address: string, gateways: string[]): Promise<Person> {
+async function connected(address: string, gateways: Gateways): Promise<Person> {
   const person = new Person(gateways);
   await person.connect({ organization: ORGANIZATION, email: address, password: PASSWORD });
   return person;

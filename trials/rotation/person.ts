@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange, type Answer } from '@crs/testing/exchange';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
+import type { Processes } from '@crs/testing/processes';
 
 const CALLBACK = 'https://assistant.example/callback';
 const TIMEOUT_MS = 16_000;
@@ -14,16 +15,18 @@ export interface Account {
   password: string;
 }
 
+/** The replicas of the tool gateway. */
+export type Gateways = Pick<Processes, 'toolAddresses' | 'ops'>;
+
 /** A person with a browser and an assistant that is connected. Each request goes to a replica at random. */
 export class Person {
-  readonly #addresses: string[];
+  readonly #gateways: Gateways;
   readonly #cookies = new Map<string, string>();
   #clientId = '';
   #refreshToken = '';
 
-  /** @param addresses `host:port` of each tool gateway */
-  constructor(addresses: string[]) {
-    this.#addresses = addresses;
+  constructor(gateways: Gateways) {
+    this.#gateways = gateways;
   }
 
   /** Signs in, and allows an assistant that registers itself. */
@@ -111,26 +114,32 @@ export class Person {
     return this.#ask(path, { body: new URLSearchParams(form).toString(), headers });
   }
 
-  /** As a load balancer does: after a refused connection it tries the next replica. */
   async #ask(path: string, { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
-    const first = Math.floor(Math.random() * this.#addresses.length);
-    for (let tries = 0; ; tries++) {
-      const address = this.#addresses[(first + tries) % this.#addresses.length]!;
-      try {
-        const answer = await exchange(`http://${address}${path}`, options, body);
-        for (const line of answer.headers['set-cookie'] ?? []) {
-          const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
-          this.#cookies.set(name!, value!);
-        }
-        return answer;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || tries === 9) throw error;
-        await sleep(20);
-      }
+    const answer = await exchange(`http://${await this.#choose()}${path}`, options, body);
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      this.#cookies.set(name!, value!);
     }
+    return answer;
+  }
+
+  /** A replica that is ready, as a load balancer chooses it. One that stops closes its listener at last, and with it connections that it hasn't accepted yet. */
+  async #choose(): Promise<string> {
+    const { toolAddresses: addresses, ops } = this.#gateways;
+    const first = Math.floor(Math.random() * addresses.length);
+    for (let tries = 0; tries < 10; tries++) {
+      const index = (first + tries) % addresses.length;
+      const status = await exchange(`http://${ops('tool-gateway', index + 1)}/readyz`, { agent: false }).then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      if (status === 200) return addresses[index]!;
+      await sleep(20);
+    }
+    throw new Error('no tool gateway is ready');
   }
 }
 

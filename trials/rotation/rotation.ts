@@ -54,7 +54,7 @@ export async function rotate(
   await load(loader, [{ type: 'user', name: 'Rita', ...PERSON }, ...callsOf(PERSON.email)]);
   loader.close();
   tls?.close();
-  const person = new Person(system.processes.toolAddresses);
+  const person = new Person(system.processes);
   await person.connect(PERSON);
   const clients = startLoad({
     processes: system.processes,

@@ -32,8 +32,8 @@ const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest[
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
- * Whether a message certainly speaks an older version: a request without metadata, and without a newer version in its header. The other SDK would say
- * the same, by checks that it doesn't pass. A check that isn't passed costs more than the rest, and its garbage lives until the whole heap is collected.
+ * Whether a message certainly speaks an older version: it is a request without metadata, and its header names no newer version. The other SDK
+ * would agree, but it first asks by zod whether the message is an answer, and such a failing check is dear (docs/decisions).
  */
 export function speaksNothingNewer(version: string | undefined, body: object): boolean {
   const { params } = body as { params?: { _meta?: unknown } | null };

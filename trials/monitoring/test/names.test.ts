@@ -68,9 +68,13 @@ beforeAll(async () => {
   await processes.kill('rate-limit');
   await counted('api-gateway', /^crs_breaker_open\{.*target="rate-limit".* 1/m);
   await stalled;
+  // Without PostgreSQL, no call would get as far as a tool: auth couldn't tell whose it is.
+  await processes.kill('calls');
+  await counted('tool-gateway', /^crs_tool_call_duration_count\{.*http_response_status_code="50[34]"/m);
+  await processes.start('calls');
   for (const relay of relays.get('postgres')!) await relay.close();
   await counted('api-gateway', /^http_server_request_duration_count\{.*http_response_status_code="50[34]"/m);
-  await counted('tool-gateway', /^crs_tool_call_duration_count\{.*http_response_status_code="50[34]"/m);
+  await counted('auth', /^db_client_operation_duration_count\{.*error_type="(?:57P..|E[A-Z]+|disconnected)"/m);
   await scrape();
   for (const relay of relays.get('postgres')!) await relay.open();
   await redis?.start();

@@ -132,7 +132,7 @@ export class Person {
     const first = Math.floor(Math.random() * addresses.length);
     for (let tries = 0; tries < 10; tries++) {
       const index = (first + tries) % addresses.length;
-      const status = await exchange(`http://${ops('tool-gateway', index + 1)}/readyz`, { agent: false }).then(
+      const status = await exchange(`http://${ops('tool-gateway', index + 1)}/readyz`, { agent: false, timeout: 1_000 }).then(
         (answer) => answer.status,
         () => 0,
       );

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { REASONS } from '../src/errors.ts';
 import { client, type ClientOptions } from '../src/rpc/client.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -67,3 +68,14 @@ test.each(['by itself', 'on a line'] as const)('a call %s that is refused while 
   await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
   expect(begun()).toBe(1);
 });
+
+test.each(['by itself', 'on a line'] as const)(
+  'a call %s that is always refused is one that no replica has begun',
+  async (kind) => {
+    const { address, begun } = await startServer(Infinity);
+    const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry: false }, LONG_REQUEST);
+    cleanups.push(close);
+    await expect(ask()).rejects.toMatchObject({ message: 'The test service is not available.', reason: REASONS.notBegun });
+    expect(begun()).toBe(0);
+  },
+);

@@ -66,7 +66,7 @@ beforeAll(async () => {
   }
   await scrape();
   await processes.kill('rate-limit');
-  await counted('api-gateway', /^crs_breaker_open\{.*target="rate-limit".* 1/m);
+  await counted('api-gateway', /^crs_breaker_open\{.*target="rate-limit".*\} 1$/m);
   await stalled;
   // Without PostgreSQL, no call would get as far as a tool: auth couldn't tell whose it is.
   await processes.kill('calls');

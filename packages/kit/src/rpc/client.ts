@@ -58,7 +58,9 @@ const TRY_AGAIN_MS = 500;
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 /** Reasons of such errors of a healthy target. */
-const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
+const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered, REASONS.notBegun]);
+/** Reasons of calls that no replica has begun. */
+const UNTOUCHED = new Set<string>([REASONS.notOffered, REASONS.notBegun]);
 
 const ATTEMPTS = 3;
 /** The second wait is twice as long: longer than it takes until a lost connection is tried again. */
@@ -183,9 +185,9 @@ async function repeat(send: () => Promise<unknown>, { name, retry }: ClientOptio
       if (!(error instanceof ServiceError)) throw error;
       // It met our own earlier try, of which the caller can't know.
       if (mayBeUnderWay && error.kind === 'aborted') throw interrupted(name, error);
-      const isNotOffered = error.reason === REASONS.notOffered;
-      if (asked === ATTEMPTS || !(isNotOffered || (retry && error.kind === 'unavailable'))) throw error;
-      if (isNotOffered) continue;
+      const isUntouched = UNTOUCHED.has(error.reason);
+      if (asked === ATTEMPTS || !(isUntouched || (retry && error.kind === 'unavailable'))) throw error;
+      if (isUntouched) continue;
       mayBeUnderWay = true;
       await sleep(FIRST_WAIT_MS * asked);
       signal?.throwIfAborted();

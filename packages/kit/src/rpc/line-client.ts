@@ -10,7 +10,7 @@ import type { Question } from '@crs/proto/crs/lines/v1/lines';
 import type { ServiceError } from '../errors.ts';
 import { Late } from '../process/patience.ts';
 import type { Answering, Asking, LineDefinition } from './line.ts';
-import { decodeError, decodeStatus, notAvailable, notOffered, tookTooLong } from './wire-errors.ts';
+import { decodeError, decodeStatus, notAvailable, notBegun, tookTooLong } from './wire-errors.ts';
 
 /** New lines go to the replicas in turn, so that each gets its part. */
 const LINE_AGE_MS = 10_000;
@@ -40,7 +40,7 @@ export class LineClient {
     this.#lines = Array.from({ length: lines }, () => undefined);
   }
 
-  /** @throws ServiceError `notOffered` if the service didn't begin to answer; the signal's reason where it was aborted */
+  /** @throws ServiceError `notBegun` if the service didn't begin to answer; the signal's reason where it was aborted */
   ask(by: Client, asked: Asked): Promise<unknown> {
     const place = this.#choose(by);
     let line = this.#lines[place];
@@ -173,7 +173,7 @@ class Line {
 
   #errorOf(end: StatusObject): ServiceError {
     // A service that stops ends its lines. It has answered all that it began.
-    if (end.code === status.OK) return notOffered(this.#target);
+    if (end.code === status.OK) return notBegun(this.#target);
     if (end.code === status.CANCELLED) return notAvailable(this.#target, end);
     return decodeError(end, this.#target);
   }

@@ -58,10 +58,15 @@ export function decodeError(failure: StatusObject & { message?: string }, target
   return errorOf(failure.code, failure.details, info, target, failure);
 }
 
-/** The error of a call that no replica has begun. */
+/** The error of a call that no replica offers. */
 export function notOffered(target: string, cause?: unknown): ServiceError {
   const message = `The ${target} service doesn't offer this call.`;
   return new ServiceError('unavailable', message, { reason: REASONS.notOffered, retryAfterSeconds: 1, cause });
+}
+
+/** The error of a call that a replica may offer, and has not begun. */
+export function notBegun(target: string, cause?: unknown): ServiceError {
+  return unavailable(`The ${target} service is not available.`, cause, REASONS.notBegun);
 }
 
 /** The error of a call that a replica may have begun. */
@@ -92,7 +97,7 @@ function errorOf(code: number, details: string, info: ErrorInfo | undefined, tar
   switch (kind) {
     case 'unavailable':
     case 'resource_exhausted':
-      return REFUSED.test(details) ? notOffered(target, cause) : notAvailable(target, cause);
+      return REFUSED.test(details) ? notBegun(target, cause) : notAvailable(target, cause);
     case 'deadline_exceeded':
       return tookTooLong(target, cause);
     default:

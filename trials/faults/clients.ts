@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '@crs/testing/exchange';
-import type { Processes } from '@crs/testing/processes';
+import { Balancer, type Gateways } from './balancer.ts';
 import type { Question, Verdict } from './questions.ts';
 
 /** Prints a line for the person who runs the trial. */
@@ -17,7 +17,7 @@ export interface Outcome extends Verdict {
 }
 
 export interface LoadOptions {
-  processes: Pick<Processes, 'apis' | 'toolAddresses'>;
+  gateways: Gateways;
   questions: Question[];
   /** Number of clients. Each asks one question after the other, over connections of its own. */
   clients: number;
@@ -28,10 +28,7 @@ export interface LoadOptions {
 
 /** Starts clients that ask until they are stopped. */
 export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
-  const replicasOf = {
-    api: options.processes.apis.map((origin) => origin.replace('http://', '')),
-    tools: options.processes.toolAddresses,
-  };
+  const balancer = new Balancer(options.gateways);
   let stopped = false;
   const client = async (number: number) => {
     const agents = new Map<string, Agent>();
@@ -42,11 +39,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
     };
     for (let turn = number; !stopped; turn++) {
       const question = options.questions[turn % options.questions.length]!;
-      const replicas = replicasOf[question.gateway];
-      // At random, so that each replica gets each question.
-      const first = Math.floor(Math.random() * replicas.length);
-      const order = [...replicas.slice(first), ...replicas.slice(0, first)];
-      options.onOutcome(await ask(question, order, agentOf));
+      options.onOutcome(await ask(question, balancer.order(question.gateway), agentOf));
       await sleep(options.pauseMs * (0.5 + Math.random()));
     }
     for (const agent of agents.values()) agent.destroy();
@@ -56,6 +49,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
     stop: async () => {
       stopped = true;
       await Promise.all(clients);
+      balancer.stop();
     },
   };
 }

@@ -46,7 +46,7 @@ async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const begun = Date.now();
   const load = startLoad({
-    processes,
+    gateways: processes,
     questions,
     clients: 4,
     pauseMs: 30,

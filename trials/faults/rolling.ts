@@ -20,7 +20,7 @@ export async function rolling(system: FaultySystem, { passes, clients, pauseMs, 
   const { processes, questions } = system;
   const failed: string[] = [];
   const load = startLoad({
-    processes,
+    gateways: processes,
     questions,
     clients,
     pauseMs,

@@ -92,7 +92,7 @@ export async function breakInTurn(
 ): Promise<Result[]> {
   let outcomes: Outcome[] = [];
   const load = startLoad({
-    processes: system.processes,
+    gateways: system.processes,
     questions: system.questions,
     clients,
     pauseMs,

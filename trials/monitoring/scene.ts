@@ -114,7 +114,7 @@ export async function startScene(): Promise<Scene> {
     },
     traffic: (clients) =>
       startLoad({
-        processes: { apis: [processes.api], toolAddresses: [processes.tools] },
+        gateways: processes,
         questions: system.questions,
         clients,
         pauseMs: 100,

@@ -5,9 +5,10 @@ import { PROCESS_NAMES } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { everyRoute, everyTool, isServed, type Request } from '@crs/testing/surface';
 import { readArguments } from '../arguments.ts';
+import type { Gateways } from '../faults/balancer.ts';
 import { say } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
-import { Person, type Gateways } from '../rotation/person.ts';
+import { Person } from '../rotation/person.ts';
 import { AdminCalls, type Shown } from './admin-calls.ts';
 import { watch, type Line, type Stream } from './watch.ts';
 
@@ -112,7 +113,9 @@ async function user(connection: Connection, { processes }: FaultySystem): Promis
   const accessToken = await createToken(connection, ORGANIZATION, uma);
   const person = await connected(uma, processes);
   const streams = [...(await toolsWith(accessToken, processes.toolAddresses)), ...personal(person)];
-  return watch(streams, async () => auth.setUserDisabled({ email: uma, disabled: true }, await token(ORGANIZATION)));
+  return watch(streams, async () => auth.setUserDisabled({ email: uma, disabled: true }, await token(ORGANIZATION))).finally(() =>
+    person.leave(),
+  );
 }
 
 /** An assistant's connection. */
@@ -122,7 +125,7 @@ async function grant(connection: Connection, { processes }: FaultySystem): Promi
   const { tokens } = await auth.listTokens({}, await token(ORGANIZATION));
   const { tokenId } = tokens.find((each) => each.email === email('gus'))!;
   const streams = [...(await toolsWith(await person.renew(), processes.toolAddresses)), personal(person)[1]!];
-  return watch(streams, async () => auth.revokeToken({ tokenId }, await token(ORGANIZATION)));
+  return watch(streams, async () => auth.revokeToken({ tokenId }, await token(ORGANIZATION))).finally(() => person.leave());
 }
 
 async function connected(address: string, gateways: Gateways): Promise<Person> {

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange, type Answer } from '@crs/testing/exchange';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
-import type { Processes } from '@crs/testing/processes';
+import { Balancer, type Gateways } from '../faults/balancer.ts';
 
 const CALLBACK = 'https://assistant.example/callback';
 const TIMEOUT_MS = 16_000;
@@ -15,18 +14,20 @@ export interface Account {
   password: string;
 }
 
-/** The replicas of the tool gateway. */
-export type Gateways = Pick<Processes, 'toolAddresses' | 'ops'>;
-
 /** A person with a browser and an assistant that is connected. Each request goes to a replica at random. */
 export class Person {
-  readonly #gateways: Gateways;
+  readonly #balancer: Balancer;
   readonly #cookies = new Map<string, string>();
   #clientId = '';
   #refreshToken = '';
 
   constructor(gateways: Gateways) {
-    this.#gateways = gateways;
+    this.#balancer = new Balancer(gateways);
+  }
+
+  /** Ends the choice of gateways. The person asks nothing afterwards. */
+  leave(): void {
+    this.#balancer.stop();
   }
 
   /** Signs in, and allows an assistant that registers itself. */
@@ -118,28 +119,12 @@ export class Person {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     // Each request has a connection of its own. On a kept one, a request may cross the server's goodbye, and a browser would send it again.
     const options = { agent: false, headers: { ...headers, ...(cookie && { cookie }) }, timeout: TIMEOUT_MS } as const;
-    const answer = await exchange(`http://${await this.#choose()}${path}`, options, body);
+    const answer = await exchange(`http://${this.#balancer.order('tools')[0]!}${path}`, options, body);
     for (const line of answer.headers['set-cookie'] ?? []) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
       this.#cookies.set(name!, value!);
     }
     return answer;
-  }
-
-  /** A replica that is ready, as a load balancer chooses it. One that stops closes its listener at last, and with it connections that it hasn't accepted yet. */
-  async #choose(): Promise<string> {
-    const { toolAddresses: addresses, ops } = this.#gateways;
-    const first = Math.floor(Math.random() * addresses.length);
-    for (let tries = 0; tries < 10; tries++) {
-      const index = (first + tries) % addresses.length;
-      const status = await exchange(`http://${ops('tool-gateway', index + 1)}/readyz`, { agent: false, timeout: 1_000 }).then(
-        (answer) => answer.status,
-        () => 0,
-      );
-      if (status === 200) return addresses[index]!;
-      await sleep(20);
-    }
-    throw new Error('no tool gateway is ready');
   }
 }
 

@@ -57,7 +57,7 @@ export async function rotate(
   const person = new Person(system.processes);
   await person.connect(PERSON);
   const clients = startLoad({
-    processes: system.processes,
+    gateways: system.processes,
     questions: system.questions,
     clients: count,
     pauseMs,
@@ -91,6 +91,7 @@ export async function rotate(
     stopped = true;
     await clients.stop();
     await Promise.all(people);
+    person.leave();
   }
   return failed;
 }

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from '@crs/testing/exchange';
+import type { Processes, ProcessName } from '@crs/testing/processes';
+
+export type Gateways = Pick<Processes, 'apis' | 'toolAddresses' | 'ops'>;
+
+/** Pause between two questions for the readiness of a replica. It is short beside the time for which a gateway that stops still serves. */
+const PAUSE_MS = 50;
+const TIMEOUT_MS = 1_000;
+
+/**
+ * Chooses among the replicas of the gateways as a load balancer does: by their readiness. A gateway that stops is unready first, and closes its
+ * listener later, which cuts connections that it hasn't accepted yet.
+ */
+export class Balancer {
+  /** Addresses by gateway. */
+  readonly #replicas: Record<'api' | 'tools', string[]>;
+  readonly #ready = new Set<string>();
+  #stopped = false;
+
+  constructor({ apis, toolAddresses, ops }: Gateways) {
+    this.#replicas = { api: apis.map((origin) => origin.replace('http://', '')), tools: toolAddresses };
+    const watch = (service: ProcessName, addresses: string[]) => {
+      for (const [index, address] of addresses.entries()) void this.#watch(address, ops(service, index + 1));
+    };
+    watch('api-gateway', this.#replicas.api);
+    watch('tool-gateway', this.#replicas.tools);
+  }
+
+  /** The addresses of a gateway's replicas in random order, those first that are ready. */
+  order(gateway: 'api' | 'tools'): string[] {
+    const replicas = this.#replicas[gateway];
+    const first = Math.floor(Math.random() * replicas.length);
+    const order = [...replicas.slice(first), ...replicas.slice(0, first)];
+    return [...order.filter((each) => this.#ready.has(each)), ...order.filter((each) => !this.#ready.has(each))];
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #watch(address: string, ops: string): Promise<void> {
+    while (!this.#stopped) {
+      const answer = await exchange(`http://${ops}/readyz`, { agent: false, timeout: TIMEOUT_MS }).catch(() => undefined);
+      if (answer?.status === 200) this.#ready.add(address);
+      else this.#ready.delete(address);
+      await sleep(PAUSE_MS);
+    }
+  }
+}

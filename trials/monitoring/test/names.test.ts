@@ -63,6 +63,7 @@ beforeAll(async () => {
   if (redis) {
     await redis.kill();
     await counted('api-gateway', /^crs_ratelimit_failures_total\{/m);
+    await logged('rate-limit', /Redis is not available/);
   }
   await scrape();
   await processes.kill('rate-limit');

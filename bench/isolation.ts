@@ -40,6 +40,8 @@ const NOISY_PER_SECOND = 500;
 const STRANGERS_PER_SECOND = 100;
 const ROWS = 20_000;
 const DAYS = 1_000;
+/** More than a load generator takes to start. */
+const START_MS = 2_000;
 const NOW = new Date();
 const LIMIT = { requests: 600, period_seconds: 60 };
 const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
@@ -122,9 +124,10 @@ function toolScene(address: string, credentials: Map<string, string>): Scene {
 }
 
 async function measureScene(name: string, { headers = {}, credentials, ...targets }: Scene): Promise<void> {
-  const calm = (seconds: number) =>
+  const calm = (seconds: number, beginsAt: number) =>
     offer({
       headers,
+      beginsAt,
       targets: targets.calm,
       credentials: CALM.map((id) => credentials.get(id)!),
       seconds,
@@ -134,9 +137,10 @@ async function measureScene(name: string, { headers = {}, credentials, ...target
     });
   const [noisy, stranger] = [credentials.get('noisy')!, createApiKey()];
   const strangersEach = NOISY_PER_SECOND / STRANGERS_PER_SECOND;
-  const crowd = () =>
+  const crowd = (beginsAt: number) =>
     offer({
       headers,
+      beginsAt,
       targets: options.heavy ? targets.heavy : targets.crowd,
       credentials: options.heavy ? [noisy] : [stranger, ...Array.from({ length: strangersEach }, () => noisy)],
       seconds: SECONDS,
@@ -145,14 +149,18 @@ async function measureScene(name: string, { headers = {}, credentials, ...target
       nice: 5,
     });
 
-  await calm(10);
+  await calm(10, Date.now());
   const [p50s, p99s]: [number[], number[]] = [[], []];
   for (let round = 1; round <= ROUNDS; round++) {
     const times = { alone: [] as number[], crowded: [] as number[] };
     // The order changes from round to round, so that a trend favours neither.
     for (const part of round % 2 === 1 ? (['alone', 'crowded'] as const) : (['crowded', 'alone'] as const)) {
       const before = cpuSeconds(system.pids);
-      const [measured, disturbing] = await Promise.all([calm(SECONDS), part === 'crowded' ? crowd() : undefined]);
+      const beginsAt = Date.now() + START_MS;
+      const [measured, disturbing] = await Promise.all([
+        calm(SECONDS, beginsAt),
+        part === 'crowded' ? crowd(beginsAt) : undefined,
+      ]);
       const after = cpuSeconds(system.pids);
       times[part] = measured.times;
       const cpu = [...after].map(([process, used]) => `${process} ${(used - before.get(process)!).toFixed(1)}`).join(', ');

@@ -9,6 +9,8 @@ export interface Offer {
   /** Keys or tokens. */
   credentials: string[];
   headers?: Record<string, string>;
+  /** Epoch milliseconds. Programs that begin together have started before, so that no start is measured. */
+  beginsAt: number;
   seconds: number;
   /** Requests a second, sent when they are due even if earlier ones have no answer. Absent means one after the other on each connection. */
   perSecond?: number;
@@ -37,6 +39,7 @@ try {
 } catch {
   // Only root may raise the priority.
 }
+await sleep(offer.beginsAt - Date.now());
 const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
 const { times, statuses }: Offered = { times: [], statuses: {} };
 const end = performance.now() + offer.seconds * 1_000;

@@ -3,6 +3,7 @@ import type { Counter } from '@opentelemetry/api';
 import express from 'express';
 import { overloaded } from '../errors.ts';
 import { meter } from '../process/telemetry.ts';
+import { Attached } from './attached.ts';
 import { Refusal } from './refusal.ts';
 
 /** How long a body may take to arrive. */
@@ -39,7 +40,7 @@ export function bodyReader(
     [400, notWhole],
   ]);
   const arrivals = new Arrivals(limits);
-  const bodies = new WeakMap<IncomingMessage, Promise<Buffer>>();
+  const bodies = new Attached<IncomingMessage, Promise<Buffer>>();
   const read = async (request: IncomingMessage & { body?: unknown }, response: ServerResponse, address: string) => {
     await new Promise<void>((resolve, reject) => {
       if (broken.has(request)) throw notWhole;

@@ -4,6 +4,7 @@ import type { Logger } from '../process/log.ts';
 import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
+import { Attached } from './attached.ts';
 import type { RequestFacts } from './register.ts';
 
 /** State of a request on its way through a gateway. */
@@ -23,7 +24,7 @@ export interface RequestState {
   facts: RequestFacts;
 }
 
-const states = new WeakMap<Response, RequestState>();
+const states = new Attached<Response, RequestState>();
 
 export function stateOf(response: Response): RequestState {
   const state = states.get(response);

@@ -1,6 +1,7 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { NextFunction, Request, Response } from 'express';
+import { Attached } from '@crs/kit/http/attached';
 import { addressOf, chargeAddress, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import { credentialPrefix } from '@crs/kit/http/register';
@@ -54,9 +55,9 @@ export function admission(options: AdmissionOptions) {
   };
 }
 
-const credentials = new WeakMap<Response, AuthenticateKeyResponse>();
-const admitted = new WeakMap<Response, Admitted>();
-const noCredential = new WeakMap<Response, unknown>();
+const credentials = new Attached<Response, AuthenticateKeyResponse>();
+const admitted = new Attached<Response, Admitted>();
+const noCredential = new Attached<Response, unknown>();
 
 /** Auth's answer about the key of a request; undefined where the request has no usable key. */
 export function credentialOf(response: Response): AuthenticateKeyResponse | undefined {
@@ -77,6 +78,7 @@ export function admittedOf(response: Response): Admitted {
 
 /** Lets only requests with a usable key pass. @throws Refusal, or ServiceError where auth can't be asked */
 export function requireKey(_request: Request, response: Response, next: NextFunction): void {
-  if (noCredential.has(response)) throw noCredential.get(response);
+  const error = noCredential.get(response);
+  if (error !== undefined) throw error;
   next();
 }

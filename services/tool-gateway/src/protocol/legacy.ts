@@ -41,13 +41,13 @@ export function speaksNothingNewer(version: string | undefined, body: object): b
 }
 
 /** Answers one POST, without a session, by a server made for it. @param version the `MCP-Protocol-Version` header */
-export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
-  if (!isSpoken(version) && !isInitializeRequest(body)) {
+export async function serveLegacy(version: string | undefined, sent: object, tools: ToolRequest): Promise<Answer> {
+  if (!isSpoken(version) && !isInitializeRequest(sent)) {
     const spoken = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
     return refusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${spoken})`);
   }
   const refused = await tools.admit();
-  const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(body));
+  const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(sent));
   if (!message) return refusal(-32700, 'Parse error: Invalid JSON-RPC message');
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
@@ -60,8 +60,14 @@ export async function serveLegacy(version: string | undefined, body: object, too
   client.onmessage = resolve;
   await server.connect(transport);
   await client.send(message);
-  // Nothing needs to be closed. A close would make two errors, whose stacks cost a twentieth of a call.
-  return isJSONRPCRequest(message) ? json(200, renderAnswer(await answer)) : { status: 202, headers: [], body: '' };
+  if (!isJSONRPCRequest(message)) return { status: 202, headers: [], body: '' };
+  const body = renderAnswer(await answer);
+  // V8 keeps the server until it marks its whole heap (docs/decisions), so nothing of the request may hang on it. A close would make two errors,
+  // whose stacks cost a twentieth of a call.
+  server.removeRequestHandler('tools/list');
+  server.removeRequestHandler('tools/call');
+  client.onmessage = undefined;
+  return json(200, body);
 }
 
 function isSpoken(version: string | undefined): boolean {

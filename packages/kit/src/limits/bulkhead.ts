@@ -6,7 +6,7 @@ export interface BulkheadOptions {
   name: string;
   /** Slots of one key. */
   perKey: number;
-  /** Slots of one key that are given at once while other keys ask, too; its further ones are given slowly. Absent: all. */
+  /** Slots of one key that are given at once while other keys ask, too; its further ones are given slowly, and work is followed by a rest. Absent: all. */
   atOnce?: number;
   /** Slots of the keys of one group together. Keys without a group have no such limit. */
   perGroup?: number;
@@ -49,6 +49,8 @@ interface Line {
   held: number;
   /** When it got its last slot. */
   servedAt: number;
+  /** When it has rested from its last work. */
+  restedAt: number;
   /** In order of arrival. */
   waiting: Set<Waiter>;
 }
@@ -58,6 +60,8 @@ const WAIT_PART = 0.8;
 
 /** How long a key that has asked counts as another one (milliseconds). */
 const BESIDE_MS = 10_000;
+/** Beside others, a key rests after its work for so many times as long as the work took: meanwhile the processes behind are the others'. */
+const REST = 1;
 /** The time between two slots that are given slowly (milliseconds). It is short, so that slow work and clients that read slowly hold nobody up. */
 const PACE_MS = 25;
 /** The time is shorter where many wait: all get slots within this part of the time that the first of them may still wait. */
@@ -65,8 +69,8 @@ const PACE_PART = 0.75;
 
 /**
  * Bounds concurrent work, so that one tenant's work can't crowd out another's: each key has a number of slots, and so have all keys
- * together, and those of a group where keys have one. With `atOnce`, a key beside others gets its slots slowly, because many at once would
- * fill the queues of the processes behind. Further work waits in its key's line, first come, first served, and free slots go to the lines
+ * together, and those of a group where keys have one. With `atOnce`, a key beside others gets its slots slowly, and rests between, because many at
+ * once would fill the queues of the processes behind. Further work waits in its key's line, first come, first served, and free slots go to the lines
  * in turn. The number of waiters is bounded too. When all lines together are full, a newcomer to a shorter line displaces the last waiter
  * of the longest line. Work waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as
  * {@link overloaded}.
@@ -119,7 +123,7 @@ export class Bulkhead {
     this.#notice(key);
     let line = this.#lines.get(key);
     if (!line) {
-      line = { key, group: this.#groupOf(group), held: 0, servedAt: -Infinity, waiting: new Set() };
+      line = { key, group: this.#groupOf(group), held: 0, servedAt: -Infinity, restedAt: -Infinity, waiting: new Set() };
       this.#lines.set(key, line);
     }
     const isFree = this.#held < this.#options.total && line.held < this.#options.perKey && this.#hasRoom(line);
@@ -141,14 +145,16 @@ export class Bulkhead {
   }
 
   /** How many milliseconds a line that has slots left waits for the next one; 0 or less: none. */
-  #dueIn({ key, held, servedAt, waiting }: Line): number {
-    if (held < (this.#options.atOnce ?? Infinity)) return 0;
+  #dueIn({ key, held, servedAt, restedAt, waiting }: Line): number {
+    const { atOnce } = this.#options;
+    if (atOnce === undefined) return 0;
     const now = this.#now();
     const otherAt = this.#latest.key === key ? this.#latest.otherAt : this.#latest.at;
     if (now - otherAt > BESIDE_MS) return 0;
     const [first] = waiting;
     const pace = first ? Math.min(PACE_MS, ((first.until - now) * PACE_PART) / waiting.size) : PACE_MS;
-    return servedAt + pace - now;
+    const paced = servedAt + pace;
+    return (held < atOnce ? Math.min(restedAt, paced) : paced) - now;
   }
 
   #groupOf(name: string | undefined): Group | undefined {
@@ -166,7 +172,7 @@ export class Bulkhead {
   #take(line: Line): Release {
     this.#held++;
     line.held++;
-    line.servedAt = this.#now();
+    const begun = (line.servedAt = this.#now());
     if (line.group) line.group.held++;
     let isHeld = true;
     return () => {
@@ -174,6 +180,8 @@ export class Bulkhead {
       isHeld = false;
       this.#held--;
       line.held--;
+      const done = this.#now();
+      line.restedAt = done + REST * (done - begun);
       if (line.group) line.group.held--;
       this.#settle(line);
       this.#next();

@@ -62,14 +62,33 @@ it('beside others a key gets two slots at once, and a further one each 25 ms', a
   expect(counts.admitted).toBe(1 + 32);
 });
 
-it('work that is done makes room at once', async () => {
-  const { counts, releases, ask, askOften, pass } = create();
+it('work that is done makes room after a rest as long as the work', async () => {
+  const { counts, ask, askOften, pass } = create({ atOnce: 1 });
   ask('b', { work: 0 });
   await pass(0);
-  askOften(10, 'a');
-  releases.splice(0, 1)[0]!();
+  askOften(10, 'a', { work: 10 });
+  await pass(19);
+  expect(counts.admitted).toBe(1 + 1);
+  await pass(1);
+  expect(counts.admitted).toBe(1 + 2);
+});
+
+it('a key that asks alone does not rest', async () => {
+  const { counts, askOften, pass } = create({ perKey: 1, atOnce: 1 });
+  askOften(10, 'a', { work: 10 });
+  await pass(10);
+  expect(counts.admitted).toBe(2);
+});
+
+it('a rest is no longer than the time between two slots', async () => {
+  const { counts, ask, askOften, pass } = create({ perKey: 1, atOnce: 1 });
+  ask('b', { work: 0 });
   await pass(0);
-  expect(counts.admitted).toBe(1 + 3);
+  askOften(10, 'a', { work: 20 });
+  await pass(24);
+  expect(counts.admitted).toBe(1 + 1);
+  await pass(1);
+  expect(counts.admitted).toBe(1 + 2);
 });
 
 it('other keys count for 10 s after they asked', async () => {

@@ -23,7 +23,7 @@ same('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion,
 same('pnpm', argument('PNPM_VERSION'), found('packages/local/bootstrap.mjs', /'pnpm@(.*)'/));
 
 const entrypoint = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
-const flags = found('packages/testing/src/processes.ts', /NODE_FLAGS = \[(.*)\]/)?.replaceAll(/['\s]/g, '');
+const flags = found('packages/testing/src/processes.ts', /NODE_FLAGS = \[([^\]]*)\]/)?.replaceAll(/['\s]|,\s*$/g, '');
 same('flags of services', entrypoint.slice(1).join(','), flags);
 same(
   'flags of crs',

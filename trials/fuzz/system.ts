@@ -25,7 +25,7 @@ export interface FuzzSystem {
   users: Credential[];
   memory(): Promise<Memory>;
   /** Milliseconds that the event loop of a gateway has worked so far. */
-  loopMs(server: 'api' | 'tools'): number;
+  loopMs(server: 'api' | 'tools'): Promise<number>;
   stop(): Promise<void>;
 }
 

@@ -62,33 +62,28 @@ it('beside others a key gets two slots at once, and a further one each 25 ms', a
   expect(counts.admitted).toBe(1 + 32);
 });
 
-it('work that is done makes room after a rest as long as the work', async () => {
-  const { counts, ask, askOften, pass } = create({ atOnce: 1 });
-  ask('b', { work: 0 });
-  await pass(0);
-  askOften(10, 'a', { work: 10 });
-  await pass(19);
-  expect(counts.admitted).toBe(1 + 1);
-  await pass(1);
-  expect(counts.admitted).toBe(1 + 2);
-});
+it.each([
+  [10, 20],
+  [20, 25],
+])(
+  'work of %d ms makes room after %d ms: a rest is as long as the work, but ends when the next slot is due',
+  async (work, due) => {
+    const { counts, ask, askOften, pass } = create({ atOnce: 1 });
+    ask('b', { work: 0 });
+    await pass(0);
+    askOften(10, 'a', { work });
+    await pass(due - 1);
+    expect(counts.admitted).toBe(1 + 1);
+    await pass(1);
+    expect(counts.admitted).toBe(1 + 2);
+  },
+);
 
 it('a key that asks alone does not rest', async () => {
   const { counts, askOften, pass } = create({ perKey: 1, atOnce: 1 });
   askOften(10, 'a', { work: 10 });
   await pass(10);
   expect(counts.admitted).toBe(2);
-});
-
-it('a rest is no longer than the time between two slots', async () => {
-  const { counts, ask, askOften, pass } = create({ perKey: 1, atOnce: 1 });
-  ask('b', { work: 0 });
-  await pass(0);
-  askOften(10, 'a', { work: 20 });
-  await pass(24);
-  expect(counts.admitted).toBe(1 + 1);
-  await pass(1);
-  expect(counts.admitted).toBe(1 + 2);
 });
 
 it('other keys count for 10 s after they asked', async () => {

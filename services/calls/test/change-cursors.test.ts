@@ -44,6 +44,21 @@ describe('settings', () => {
     expect((await feed.follow(organization, { cursor })).said).toEqual(['access.changed null', 'call.changed a']);
   });
 
+  it('that another replica knew when it answered are asked for', async () => {
+    const organization = await feed.createTenant();
+    await feed.store(organization, ['a']);
+    const setVersion = (version: number) =>
+      feed.world.query('update auth.organizations set settings_version = $2 where organization = $1', [organization, version]);
+    await setVersion(2);
+    const { cursor } = await feed.follow(organization);
+    await setVersion(1);
+    const saidFirst = async () => (await feed.follow(organization, { cursor })).said[0];
+    await expect.poll(saidFirst).toBe('access.changed null');
+    // For a moment, the service uses its answer about version 1 again.
+    await setVersion(2);
+    expect(await saidFirst()).toBeUndefined();
+  });
+
   it('that change keep deletions that the follower was not told of', async () => {
     const organization = await feed.createTenant();
     await feed.store(organization, ['a', 'b', 'c']);

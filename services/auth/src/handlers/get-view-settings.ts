@@ -4,6 +4,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { ViewSettings } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { findViewSettings } from '../store/organizations.ts';
+import { VIEW_SETTINGS_VALID_MS } from '../view-settings.ts';
 import { invalidKey } from './authenticate-key.ts';
 
 export function getViewSettings({ db }: Context) {
@@ -15,6 +16,7 @@ export function getViewSettings({ db }: Context) {
       anonymize: row.anonymizeInterviewees,
       version: row.settingsVersion,
       changedAt: row.settingsChangedAt,
+      validMs: VIEW_SETTINGS_VALID_MS,
     };
   });
 }

@@ -9,7 +9,7 @@ export interface ChangePosition {
   place: number;
   /** Deletions at or before this place concern no call that the follower may have: the walk began after them. */
   began: number;
-  /** The {@link settingsOf} the organization that all pages of the walk were rendered with. */
+  /** The id of the {@link ViewSettings} that all pages of the walk were rendered with. */
   settings: string;
 }
 
@@ -64,12 +64,14 @@ export interface ViewSettings {
   version: number;
   /** When they last changed. */
   changedAt: Date;
+  /** See {@link settingsId}. */
+  id: string;
 }
 
 /**
  * Identifies the settings that a page is rendered with. The version tells each change apart. The values also tell changes that moved no
  * version, such as another default set in a new release.
  */
-export function settingsOf({ version, allowedFields, anonymize }: ViewSettings): string {
+export function settingsId({ version, allowedFields, anonymize }: Omit<ViewSettings, 'id' | 'changedAt'>): string {
   return hash('sha256', JSON.stringify([version, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);
 }

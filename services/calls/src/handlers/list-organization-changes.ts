@@ -6,7 +6,7 @@ import { retention } from '@crs/kit/product/retention';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesQuery, ListOrganizationChangesResult } from '@crs/proto/crs/calls/v2/calls';
 import { LRUCache } from 'lru-cache';
-import { ChangeCursors, settingsOf, unusable, type ChangePosition } from '../domain/change-cursor.ts';
+import { ChangeCursors, unusable, type ChangePosition } from '../domain/change-cursor.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
@@ -40,12 +40,13 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
       if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);
       const scope = callerScope(call);
-      const now = await settingsNow.of(call.identity, call);
-      const settings = settingsOf(now);
       const cursor = request.cursor === undefined ? undefined : await feeds.open(scope, request.cursor);
       const at = cursor?.position;
+      let now = await settingsNow.of(call.identity, call);
+      // The page before may come from a replica that knows newer ones.
+      if (at && at.settings !== now.id) now = await settingsNow.newest(call.identity, call);
       // Under other settings the walk begins again. Deletions that its follower has not been told of still follow.
-      const isChanged = at !== undefined && at.settings !== settings;
+      const isChanged = at !== undefined && at.settings !== now.id;
       const began = at && (isChanged ? Math.max(at.place, at.began) : at.began);
       const after = at === undefined || isChanged ? 0 : at.place;
       const room = isChanged ? limit - 1 : limit;
@@ -72,7 +73,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       // A follower who has read everything loses nothing by it.
       if (!hasMore) await forgetOld(scope);
       const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
-      const next: ChangePosition = { place, began: began ?? Number(head), settings };
+      const next: ChangePosition = { place, began: began ?? Number(head), settings: now.id };
       const changes = [...(isChanged ? [renderAccessChanged(now.changedAt)] : []), ...entries.map(({ json }) => json)];
       return {
         changesJson: Buffer.from(`[${changes.join(',')}]`),

@@ -1,13 +1,16 @@
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { ViewSettings } from '@crs/proto/crs/auth/v1/auth';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CurrentSettings } from './view-settings.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
 
 const ACME = { organization: 'acme' } as OrganizationIdentity;
 const CALL = { token: 'token' };
 
 /** An auth whose answers the test gives. */
-function askedAuth() {
+function askedAuth(validMs: number) {
   const asked: PromiseWithResolvers<ViewSettings>[] = [];
   const auth = {
     getViewSettings: () => {
@@ -16,41 +19,66 @@ function askedAuth() {
       return question.promise;
     },
   };
-  const answer = (n: number) => asked[n]!.resolve({ allowedFields: [], anonymize: false, version: n, changedAt: new Date(0) });
+  const answer = (n: number) =>
+    asked[n]!.resolve({ allowedFields: [], anonymize: false, version: n, changedAt: new Date(0), validMs });
   return { asked, answer, settings: new CurrentSettings(auth as unknown as ConstructorParameters<typeof CurrentSettings>[0]) };
 }
 
 const versions = async (settings: Promise<{ version: number }>[]) => (await Promise.all(settings)).map(({ version }) => version);
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('who comes while a question is under way gets the answer of the next one', async () => {
-  const { asked, answer, settings } = askedAuth();
+test('where answers are valid for no time, who comes while a question is under way gets the answer of the next one', async () => {
+  const { asked, answer, settings } = askedAuth(0);
   const first = settings.of(ACME, CALL);
-  const later = [settings.of(ACME, CALL), settings.of(ACME, CALL)];
+  vi.advanceTimersByTime(1);
+  const later = [settings.of(ACME, CALL), settings.newest(ACME, CALL)];
   const elsewhere = settings.of({ ...ACME, organization: 'globex' }, CALL);
+  await nextTurn();
   expect(asked).toHaveLength(2);
   answer(1);
   answer(0);
   expect(await versions([first, elsewhere])).toEqual([0, 1]);
   await nextTurn();
   expect(asked).toHaveLength(3);
-  const last = settings.of(ACME, CALL);
   answer(2);
   expect(await versions(later)).toEqual([2, 2]);
+});
+
+test('an answer is used again as long as it is valid, counted from its question', async () => {
+  const { asked, answer, settings } = askedAuth(100);
+  const first = settings.of(ACME, CALL);
+  vi.advanceTimersByTime(90);
+  const second = settings.of(ACME, CALL);
+  answer(0);
+  expect(await versions([first, second])).toEqual([0, 0]);
+  vi.advanceTimersByTime(10);
+  expect(await versions([settings.of(ACME, CALL)])).toEqual([0]);
+  expect(asked).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  const third = settings.of(ACME, CALL);
   await nextTurn();
-  answer(3);
-  expect(await versions([last])).toEqual([3]);
+  answer(1);
+  expect(await versions([third])).toEqual([1]);
+});
+
+test('the newest settings are those of a question that begins later', async () => {
+  const { asked, answer, settings } = askedAuth(100);
+  const first = settings.of(ACME, CALL);
+  answer(0);
+  await first;
+  vi.advanceTimersByTime(1);
+  const newest = settings.newest(ACME, CALL);
   await nextTurn();
-  const anew = settings.of(ACME, CALL);
-  expect(asked).toHaveLength(5);
-  answer(4);
-  expect(await versions([anew])).toEqual([4]);
+  expect(asked).toHaveLength(2);
+  answer(1);
+  expect(await versions([newest, settings.of(ACME, CALL)])).toEqual([1, 1]);
 });
 
 test('a question that fails fails for those who asked it alone', async () => {
-  const { asked, answer, settings } = askedAuth();
+  const { asked, answer, settings } = askedAuth(100);
   const first = settings.of(ACME, CALL);
   const later = settings.of(ACME, CALL);
+  await nextTurn();
   asked[0]!.reject(new Error('away'));
   await expect(first).rejects.toThrow('away');
   await nextTurn();

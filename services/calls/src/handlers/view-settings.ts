@@ -2,62 +2,72 @@ import { REASONS, ServiceError, unavailable } from '@crs/kit/errors';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import type { ViewSettings } from '../domain/change-cursor.ts';
+import { LRUCache } from 'lru-cache';
+import { settingsId, type ViewSettings } from '../domain/change-cursor.ts';
 
-type Ask = () => Promise<ViewSettings>;
+interface Answer {
+  settings: ViewSettings;
+  /** How long it may be used, from its question on. */
+  validMs: number;
+}
+
+interface Question {
+  /** By `performance.now()`. */
+  askedAt: number;
+  answer: Promise<Answer>;
+}
 
 /**
- * The settings that decide how callers see calls, as they are when a caller asks. The caller's token may be a second old. Callers of one
- * organization who come while a question is under way share the next one.
+ * The settings that decide how callers see calls. The caller's token may be a second old, so auth is asked. It answers with a time in which the
+ * answer may be used again, and reports no change as done before that time is over. Callers of one organization share a question.
  */
 export class CurrentSettings {
   readonly #auth: ServiceClient<AuthServiceService>;
-  readonly #questions = new Map<string, { done: Promise<unknown>; next?: Promise<ViewSettings> }>();
+  readonly #questions = new LRUCache<string, Question>({ max: 10_000 });
 
   constructor(auth: ServiceClient<AuthServiceService>) {
     this.#auth = auth;
   }
 
-  of(identity: OrganizationIdentity, { token }: CallOptions): Promise<ViewSettings> {
+  /** The settings by an answer that is still valid. Another replica may know newer ones, whose change isn't done yet. */
+  of(identity: OrganizationIdentity, call: CallOptions): Promise<ViewSettings> {
+    return this.#find(identity, call, ({ validMs }) => validMs);
+  }
+
+  /** The settings by a question that begins now or later. */
+  newest(identity: OrganizationIdentity, call: CallOptions): Promise<ViewSettings> {
+    return this.#find(identity, call, () => 0);
+  }
+
+  async #find(identity: OrganizationIdentity, { token }: CallOptions, oldest: (answer: Answer) => number): Promise<ViewSettings> {
     const { organization } = identity;
-    // Others wait for the answer, too. So a caller who leaves, or whose time is over, doesn't cancel the question.
-    const ask = () => askFor(this.#auth, identity, { token });
-    const underWay = this.#questions.get(organization);
-    if (!underWay) return this.#begin(organization, ask);
-    return (underWay.next ??= underWay.done.then(() => this.#begin(organization, ask)));
-  }
-
-  #begin(organization: string, ask: Ask): Promise<ViewSettings> {
-    const answer = ask();
-    const question: { done: Promise<unknown>; next?: Promise<ViewSettings> } = {
-      done: answer.then(
-        () => this.#end(organization, question),
-        () => this.#end(organization, question),
-      ),
-    };
-    this.#questions.set(organization, question);
-    return answer;
-  }
-
-  /** Forgets the question, unless somebody waits for the next one, which then takes its place. */
-  #end(organization: string, question: { next?: Promise<ViewSettings> }): void {
-    if (!question.next) this.#questions.delete(organization);
+    const arrivedAt = performance.now();
+    for (;;) {
+      const known = this.#questions.get(organization);
+      if (known) {
+        // If the question fails, it fails for its own caller alone.
+        const answer = await known.answer.catch(() => undefined);
+        if (answer && known.askedAt + oldest(answer) >= arrivedAt) return answer.settings;
+        if (this.#questions.get(organization) !== known) continue;
+      }
+      // Others wait for the answer, too. So a caller who leaves, or whose time is over, doesn't cancel the question.
+      const asked = { askedAt: performance.now(), answer: ask(this.#auth, identity, { token }) };
+      this.#questions.set(organization, asked);
+      return (await asked.answer).settings;
+    }
   }
 }
 
-async function askFor(
-  auth: ServiceClient<AuthServiceService>,
-  identity: OrganizationIdentity,
-  call: CallOptions,
-): Promise<ViewSettings> {
+async function ask(auth: ServiceClient<AuthServiceService>, identity: OrganizationIdentity, call: CallOptions): Promise<Answer> {
   try {
-    const { changedAt, ...settings } = await auth.getViewSettings({}, call);
-    return { ...settings, changedAt: changedAt! };
+    const { changedAt, validMs, ...settings } = await auth.getViewSettings({}, call);
+    return { settings: { ...settings, changedAt: changedAt!, id: settingsId(settings) }, validMs };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason !== REASONS.notOffered) throw error;
     // Auth of the previous version writes them into the token alone.
     const { allowedFields, anonymize, settingsVersion: version, settingsChangedAt } = identity;
     if (version === undefined || settingsChangedAt === undefined) throw unavailable('The service is being upgraded.');
-    return { allowedFields, anonymize, version, changedAt: new Date(settingsChangedAt) };
+    const settings = { allowedFields, anonymize, version };
+    return { settings: { ...settings, changedAt: new Date(settingsChangedAt), id: settingsId(settings) }, validMs: 0 };
   }
 }

@@ -166,7 +166,11 @@ export interface ViewSettings {
   /** Rises with each change of the two. */
   version: number;
   /** When they last changed. */
-  changedAt: Date | undefined;
+  changedAt:
+    | Date
+    | undefined;
+  /** Milliseconds from the question on, in which the answer may be used again. A change is reported as done only after that time. */
+  validMs: number;
 }
 
 export interface ResolveProfilesRequest {
@@ -2041,7 +2045,7 @@ export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
 };
 
 function createBaseViewSettings(): ViewSettings {
-  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined };
+  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined, validMs: 0 };
 }
 
 export const ViewSettings: MessageFns<ViewSettings> = {
@@ -2057,6 +2061,9 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     }
     if (message.changedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.changedAt), writer.uint32(34).fork()).join();
+    }
+    if (message.validMs !== 0) {
+      writer.uint32(40).uint32(message.validMs);
     }
     return writer;
   },
@@ -2106,6 +2113,14 @@ export const ViewSettings: MessageFns<ViewSettings> = {
             message.changedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.validMs = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2132,6 +2147,11 @@ export const ViewSettings: MessageFns<ViewSettings> = {
         : isSet(object.changed_at)
         ? fromJsonTimestamp(object.changed_at)
         : undefined,
+      validMs: isSet(object.validMs)
+        ? globalThis.Number(object.validMs)
+        : isSet(object.valid_ms)
+        ? globalThis.Number(object.valid_ms)
+        : 0,
     };
   },
 
@@ -2149,6 +2169,9 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     if (message.changedAt !== undefined) {
       obj.changedAt = message.changedAt.toISOString();
     }
+    if (message.validMs !== 0) {
+      obj.validMs = Math.round(message.validMs);
+    }
     return obj;
   },
 
@@ -2161,6 +2184,7 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     message.anonymize = object.anonymize ?? false;
     message.version = object.version ?? 0;
     message.changedAt = object.changedAt ?? undefined;
+    message.validMs = object.validMs ?? 0;
     return message;
   },
 };

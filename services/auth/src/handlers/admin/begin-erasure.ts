@@ -2,6 +2,7 @@ import type { Query } from '@crs/kit/data/database';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { parseTarget, type Target } from '../../domain/erasure-target.ts';
 import { markOrganization, markProject, markUser } from '../../store/erasures.ts';
+import { untilViewsFollow } from '../../view-settings.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
 export const beginErasure = operatorRpc<'beginErasure'>(
@@ -9,11 +10,14 @@ export const beginErasure = operatorRpc<'beginErasure'>(
   async (request, { organization, rights, transact }) => {
     const target = parseTarget(request.target);
     if (target.kind === 'organization') requireTenantDeletion(rights);
-    return transact(async (query, audit) => {
+    const begun = await transact(async (query, audit) => {
       const id = await mark(query, organization, target);
       if (id !== undefined) await audit(`${target.kind}.delete`, id);
       return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
     });
+    // An organization of the same id may come next, with settings of its own.
+    if (begun.found && target.kind === 'organization') await untilViewsFollow();
+    return begun;
   },
 );
 

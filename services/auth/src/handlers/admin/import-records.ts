@@ -35,6 +35,7 @@ import {
   updateUser,
   type UserRow,
 } from '../../store/users.ts';
+import { changesView, untilViewsFollow } from '../../view-settings.ts';
 
 /** What became of a line. */
 type Outcome = 'accepted' | 'unchanged' | Problem;
@@ -49,7 +50,7 @@ export function imports({ db }: Context) {
     const { lines, errors } = await readBatch(batch, authLine, scope.organization);
     const read: Query = (statement) => db.read(scope, statement);
     const hashed = batch.earlier ? undefined : await setPasswords(read, scope.organization, lines, hashPassword);
-    return db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
+    const { changes, ...answer } = await db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
       await supposeEarlier(query, scope.organization, batch.earlier);
       const passwords = hashed ?? (await setPasswords(query, scope.organization, lines, () => Promise.resolve('unknown')));
       let accepted = 0;
@@ -67,10 +68,13 @@ export function imports({ db }: Context) {
       }
       for (const email of disabled) await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
       const [after] = await query(findOrganization(scope.organization));
-      const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
+      const changes = after ? changesOf(before, after) : {};
+      const details = { address: call.address, changes };
       await query(operatorEntry(call.identity, 'auth.import', `${batch.lines.length} lines`, details));
-      return { accepted, unchanged, errors: byLine(errors) };
+      return { accepted, unchanged, errors: byLine(errors), changes: before && changes };
     });
+    if (!batch.earlier && changes && changesView(changes)) await untilViewsFollow();
+    return answer;
   });
 }
 

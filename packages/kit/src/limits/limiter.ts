@@ -49,7 +49,7 @@ const DOMAIN = 'call-research';
 const MAX_DESCRIPTORS = 100;
 const MAX_WINDOWS = 100_000;
 const WARN_EVERY_MS = 10_000;
-/** Longer waits cost a busy process more: it goes idle between its crowd's requests and their answers. See `docs/performance.md`. */
+/** Longer waits cost more than they save: the process goes idle between a crowd's requests and their answers. */
 const LEISURE_MS = 2;
 /** How many times the requests of a descriptor must fit into what remains: other gateways and other calls charge the same counter. */
 const ROOM = 4;

@@ -49,6 +49,8 @@ export class Transport {
   #heldUntil = 0;
 
   constructor(base: string, headers: Record<string, string>, defaults: RequestOptions) {
+    if (!/^https?:\/\/[^/]/.test(base))
+      throw new TypeError('baseUrl: must begin with https:// or http://, such as https://api.example.com/v1');
     this.#base = new URL(base).href.replace(/\/$/, '');
     // A key with a line break would else look like a broken connection, and be tried again.
     void new Headers(headers);

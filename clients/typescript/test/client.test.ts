@@ -48,7 +48,10 @@ it('options of a call win over those of the client', async () => {
 
 it('a key that cannot be sent is an error at once', () => {
   expect(() => new CallResearch({ key: 'crk_\nx', baseUrl: 'http://x' })).toThrow(TypeError);
-  expect(() => new CallResearch({ key: 'crk_x', baseUrl: 'nonsense' })).toThrow(TypeError);
+});
+
+it.each(['', 'nonsense', 'ftp://x', 'https://'])('%j as an address is an error at once, which says how one begins', (baseUrl) => {
+  expect(() => new CallResearch({ key: 'crk_x', baseUrl })).toThrow('baseUrl: must begin with https:// or http://');
 });
 
 it('tells the version of the package', () => {

@@ -42,7 +42,10 @@ export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): f
     const headers = toolHeaders(system.tools, credential.header, { version, method: 'tools/call', name: 'list_calls' });
     // The message itself also tells its protocol version.
     const isOdd = body.maybe !== undefined || (version !== undefined && !LEGACY_VERSIONS.includes(version));
-    const parts = [credential.isUsable ? good(null) : bad(null, '401'), isOdd ? { ...body, maybe: ANY_RPC } : body];
+    const parts = [
+      credential.isUsable ? good(null) : bad(null, '401'),
+      isOdd ? { ...body, maybe: [...ANY_RPC, ...(credential.isScarce ? ['429'] : [])] } : body,
+    ];
     return {
       route: 'oddities (mcp)',
       server: 'tools',

@@ -254,7 +254,7 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         size === 'large' ? bad(null, '413') : good(null),
         protocol,
         isScoped ? good(null) : bad(null, '403'),
-        ...(credential.isScarce && message.tool !== undefined ? [open(null, '200 rate_limited')] : []),
+        ...(credential.isScarce ? [open(null, ...overLimit(message))] : []),
         ...message.parts,
       ];
       return {
@@ -269,6 +269,12 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         rpcId: id,
       };
     });
+}
+
+/** The limit of tool calls, and the one of all other messages, which is ten times as wide. */
+function overLimit({ tool, scope }: Message): string[] {
+  if (tool === undefined) return ['429'];
+  return scope === undefined ? ['200 rate_limited', '429'] : ['200 rate_limited'];
 }
 
 /** A name that isn't allowed in a header is sent as base64, as the protocol defines. */

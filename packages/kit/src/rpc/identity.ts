@@ -76,6 +76,9 @@ export type KeySource = () => Promise<Map<string, string>>;
 /** Turns a token into the identity that it carries. @throws ServiceError unauthenticated, or unavailable where the keys can't be had */
 export type Verifier = (token: string) => Promise<Identity>;
 
+/** Each credential in use has a new token each second. A token and its identity take about 1 KB, and expired ones stay until others take their place. */
+const MAX_KNOWN = 2_000;
+
 const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
 
 const REFETCH_AFTER_MS = 1_000;
@@ -88,7 +91,7 @@ const STALE_AFTER_MS = 300_000;
  * them for five minutes. It remembers the result of a token until the token expires or its key is retired.
  */
 export function createVerifier(service: string, keySource: KeySource): Verifier {
-  const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: 10_000 });
+  const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_KNOWN });
   let keys = new Map<string, Promise<CryptoKey>>();
   let fetchedAt = -Infinity;
   let failedAt = -Infinity;

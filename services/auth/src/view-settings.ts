@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SettingChanges } from './store/audit.ts';
+import type { OrganizationChange } from './domain/settings.ts';
 
 /** How long other services use an answer about the settings that decide how calls look, counted from their question (milliseconds). */
 export const VIEW_SETTINGS_VALID_MS = 100;
@@ -7,9 +7,9 @@ export const VIEW_SETTINGS_VALID_MS = 100;
 /** Clocks of two machines don't run equally fast. */
 const SLACK_MS = 10;
 
-/** Whether a change concerns the settings that decide how calls look. */
-export function changesView(changes: SettingChanges): boolean {
-  return 'allowed_fields' in changes || 'anonymize_interviewees' in changes;
+/** Whether a request sets what decides how calls look. It may repeat a change that was just made, of which earlier answers are still valid. */
+export function setsView({ allowedFields, anonymizeInterviewees }: OrganizationChange): boolean {
+  return allowedFields !== undefined || anonymizeInterviewees !== undefined;
 }
 
 /** Resolves when no service uses an answer any longer that was given before a change. Only then is the change reported as done. */

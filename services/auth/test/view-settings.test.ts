@@ -56,3 +56,12 @@ it.each(CHANGES)('%s is done once no earlier answer about the settings is valid'
   expect(doneAt).toBeGreaterThanOrEqual(validUntil);
   expect((await ask().catch(() => undefined))?.version).not.toBe(before);
 });
+
+it('a change that repeats one under way waits as long', async () => {
+  const [first, second] = [CHANGES[0]![2](), CHANGES[0]![2]()];
+  const begun = performance.now();
+  const call = await world.asOrganization('acme');
+  await second;
+  expect(performance.now() - begun).toBeGreaterThanOrEqual((await world.auth.getViewSettings({}, call)).validMs);
+  await first;
+});

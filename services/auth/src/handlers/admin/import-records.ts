@@ -35,7 +35,7 @@ import {
   updateUser,
   type UserRow,
 } from '../../store/users.ts';
-import { changesView, untilViewsFollow } from '../../view-settings.ts';
+import { setsView, untilViewsFollow } from '../../view-settings.ts';
 
 /** What became of a line. */
 type Outcome = 'accepted' | 'unchanged' | Problem;
@@ -50,7 +50,7 @@ export function imports({ db }: Context) {
     const { lines, errors } = await readBatch(batch, authLine, scope.organization);
     const read: Query = (statement) => db.read(scope, statement);
     const hashed = batch.earlier ? undefined : await setPasswords(read, scope.organization, lines, hashPassword);
-    const { changes, ...answer } = await db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
+    const { mayBeSeen, ...answer } = await db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
       await supposeEarlier(query, scope.organization, batch.earlier);
       const passwords = hashed ?? (await setPasswords(query, scope.organization, lines, () => Promise.resolve('unknown')));
       let accepted = 0;
@@ -68,12 +68,12 @@ export function imports({ db }: Context) {
       }
       for (const email of disabled) await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
       const [after] = await query(findOrganization(scope.organization));
-      const changes = after ? changesOf(before, after) : {};
-      const details = { address: call.address, changes };
+      const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
       await query(operatorEntry(call.identity, 'auth.import', `${batch.lines.length} lines`, details));
-      return { accepted, unchanged, errors: byLine(errors), changes: before && changes };
+      return { accepted, unchanged, errors: byLine(errors), mayBeSeen: before !== undefined };
     });
-    if (!batch.earlier && changes && changesView(changes)) await untilViewsFollow();
+    const setView = lines.some(({ record }) => record.type === 'organization' && setsView(changeOf(record)));
+    if (!batch.earlier && mayBeSeen && setView) await untilViewsFollow();
     return answer;
   });
 }
@@ -130,8 +130,8 @@ async function store(query: Query, record: AuthRecord, hashes: Hashes, disabled:
   return known ? storeUser(query, record, hashes, disabled) : NO_ORGANIZATION;
 }
 
-async function storeOrganization(query: Query, record: OrganizationRecord): Promise<Outcome> {
-  const change: OrganizationChange = {
+function changeOf(record: OrganizationRecord): OrganizationChange {
+  return {
     name: record.name,
     writeSurface: record.write_surface,
     anonymizeInterviewees: record.anonymize_interviewees,
@@ -141,6 +141,10 @@ async function storeOrganization(query: Query, record: OrganizationRecord): Prom
     toolRateLimitRequests: record.tool_rate_limit?.requests,
     toolRateLimitPeriodSeconds: record.tool_rate_limit?.period_seconds,
   };
+}
+
+async function storeOrganization(query: Query, record: OrganizationRecord): Promise<Outcome> {
+  const change = changeOf(record);
   const [inserted] = await query(insertOrganization(record.organization, change));
   if (inserted) return 'accepted';
   const [before] = await query(findOrganization(record.organization));

@@ -4,14 +4,14 @@ import { changeOidcProvider } from '../../domain/oidc-provider.ts';
 import { changesOf } from '../../domain/setting-changes.ts';
 import { parseSettings } from '../../domain/settings.ts';
 import { findOrganization, updateOrganization as update } from '../../store/organizations.ts';
-import { changesView, untilViewsFollow } from '../../view-settings.ts';
+import { setsView, untilViewsFollow } from '../../view-settings.ts';
 import { operatorRpc } from './operator-rpc.ts';
 
 export const updateOrganization = operatorRpc<'updateOrganization'>(
   { action: 'organization.update', roles: ['admin', 'manager'], token: 'one', bound: true },
   async (request, { seals, organization, transact }) => {
     const change = parseSettings(request.settings);
-    const { answer, changes } = await transact(async (query, audit) => {
+    const answer = await transact(async (query, audit) => {
       const [before] = await query(findOrganization(organization));
       if (!before) throw noSuchOrganization();
       const provider = changeOidcProvider(before, request.settings?.oidcProvider, (plain) =>
@@ -24,9 +24,9 @@ export const updateOrganization = operatorRpc<'updateOrganization'>(
       await audit('organization.update', organization, changes);
       // The provider decides who may sign in, so its change has an entry of its own.
       if (request.settings?.oidcProvider) await audit('organization.oidc', `${organization} ${after!.oidcIssuer ?? 'none'}`);
-      return { answer: { organization: toOrganization(after!) }, changes };
+      return { organization: toOrganization(after!) };
     });
-    if (changesView(changes)) await untilViewsFollow();
+    if (setsView(change)) await untilViewsFollow();
     return answer;
   },
 );

@@ -14,6 +14,8 @@ export interface PreparedCall extends Pick<
   item: string;
   /** The same of `shown`. */
   shown: string;
+  /** Undefined where the record leaves `createdAt` open: it's part of the hash. */
+  shownHash: Buffer | undefined;
 }
 
 /** A record whose references are ids. */
@@ -39,7 +41,7 @@ interface Written {
 export type StoredCall = Written;
 
 /** A call to be written, with the times that it gets. */
-export type CallWrite = ResolvedCall & Written;
+export type CallWrite = Omit<ResolvedCall, 'shownHash'> & Written;
 
 export interface Changes {
   /** How many lines change anything. */
@@ -99,7 +101,8 @@ function remove(fate: Fate): boolean {
 function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
   const { now } = fate;
   const createdAt = call.createdAt ?? now?.createdAt ?? time;
-  const { recordHash, shownHash } = hashesOf(call, createdAt);
+  const shownHash = call.shownHash ?? shownHashOf(call, createdAt);
+  const recordHash = recordHashOf(call, shownHash);
   if (now?.recordHash.equals(recordHash)) return false;
   const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
   fate.now = fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
@@ -111,12 +114,15 @@ function count(days: Map<string, number>, { createdAt }: Written, by: number): v
   days.set(day, (days.get(day) ?? 0) + by);
 }
 
-function hashesOf({ row, shown, conductedBy, notes }: ResolvedCall, createdAt: Date) {
-  const shownHash = hash('sha256', [createdAt.getTime(), row, shown].join('\n'), 'buffer');
+/** The hash of everything that the REST detail can show of a call. */
+export function shownHashOf({ row, shown }: Pick<PreparedCall, 'row' | 'shown'>, createdAt: Date): Buffer {
+  return hash('sha256', [createdAt.getTime(), row, shown].join('\n'), 'buffer');
+}
+
+function recordHashOf({ conductedBy, notes }: ResolvedCall, shownHash: Buffer): Buffer {
   // Notes are stored in no order.
   const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  const recordHash = hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');
-  return { shownHash, recordHash };
+  return hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');
 }
 
 /** The hash of a line, byte for byte, and the form of the texts. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */

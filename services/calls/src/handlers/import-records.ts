@@ -62,11 +62,16 @@ export function imports({ importDb, auth }: RecordContext) {
       const [lock] = await query(lockImports('calls', scope.organization));
       since['imports'] = performance.now();
       const time = lock!.now;
-      // Under the lock: a deletion that comes later also deletes the calls of this batch.
-      const { known, unknown } = await resolve(lines, hashes, async (question) =>
-        withEarlier(question, await auth.resolveReferences(question, call), batch.earlier),
-      );
-      const changes = await findChanges(query, scope.organization, known, time);
+      const callIds = new Set(lines.map(({ record }) => record.callId));
+      const [{ known, unknown }, stored] = await Promise.all([
+        // Under the lock: a deletion that comes later also deletes the calls of this batch.
+        resolve(lines, hashes, async (question) =>
+          withEarlier(question, await auth.resolveReferences(question, call), batch.earlier),
+        ),
+        query(findStored(scope.organization, [...callIds])),
+      ]);
+      const records = known.map(({ record }) => record);
+      const changes = changesOf(stored, records, time);
       if (!batch.earlier) {
         await store(query, connection, scope.organization, changes);
         since['feed'] = performance.now();
@@ -170,12 +175,6 @@ async function lookUp(records: PreparedCall[], ask: Ask) {
     organizationExists = answer.organizationExists;
   } while (emails.length > 0 || projectIds.length > 0);
   return { users, projects, organizationExists };
-}
-
-async function findChanges(query: Query, organization: string, lines: Resolved[], time: Date): Promise<Changes> {
-  const records = lines.map(({ record }) => record);
-  const stored = await query(findStored(organization, [...new Set(records.map(({ callId }) => callId))]));
-  return changesOf(stored, records, time);
 }
 
 async function store(query: Query, connection: PoolClient, organization: string, changes: Changes): Promise<void> {

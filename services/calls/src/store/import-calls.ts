@@ -3,7 +3,7 @@ import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
 import type { PoolClient } from 'pg';
 import type { CallRecord } from '../domain/call-record.ts';
-import type { Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
+import { shownHashOf, type Changes, type PreparedCall, type StoredCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
 import { aroundTimes, itemAroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
 import { copyRows, formatRow, type Cell } from './copy.ts';
@@ -77,18 +77,11 @@ export function prepare(record: CallRecord): PreparedCall {
     ...FOLDED.map((name) => foldOrNull(record[name])),
     ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
   ];
-  return {
-    deleted: false,
-    organization,
-    callId,
-    createdAt,
-    projectId,
-    conductedBy,
-    notes,
-    row: formatRow(cells),
-    item: formatRow(itemAroundTimes(record, transcripts.verbatim !== null)),
-    shown: formatRow(aroundTimes(record)),
-  };
+  const row = formatRow(cells);
+  const item = formatRow(itemAroundTimes(record, transcripts.verbatim !== null));
+  const shown = formatRow(aroundTimes(record));
+  const shownHash = createdAt ? shownHashOf({ row, shown }, createdAt) : undefined;
+  return { deleted: false, organization, callId, createdAt, projectId, conductedBy, notes, row, item, shown, shownHash };
 }
 
 function foldOrNull(text: string | null): string | null {
@@ -174,9 +167,13 @@ interface Staged {
   rows: string[];
 }
 
-/** Puts rows into a temporary table: under row-level security COPY reaches no other. */
+/**
+ * Puts rows into a temporary table: under row-level security COPY reaches no other. Only a row that a page can't hold is compressed there,
+ * because the row is read, joined from its parts and compressed again at once.
+ */
 async function stage(query: Query, connection: PoolClient, { table, made, columns, rows }: Staged): Promise<void> {
-  const text = `create temporary table if not exists staged_${table} on commit delete rows as ${made} with no data`;
+  const text = `create temporary table if not exists staged_${table} with (toast_tuple_target = 8160)
+    on commit delete rows as ${made} with no data`;
   await query({ name: `stage_${table}`, text });
   await copyRows(connection, `staged_${table}`, columns, rows);
 }

@@ -10,16 +10,15 @@
 // Prints p50 and p99 of each part and the CPU seconds of the processes, and for each round the ratios of p50 and p99 with the crowd to those without,
 // then their medians and the worst (promised without --heavy: below 1.10 at p99, at most 1.05 at p50). BENCH_PROFILE=<service> writes that service's
 // CPU profile.
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { connect } from '@crs/crs/connection';
 import { createApiKey } from '@crs/kit/product/api-key';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import type { Offer, Offered, Target } from './offer.ts';
+import type { Target } from './offer.ts';
+import { countStatuses, runOffer } from './run-offer.ts';
 import { seedCalls } from './seed.ts';
 import { median, quantile, worst } from './statistics.ts';
 import { cpuSeconds, startSystem } from './system.ts';
@@ -58,18 +57,8 @@ interface Scene {
   credentials: Map<string, string>;
 }
 
-async function offer(wanted: Offer): Promise<Offered> {
-  const program = fileURLToPath(new URL('offer.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(wanted)], { maxBuffer: 2 ** 28 });
-  return JSON.parse(stdout) as Offered;
-}
-
 const shown = (times: number[]) =>
   [0.5, 0.9, 0.99].map((part) => `p${part * 100} ${quantile(times, part).toFixed(1).padStart(6)} ms`).join('  ');
-const counts = ({ statuses }: Offered) =>
-  Object.entries(statuses)
-    .map(([status, count]) => `${count} x ${status}`)
-    .join(', ');
 const ratios = (of: number[]) => of.map((ratio) => ratio.toFixed(2)).join(', ');
 
 const system = await startSystem();
@@ -125,7 +114,7 @@ function toolScene(address: string, credentials: Map<string, string>): Scene {
 
 async function measureScene(name: string, { headers = {}, credentials, ...targets }: Scene): Promise<void> {
   const calm = (seconds: number, beginsAt: number) =>
-    offer({
+    runOffer({
       headers,
       beginsAt,
       targets: targets.calm,
@@ -138,7 +127,7 @@ async function measureScene(name: string, { headers = {}, credentials, ...target
   const [noisy, stranger] = [credentials.get('noisy')!, createApiKey()];
   const strangersEach = NOISY_PER_SECOND / STRANGERS_PER_SECOND;
   const crowd = (beginsAt: number) =>
-    offer({
+    runOffer({
       headers,
       beginsAt,
       targets: options.heavy ? targets.heavy : targets.crowd,
@@ -164,8 +153,10 @@ async function measureScene(name: string, { headers = {}, credentials, ...target
       const after = cpuSeconds(system.pids);
       times[part] = measured.times;
       const cpu = [...after].map(([process, used]) => `${process} ${(used - before.get(process)!).toFixed(1)}`).join(', ');
-      console.log(`${name}, round ${round}, ${part.padEnd(7)}  ${shown(measured.times)}  (${counts(measured)})`);
-      console.log(`  CPU seconds: ${cpu}${disturbing ? `; the crowd: ${counts(disturbing)}, ${shown(disturbing.times)}` : ''}`);
+      console.log(`${name}, round ${round}, ${part.padEnd(7)}  ${shown(measured.times)}  (${countStatuses(measured)})`);
+      console.log(
+        `  CPU seconds: ${cpu}${disturbing ? `; the crowd: ${countStatuses(disturbing)}, ${shown(disturbing.times)}` : ''}`,
+      );
     }
     const ratio = (part: number) => quantile(times.crowded, part) / quantile(times.alone, part);
     p50s.push(ratio(0.5));

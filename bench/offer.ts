@@ -1,13 +1,14 @@
-// A load generator in a process of its own. Its argument is an `Offer` as JSON, and it prints an `Offered` as JSON.
+// A load generator in a process of its own. It reads an `Offer` as JSON from its standard input, and prints an `Offered` as JSON.
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Offer {
   /** Each request takes the next credential; after a round of all credentials comes the next target. */
   targets: Target[];
-  /** Keys or tokens. */
-  credentials: string[];
+  /** Keys or tokens; absent: the targets' own headers say who asks. */
+  credentials?: string[];
   headers?: Record<string, string>;
   /** Epoch milliseconds. Programs that begin together have started before, so that no start is measured. */
   beginsAt: number;
@@ -22,6 +23,8 @@ export interface Offer {
 
 export interface Target {
   url: string;
+  /** Added to the headers of the offer. */
+  headers?: Record<string, string>;
   /** Absent: the request is a GET. */
   body?: string;
 }
@@ -33,7 +36,7 @@ export interface Offered {
   times: number[];
 }
 
-const offer = JSON.parse(process.argv[2]!) as Offer;
+const offer = (await json(process.stdin)) as Offer;
 try {
   setPriority(offer.nice);
 } catch {
@@ -48,8 +51,10 @@ let sent = 0;
 function send(due: number): Promise<void> {
   const n = sent++;
   const { credentials, targets } = offer;
-  const headers = { ...offer.headers, authorization: `Bearer ${credentials[n % credentials.length]}` };
-  const { url, body } = targets[Math.floor(n / credentials.length) % targets.length]!;
+  const target = targets[Math.floor(n / (credentials?.length ?? 1)) % targets.length]!;
+  const { url, body } = target;
+  const authorization = credentials && { authorization: `Bearer ${credentials[n % credentials.length]}` };
+  const headers = { ...offer.headers, ...target.headers, ...authorization };
   return new Promise((resolve) => {
     const done = (status: number) => {
       statuses[status] = (statuses[status] ?? 0) + 1;

@@ -13,7 +13,8 @@ export function readEnvironment<S extends z.ZodObject>(schema: S, environment: E
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
-    const name = issue.path.join('.');
+    // The rest of the path is the position in a list.
+    const name = String(issue.path[0]);
     return name in present ? `${name}: ${issue.message}` : `${name}: is required`;
   });
   throw new Error(`The configuration can't be used:\n  ${problems.join('\n  ')}`);

@@ -33,6 +33,8 @@ export interface StackConfig {
   defaultOrganization?: string | undefined;
   /** Each `host:port` from which client metadata documents are fetched although its address or port isn't public. For tests. */
   cimdAllowHosts?: string[] | undefined;
+  /** The hosts of OpenID providers that may be at any port and address. For tests. */
+  oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
   /** The limit for requests without a usable credential; the gateways' default if absent. */
   addressLimit?: Rule;
 }
@@ -93,6 +95,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
           toolsUrl: config.toolsUrl,
           defaultOrganization: config.defaultOrganization,
           cimdAllowHosts: config.cimdAllowHosts,
+          oidcAllowHosts: config.oidcAllowHosts,
         },
         logFor('auth'),
       ),

@@ -30,7 +30,8 @@ const REFUSED: [pattern: RegExp, reason: string][] = [
   ],
 ];
 /** They stay on the coordinator, where PostgreSQL alone runs their statements. */
-const ABOVE_TENANTS = /\bauth\.(key_directory|caller_keys|token_keys|retired_keys|operators|clients|oidc_payloads|throttles)\b/;
+const ABOVE_TENANTS =
+  /\bauth\.(key_directory|domain_directory|caller_keys|token_keys|retired_keys|operators|clients|oidc_payloads|throttles)\b/;
 
 /** @throws Error where Citus would refuse a statement that a service sends */
 export function fitsCitus(statement: SentStatement): SentStatement {

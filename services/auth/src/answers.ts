@@ -2,6 +2,7 @@ import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import type { AuditEntry, Operator, Organization, RegisteredClient, Token, User } from '@crs/proto/crs/auth/v1/admin';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
+import { redirectUriOf } from './domain/oidc-provider.ts';
 import type { ApiKeyRow } from './store/api-keys.ts';
 import type { EntryRow } from './store/audit.ts';
 import type { ClientRow } from './store/clients.ts';
@@ -12,7 +13,7 @@ import type { UserRow } from './store/users.ts';
 
 /** Stored rows as messages of the admin API. */
 
-export function toOrganization(row: OrganizationRow): Organization {
+export function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
   return {
     organizationId: row.organization,
     name: row.name ?? '',
@@ -31,6 +32,7 @@ export function toOrganization(row: OrganizationRow): Organization {
             hasClientSecret: row.oidcHasClientSecret,
             domains: row.oidcDomains!,
           },
+    oidcRedirectUri: redirectUriOf(toolsUrl, row.organization),
   };
 }
 

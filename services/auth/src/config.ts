@@ -11,6 +11,25 @@ import {
 } from '@crs/kit/process/config';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 
+const PROVIDER_HOST = /^(?:([a-z0-9][a-z0-9-]{0,39})=)?((?:\[[0-9a-fA-F:.]+\]|[^\s:/=]+):\d{1,5})$/;
+
+/** A host that OpenID providers may have at any port and address. */
+export interface ProviderHost {
+  /** `host:port`. */
+  host: string;
+  /** The organization whose provider may have it. Undefined: every organization, if the issuer is on this host. */
+  organization?: string | undefined;
+}
+
+/** `host:port` or `organization=host:port`. */
+const providerHost = z
+  .string()
+  .regex(PROVIDER_HOST, 'must be host:port or organization=host:port')
+  .transform((text): ProviderHost => {
+    const [, organization, host = ''] = PROVIDER_HOST.exec(text)!;
+    return { organization, host };
+  });
+
 export type AuthConfig = ReturnType<typeof readConfig>;
 
 export const readConfig = settings({
@@ -36,8 +55,8 @@ export const readConfig = settings({
   auditDays: ['CRS_AUDIT_DAYS', z.coerce.number().int().min(90, 'must be at least 90').max(36_500).optional()],
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: ['CRS_CIMD_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
-  /** `host:port` of OpenID providers that may be at any port and address. They are asked past the proxy. */
-  oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
+  /** Hosts of OpenID providers that may be at any port and address. Requests to them don't go through the proxy. */
+  oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', commaSeparated(providerHost).optional()],
   /** The proxy of all other requests to providers and for client metadata documents. */
   proxyUrl: [
     'HTTPS_PROXY',

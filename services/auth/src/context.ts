@@ -17,6 +17,8 @@ export interface Context {
   operators: OperatorDirectory;
   signer: Signer;
   accessTokens: AccessTokens;
+  /** Public origin of the tool gateway. */
+  toolsUrl: string;
   secrets: Secrets;
   seals: Seals;
   rings: Record<KeyKind, KeyRing>;

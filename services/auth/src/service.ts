@@ -44,6 +44,7 @@ export function createAuthService(
         operators,
         signer,
         accessTokens,
+        toolsUrl: config.toolsUrl,
         secrets: config.secrets,
         seals,
         rings,

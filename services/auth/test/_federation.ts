@@ -18,19 +18,23 @@ export interface FederationWorld extends AuthWorld {
   thin: IdentityProvider;
   /** A provider that knows us without a secret. */
   open: IdentityProvider;
+  /** A provider that names its issuer neither in its answers nor in its metadata. */
+  nameless: IdentityProvider;
   /** A free port for a provider that a test starts and stops. */
   spare: { port: number };
   /** The password of every user. */
   password: string;
   /** Removes all links and gives each organization its own provider. */
   reset(): Promise<void>;
-  setProvider(tenant: string, provider: Partial<OidcProviderSettings>): Promise<void>;
+  setProvider(tenant: Tenant, provider: Partial<OidcProviderSettings>): Promise<void>;
   /** A browser that reaches auth through the tool gateway. */
   browser(): Browser;
   /** A browser whose requests reach two replicas of auth in turn. */
   browserOfReplicas(): Browser;
   /** A browser of an auth behind https. */
   secureBrowser(): Browser;
+  /** A browser of an auth whose default organization is acme. */
+  browserOfDefault(): Browser;
   /** The authorization path of an assistant whose users still have to name their organization. */
   authorizePath(): string;
   /** Starts a sign-in, up to the redirect to the organization's provider. */
@@ -42,36 +46,44 @@ export interface FederationWorld extends AuthWorld {
   whoIs(accessToken: string): Promise<{ organization: string; email: string }>;
   /** The links, each as `organization issuer subject e-mail`. */
   links(): Promise<string[]>;
-  /** The audit entries that appear during the work. */
+  /** The audit entries that appear during the work, each as `organization actor action target outcome address`. */
   auditOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
+/** Users of globex beside those that both organizations have: a domain belongs to one organization, and `example.com` to acme. */
+export const ANN_OF_GLOBEX = 'ann@globex.example';
+export const BOB_OF_GLOBEX = 'bob@globex.example';
+
 const PASSWORD = 'correct horse battery';
-const DOMAINS = ['example.com', 'acme.example'];
+const DOMAINS = { acme: ['example.com', 'acme.example'], globex: ['globex.example'] };
 
 export async function startFederation(): Promise<FederationWorld> {
-  const [acme, globex, thin, open, gone] = await Promise.all([
+  const [acme, globex, thin, open, nameless, gone] = await Promise.all([
     startIdentityProvider(),
     startIdentityProvider(),
     startIdentityProvider({ emailInIdToken: false, authentication: 'client_secret_post' }),
     startIdentityProvider({ authentication: 'none' }),
+    startIdentityProvider({ namesIssuer: false }),
     startIdentityProvider(),
   ]);
   await gone.stop();
   const idps = { acme, globex };
-  const cimdAllowHosts = [acme, globex, thin, open, gone].map(({ host }) => host);
+  const oidcAllowHosts = [acme, globex, thin, open, nameless, gone].map(({ host }) => ({ host }));
   const records = TENANTS.flatMap((tenant) => [
     organization(tenant),
     user(tenant, ANN, { password: PASSWORD }),
     user(tenant, BOB, { password: PASSWORD }),
+  ]).concat(user('globex', ANN_OF_GLOBEX), user('globex', BOB_OF_GLOBEX));
+  const world = await startAuthWorld(records, { oidcAllowHosts });
+  const toolsUrl = TOOLS_URL;
+  const [replica, secure, withDefault] = await Promise.all([
+    startReplica(world, { toolsUrl, oidcAllowHosts }),
+    startReplica(world, { toolsUrl: TOOLS_URL.replace('http:', 'https:'), oidcAllowHosts }),
+    startReplica(world, { toolsUrl, oidcAllowHosts, defaultOrganization: 'acme' }),
   ]);
-  const world = await startAuthWorld(records, { cimdAllowHosts });
-  const [replica, secure] = await Promise.all(
-    [TOOLS_URL, TOOLS_URL.replace('http:', 'https:')].map((toolsUrl) => startReplica(world, { toolsUrl, cimdAllowHosts })),
-  );
   const { addresses } = world.stack;
 
-  const setProvider = async (tenant: string, provider: Partial<OidcProviderSettings>) => {
+  const setProvider = async (tenant: Tenant, provider: Partial<OidcProviderSettings>) => {
     const settings = {
       name: undefined,
       writeSurface: undefined,
@@ -79,7 +91,7 @@ export async function startFederation(): Promise<FederationWorld> {
       allowedFields: undefined,
       rateLimit: undefined,
       toolRateLimit: undefined,
-      oidcProvider: { domains: DOMAINS, ...provider },
+      oidcProvider: { domains: DOMAINS[tenant], ...provider },
     };
     await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));
   };
@@ -98,6 +110,7 @@ export async function startFederation(): Promise<FederationWorld> {
     idps,
     thin,
     open,
+    nameless,
     spare: { port: Number(new URL(gone.issuer).port) },
     password: PASSWORD,
     reset: async () => {
@@ -106,8 +119,9 @@ export async function startFederation(): Promise<FederationWorld> {
     },
     setProvider,
     browser: gateway,
-    browserOfReplicas: () => new Browser(addresses.authHttp, replica!.address),
-    secureBrowser: () => new Browser(secure!.address),
+    browserOfReplicas: () => new Browser(addresses.authHttp, replica.address),
+    secureBrowser: () => new Browser(secure.address),
+    browserOfDefault: () => new Browser(withDefault.address),
     authorizePath: () => authorizePath(clientId, pkce().challenge),
     begin,
     comeBack: async (tenant, change) => {
@@ -142,23 +156,28 @@ export async function startFederation(): Promise<FederationWorld> {
       return rows.map(({ link }) => link);
     },
     auditOf: async (work) => {
+      // A refusal would otherwise count in the entry of an equal one of the same minute.
+      await world.rows(`delete from auth.audit where action = 'sign-in.refuse'`);
       const [before] = await world.rows<{ id: string }>('select coalesce(max(audit_id), 0) as id from auth.audit');
       await work();
       const rows = await world.rows<{ entry: string }>(
-        `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
+        `select concat_ws(' ', organization, actor, action, target, outcome, address) as entry from auth.audit where audit_id > $1 order by audit_id`,
         [before!.id],
       );
       return rows.map(({ entry }) => entry);
     },
     close: async () => {
-      await Promise.all([replica!.stop(), secure!.stop()]);
+      await Promise.all([replica.stop(), secure.stop(), withDefault.stop()]);
       await world.close();
-      for (const idp of [acme, globex, thin, open]) await idp.stop();
+      for (const idp of [acme, globex, thin, open, nameless]) await idp.stop();
     },
   };
 }
 
-async function startReplica({ databaseUrl }: AuthWorld, settings: { toolsUrl: string; cimdAllowHosts: string[] }) {
+async function startReplica(
+  { databaseUrl }: AuthWorld,
+  settings: { toolsUrl: string; oidcAllowHosts: { host: string }[]; defaultOrganization?: string },
+) {
   const service = createAuthService(
     {
       listen: '127.0.0.1:0',

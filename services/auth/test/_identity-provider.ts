@@ -36,7 +36,7 @@ export type Forgery = (claims: JWTPayload, sign: (claims: JWTPayload, by?: Crypt
 export const CLIENT = { clientId: 'call-research', clientSecret: 'the secret of a test: +/= %' };
 
 /** All providers here use this certificate, and this process trusts it. */
-const CERTIFICATE = selfSigned('localhost');
+export const CERTIFICATE = selfSigned('localhost');
 setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE.cert]);
 
 interface Settings {
@@ -46,10 +46,12 @@ interface Settings {
   emailInIdToken?: boolean;
   /** How the client authenticates; default `client_secret_basic`. */
   authentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
+  /** Whether its answers and its metadata name the issuer (RFC 9207). Many providers don't. Default: true. */
+  namesIssuer?: boolean;
 }
 
 export async function startIdentityProvider(settings: Settings = {}): Promise<IdentityProvider> {
-  const { port = 0, emailInIdToken = true, authentication = 'client_secret_basic' } = settings;
+  const { port = 0, emailInIdToken = true, authentication = 'client_secret_basic', namesIssuer = true } = settings;
   let handle: (request: IncomingMessage, response: ServerResponse) => void;
   const server = createServer(CERTIFICATE, (request, response) => handle(request, response));
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -60,7 +62,11 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
     person: undefined,
     forgery: undefined,
     asked: [],
-    signIn: (url) => signIn(idp, url),
+    signIn: async (url) => {
+      const answer = await signIn(idp, url);
+      if (!namesIssuer) answer.searchParams.delete('iss');
+      return answer;
+    },
     stop: () => stop(server),
   };
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
@@ -68,6 +74,8 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
   const answer = provider.callback();
   handle = (request, response) => {
     idp.asked.push(request.url!.replace(/\?.*/, ''));
+    if (request.url === '/.well-known/openid-configuration' && !namesIssuer)
+      rewrite(response, (metadata) => ({ ...metadata, authorization_response_iss_parameter_supported: undefined }));
     if (request.url === '/token' && idp.forgery) forge(idp.forgery, idp.host, privateKey, response);
     if (request.url!.startsWith('/interaction/')) void interact(provider, idp, request, response);
     else void answer(request, response);
@@ -78,12 +86,18 @@ export async function startIdentityProvider(settings: Settings = {}): Promise<Id
 /** Puts another id token into the answer. */
 function forge(forgery: Forgery, kid: string, key: CryptoKey, response: ServerResponse): void {
   const sign = (claims: JWTPayload, by = key) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(by);
+  rewrite(response, async (tokens) => ({ ...tokens, id_token: await forgery(decodeJwt(String(tokens['id_token'])), sign) }));
+}
+
+type Body = Record<string, unknown>;
+
+/** Changes the JSON of a response before it is sent. */
+function rewrite(response: ServerResponse, change: (body: Body) => Body | Promise<Body>): void {
   const end = response.end.bind(response);
   const replace = async (body: string) => {
-    const tokens = JSON.parse(body) as { id_token: string };
-    const forged = JSON.stringify({ ...tokens, id_token: await forgery(decodeJwt(tokens.id_token), sign) });
-    response.setHeader('content-length', Buffer.byteLength(forged));
-    end(forged);
+    const changed = JSON.stringify(await change(JSON.parse(body) as Body));
+    response.setHeader('content-length', Buffer.byteLength(changed));
+    end(changed);
   };
   response.end = ((body: string) => {
     void replace(String(body));
@@ -94,7 +108,7 @@ function forge(forgery: Forgery, kid: string, key: CryptoKey, response: ServerRe
 async function createProvider(
   idp: IdentityProvider,
   privateKey: CryptoKey,
-  settings: Required<Omit<Settings, 'port'>>,
+  settings: Required<Pick<Settings, 'emailInIdToken' | 'authentication'>>,
 ): Promise<Provider> {
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: idp.host };
   return new Provider(idp.issuer, {
@@ -105,7 +119,7 @@ async function createProvider(
         ...(settings.authentication !== 'none' && { client_secret: CLIENT.clientSecret }),
         token_endpoint_auth_method: settings.authentication,
         id_token_signed_response_alg: 'ES256',
-        redirect_uris: [`${TOOLS_URL}/sign-in/callback`],
+        redirect_uris: ['acme', 'globex'].map((organization) => `${TOOLS_URL}/sign-in/callback/${organization}`),
       },
     ],
     clientAuthMethods: [settings.authentication],

@@ -6,7 +6,7 @@ import { ANN, BOB, organization, serviceUrl, startAuthWorld, user, type AuthWorl
 
 let world: AuthWorld;
 beforeAll(async () => {
-  world = await startAuthWorld([organization('acme'), user('acme', ANN)]);
+  world = await startAuthWorld(['acme', 'globex', 'initech'].flatMap((id) => [organization(id), user(id, ANN)]));
 });
 afterAll(() => world?.close());
 
@@ -24,6 +24,34 @@ it('reading nothing but its own readings adds no entry, so a reader does not fol
   const added = (await count()) - before;
   expect(added).toBeGreaterThanOrEqual(2);
   expect(added).toBeLessThanOrEqual(3);
+});
+
+it('wrong passwords of an organization are one entry of the minute, whatever the account and the address', async () => {
+  const log = createLogger('auth', { level: 'silent' });
+  const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 2, log, pipeline: true });
+  for (const tenant of ['globex', 'initech', 'nowhere', 'elsewhere']) {
+    for (const email of [ANN, BOB])
+      for (let i = 1; i <= 3; i++)
+        await checkPassword({ db }, { organization: tenant, email, password: 'wrong', address: `10.0.2.${i}` });
+  }
+  await db.close();
+  const rows = await world.rows(
+    `select organization, actor, outcome, sum(count)::int as count, count(*)::int as entries,
+        (array_agg(target order by audit_id))[1] as target, (array_agg(address order by audit_id))[1] as address
+      from auth.audit where action = 'sign-in.refuse' group by 1, 2, 3 order by 1`,
+  );
+  // The minute may have ended in between.
+  const entry = {
+    actor: 'sign-in',
+    outcome: 'unauthenticated',
+    address: '10.0.2.1',
+    entries: expect.toSatisfy((n: number) => n <= 2),
+  };
+  expect(rows).toEqual([
+    { ...entry, organization: '*', target: 'unknown user', count: 12 },
+    { ...entry, organization: 'globex', target: ANN, count: 6 },
+    { ...entry, organization: 'initech', target: ANN, count: 6 },
+  ]);
 });
 
 it('throttled sign-ins are one entry of the account and minute, whatever the address', async () => {

@@ -22,8 +22,8 @@ const ABOVE_TENANTS = [
   'auth.throttles',
   'auth.token_keys',
 ];
-/** Maps a key to its organization. Auth reads this table before it knows the tenant. */
-const KEY_DIRECTORY = 'auth.key_directory';
+/** They map an e-mail domain and a key to its organization. Auth reads these tables before it knows the tenant. */
+const DIRECTORIES = ['auth.domain_directory', 'auth.key_directory'];
 
 describe('every table of every service', () => {
   const tables = (where: string) =>
@@ -42,8 +42,8 @@ describe('every table of every service', () => {
     ).toEqual([]);
   });
 
-  it('is behind row-level security, forced, except for the key directory', async () => {
-    expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual([KEY_DIRECTORY]);
+  it('is behind row-level security, forced, except for the two directories', async () => {
+    expect(await tables(`${has} and not (c.relrowsecurity and c.relforcerowsecurity)`)).toEqual(DIRECTORIES);
   });
 
   it("has one policy for its owner and one by tenant for the service's role; only two tables have another", async () => {
@@ -89,7 +89,9 @@ describe('every key and index', () => {
         and n.nspname || '.' || c.relname <> all (array['${ABOVE_TENANTS.join("','")}']) order by 1`);
     expect(others).toEqual([
       'auth.audit_by_time', // the trail of all organizations, for operators above them
-      'auth.key_directory_pkey', // asked before there is a tenant
+      // Read before the tenant is known.
+      'auth.domain_directory_pkey',
+      'auth.key_directory_pkey',
     ]);
   });
 

@@ -57,6 +57,7 @@ it('an operator sets a provider, sees it without its secret, and removes it', as
       'client id: crs',
       'client secret: set',
       'e-mail domains: acme.example',
+      'redirect URI: http://tools.example/sign-in/callback/acme',
     ]),
   );
   const list = await crs(['org', 'list']);
@@ -106,6 +107,11 @@ it('an operator ends the sessions of a user', async () => {
 it('an operator sees one organization, as the list shows it', async () => {
   const shown = await crs(['org', 'show', 'acme', '--json']);
   expect(shown).toMatchObject({ status: 0, stderr: '' });
+  // The provider asks for the redirect URI before it has a client id, so it is shown without a provider, too.
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    oidc_provider: null,
+    oidc_redirect_uri: 'http://tools.example/sign-in/callback/acme',
+  });
   const { data } = JSON.parse((await crs(['org', 'list', '--json'])).stdout);
   expect(JSON.parse(shown.stdout)).toEqual(data.find((each: { organization_id: string }) => each.organization_id === 'acme'));
   expect(await crs(['org', 'show', 'nowhere'])).toMatchObject({ status: 1, stdout: '' });

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '@crs/kit/data/database';
 import { createLogger } from '@crs/kit/process/log';
 import { checkPassword } from '../src/sign-in/passwords.ts';
-import { startFederation, type FederationWorld } from './_federation.ts';
+import { ANN_OF_GLOBEX, BOB_OF_GLOBEX, startFederation, type FederationWorld } from './_federation.ts';
 import { ANN, BOB, serviceUrl } from './_fixtures.ts';
 import { CLIENT } from './_identity-provider.ts';
-import { askedBy, hiddenFields } from './_sign-in.ts';
+import { askedBy, hiddenFields, type Answer } from './_sign-in.ts';
 
 /** Two organizations with the same people. Each has its own provider. */
 let world: FederationWorld;
@@ -17,6 +17,7 @@ afterAll(() => world?.close());
 beforeEach(() => world.reset());
 
 const ann = { sub: 'ann-1', email: ANN, email_verified: true };
+const annOfGlobex = { ...ann, email: ANN_OF_GLOBEX };
 
 describe('a user of an organization with a provider of its own', () => {
   it('is sent to the provider, comes back signed in, and the assistant gets its tokens', async () => {
@@ -29,9 +30,9 @@ describe('a user of an organization with a provider of its own', () => {
     });
     const { issuer } = world.idps.acme;
     expect(entries).toEqual([
-      `acme ${ANN} identity.link ann-1 at ${issuer}`,
-      `acme ${ANN} sign-in.accept ${ANN} by ${issuer} from 127.0.0.1`,
-      expect.stringMatching(`^acme ${ANN} connection.create grant_\\w+ Claude$`),
+      `acme ${ANN} identity.link ann-1 at ${issuer} done`,
+      `acme ${ANN} sign-in.accept ${ANN} by ${issuer} done 127.0.0.1`,
+      expect.stringMatching(`^acme ${ANN} connection.create grant_\\w+ Claude done$`),
     ]);
   });
 
@@ -40,7 +41,7 @@ describe('a user of an organization with a provider of its own', () => {
     expect(away.origin + away.pathname).toBe(`${world.idps.acme.issuer}/auth`);
     expect(Object.fromEntries(away.searchParams)).toEqual({
       client_id: CLIENT.clientId,
-      redirect_uri: 'http://tools.example/sign-in/callback',
+      redirect_uri: 'http://tools.example/sign-in/callback/acme',
       response_type: 'code',
       scope: 'openid email',
       state: expect.stringMatching(/^[\w-]{43}$/),
@@ -54,12 +55,13 @@ describe('a user of an organization with a provider of its own', () => {
     world.idps.acme.person = ann;
     const browser = world.browser();
     const { page } = await browser.open(world.authorizePath());
-    const unknown = await browser.submit(page, { email: ANN });
-    const named = await browser.submit(unknown.page, { email: ANN, organization: 'ACME' });
+    const email = 'ann@unlisted.example';
+    const unknown = await browser.submit(page, { email });
+    const named = await browser.submit(unknown.page, { email, organization: 'ACME' });
     expect(named.page.text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
     expect(named.page.text).not.toContain('name="password"');
     const { away } = await browser.submit(named.page, {});
-    expect(away!.searchParams.get('login_hint')).toBe(ANN);
+    expect(away!.searchParams.get('login_hint')).toBe(email);
     const back = await world.idps.acme.signIn(away!);
     const consent = await browser.open(back.pathname + back.search);
     expect(consent.page.text).toContain('value="allow"');
@@ -88,10 +90,10 @@ describe('a user of an organization with a provider of its own', () => {
   it('is found by the e-mail of userinfo if the id token has none; userinfo is asked only the first time', async () => {
     const { issuer, asked } = world.thin;
     await world.setProvider('globex', { ...CLIENT, issuer });
-    world.thin.person = ann;
+    world.thin.person = annOfGlobex;
     expect(await world.whoIs((await world.connect('globex', world.thin)).accessToken)).toEqual({
       organization: 'globex',
-      email: ANN,
+      email: ANN_OF_GLOBEX,
     });
     await world.connect('globex', world.thin);
     expect(asked.filter((path) => path === '/me')).toHaveLength(1);
@@ -99,8 +101,14 @@ describe('a user of an organization with a provider of its own', () => {
 
   it('is signed in at a provider that knows us without a secret', async () => {
     await world.setProvider('globex', { issuer: world.open.issuer, clientId: CLIENT.clientId });
-    world.open.person = ann;
+    world.open.person = annOfGlobex;
     expect(await world.whoIs((await world.connect('globex', world.open)).accessToken)).toMatchObject({ organization: 'globex' });
+  });
+
+  it('is signed in at a provider that names its issuer neither in its answers nor in its metadata', async () => {
+    await world.setProvider('acme', { ...CLIENT, issuer: world.nameless.issuer });
+    world.nameless.person = ann;
+    expect(await world.whoIs((await world.connect('acme', world.nameless)).accessToken)).toMatchObject({ email: ANN });
   });
 
   it('sees and revokes connections after signing in the same way', async () => {
@@ -159,11 +167,11 @@ describe('two organizations with the same people', () => {
   it('have separate users and links', async () => {
     const { acme, globex } = world.idps;
     acme.person = ann;
-    globex.person = { sub: 'ann-1', email: BOB, email_verified: true };
+    globex.person = { sub: 'ann-1', email: BOB_OF_GLOBEX, email_verified: true };
     const [one, other] = [await world.connect('acme'), await world.connect('globex')];
     expect(await world.whoIs(one.accessToken)).toEqual({ organization: 'acme', email: ANN });
-    expect(await world.whoIs(other.accessToken)).toEqual({ organization: 'globex', email: BOB });
-    expect(await world.links()).toEqual([`acme ${acme.issuer} ann-1 ${ANN}`, `globex ${globex.issuer} ann-1 ${BOB}`]);
+    expect(await world.whoIs(other.accessToken)).toEqual({ organization: 'globex', email: BOB_OF_GLOBEX });
+    expect(await world.links()).toEqual([`acme ${acme.issuer} ann-1 ${ANN}`, `globex ${globex.issuer} ann-1 ${BOB_OF_GLOBEX}`]);
   });
 
   it('may share a provider and stay separate', async () => {
@@ -171,8 +179,9 @@ describe('two organizations with the same people', () => {
     await world.setProvider('globex', { ...CLIENT, issuer: acme.issuer });
     acme.person = ann;
     await world.connect('acme');
+    acme.person = annOfGlobex;
     const { accessToken } = await world.connect('globex', acme);
-    expect(await world.whoIs(accessToken)).toEqual({ organization: 'globex', email: ANN });
+    expect(await world.whoIs(accessToken)).toEqual({ organization: 'globex', email: ANN_OF_GLOBEX });
     expect(await world.links()).toHaveLength(2);
   });
 });
@@ -185,24 +194,52 @@ describe('the domain of an e-mail', () => {
   };
 
   it('leads to the one organization that lists it, and to no other', async () => {
-    await world.setProvider('acme', { domains: ['acme.example', 'both.example'] });
-    await world.setProvider('globex', { domains: ['globex.example', 'both.example'] });
     expect((await asked('nobody@GLOBEX.example')).text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
-    expect((await asked(ANN, '/connections')).text).not.toContain('Continue with');
-    for (const domain of ['both.example', 'mail.acme.example', 'acme.example.evil.test', 'nowhere.example'])
+    expect((await asked(ANN, '/connections')).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+    for (const domain of ['mail.acme.example', 'acme.example.evil.test', 'nowhere.example'])
       expect(askedBy(await asked(`ann@${domain}`)), domain).toEqual(['email', 'organization']);
   });
 
   it('counts less than an organization that the person has named', async () => {
-    await world.setProvider('globex', { domains: ['globex.example'] });
     const page = await asked('ann@globex.example', `${world.authorizePath()}&organization=nowhere`);
     expect([askedBy(page), page.text.includes('<bdi>nowhere</bdi>')]).toEqual([['email', 'password'], true]);
   });
 
   it('does not count once the organization has no provider', async () => {
-    await world.setProvider('globex', { domains: ['globex.example'] });
     await world.setProvider('globex', { issuer: '' });
     expect(askedBy(await asked('ann@globex.example'))).toEqual(['email', 'organization']);
+  });
+});
+
+describe('the default organization', () => {
+  const asked = async (email: string) => {
+    const browser = world.browserOfDefault();
+    const { page } = await browser.open('/connections');
+    return (await browser.submit(page, { email })).page;
+  };
+  const isAskedBy = (page: Answer, organization: string) => page.text.includes(`<bdi>${organization}</bdi>`);
+
+  it('does not stand in for people whose domain belongs to another organization', async () => {
+    await world.setProvider('acme', { issuer: '' });
+    const page = await asked('ann@globex.example');
+    expect(isAskedBy(page, 'globex')).toBe(true);
+    expect(page.text).toContain(`Continue with <bdi>${world.idps.globex.host}</bdi>`);
+    expect(isAskedBy(await asked('ann@unlisted.example'), 'acme')).toBe(true);
+  });
+
+  it('stands in for nobody while it has a provider: its domains name its people', async () => {
+    expect((await asked(ANN)).text).toContain(`Continue with <bdi>${world.idps.acme.host}</bdi>`);
+    const page = await asked('ann@unlisted.example');
+    expect([askedBy(page), isAskedBy(page, 'acme')]).toEqual([['email', 'organization'], false]);
+  });
+
+  it('shows the same page for an account of another organization as for an unknown e-mail', async () => {
+    for (const tenant of ['acme', 'globex'] as const) await world.setProvider(tenant, { issuer: '' });
+    const [known, unknown] = await Promise.all([ANN_OF_GLOBEX, 'eve@globex.example'].map(asked));
+    const withoutEmail = ({ text }: Answer) =>
+      text.replaceAll(/(ann|eve)@globex.example/g, '').replace(/name="csrf" value="[^"]*"/, '');
+    expect(withoutEmail(known!)).toBe(withoutEmail(unknown!));
+    expect(isAskedBy(known!, 'acme')).toBe(true);
   });
 });
 

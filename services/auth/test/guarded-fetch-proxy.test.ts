@@ -44,7 +44,9 @@ beforeEach(() => {
 it('the proxy is asked for a name that DNS may not know, and the certificate is checked', async () => {
   expect((await guardedFetch(`https://${NAME}/client`, options)).status).toBe(200);
   expect(asked).toEqual([`${NAME}:443 Basic ${btoa('user:word')}`]);
-  await expect(guardedFetch('https://other.example/', options)).rejects.toMatchObject({ reason: 'the exchange failed' });
+  await expect(guardedFetch('https://other.example/', options)).rejects.toMatchObject({
+    reason: expect.stringContaining('the exchange failed'),
+  });
   expect(served).toBe(2);
 });
 
@@ -56,7 +58,7 @@ it('nobody is asked for an address inside, whether it is written or resolved', a
     [NAME, ['93.184.215.14', '169.254.169.254']],
   ] as const) {
     const failed = guardedFetch(`https://${host}/`, { ...options, resolve: async () => [...addresses] });
-    await expect(failed).rejects.toMatchObject({ reason: expect.stringContaining('not public') });
+    await expect(failed).rejects.toMatchObject({ reason: expect.stringContaining('no public address') });
   }
   await expect(guardedFetch(`https://${NAME}:8443/`, options)).rejects.toMatchObject({ reason: 'port 8443 is not 443' });
   expect([asked, served]).toEqual([[], 0]);

@@ -39,6 +39,7 @@ describe('an imported organization', () => {
     expect(await outcomeOf({ type: 'organization', id: 'bare' })).toBe('accepted');
     expect(await stored('bare')).toEqual({
       organizationId: 'bare',
+      oidcRedirectUri: 'http://tools.example/sign-in/callback/bare',
       name: '',
       writeSurface: false,
       anonymizeInterviewees: false,

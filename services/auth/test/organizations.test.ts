@@ -77,6 +77,7 @@ describe('a new organization', () => {
     expect(await create('defaults')).toEqual({
       organizationId: 'defaults',
       name: 'The defaults',
+      oidcRedirectUri: 'http://tools.example/sign-in/callback/defaults',
       ...DEFAULTS,
       createdAt: expect.any(Date),
     });

@@ -72,7 +72,7 @@ describe('a person who connects an assistant', () => {
     expect(known).toMatchObject({ organizationId: 'acme', userId: claims.sub, scopes: ALL.split(' '), clientId });
     expect(known.grantId).toBe(claims['grant_id']);
     expect((await auditSince(before)).map(({ entry }) => entry)).toEqual([
-      `acme ${ANN} sign-in.accept ${ANN} from 127.0.0.1`,
+      `acme ${ANN} sign-in.accept ${ANN}`,
       `acme ${ANN} connection.create ${String(claims['grant_id'])} Claude`,
     ]);
 

@@ -136,7 +136,7 @@ export async function fill(world: World): Promise<Filled> {
   await world.query(
     `truncate calls.calls, calls.call_days, calls.changes, calls.feeds, calls.name_secrets, entities.entities, projects.projects, projects.creations, projects.billing_offices cascade`,
   );
-  await world.query('truncate auth.organizations, auth.key_directory cascade');
+  await world.query('truncate auth.organizations, auth.key_directory, auth.domain_directory cascade');
   const keys: Record<string, string> = {};
   const created: Record<string, string> = {};
   for (const id of TENANTS) {
@@ -151,6 +151,7 @@ export async function fill(world: World): Promise<Filled> {
         select organization, 'https://id.example', user_id::text, user_id from auth.users where organization = $1`,
       [id],
     );
+    await world.query(`insert into auth.domain_directory values ($1 || '.example', $1)`, [id]);
   }
   return { keys, created, ann: await userToken(world, 'acme', ANN) };
 }

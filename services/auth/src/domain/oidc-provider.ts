@@ -1,4 +1,5 @@
-import { invalid } from '@crs/kit/errors';
+import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
+import type { OperatorRights } from '@crs/kit/rpc/operators';
 import type { OidcProviderSettings } from '@crs/proto/crs/auth/v1/admin';
 import { requireText, type OidcProviderChange } from './settings.ts';
 
@@ -37,6 +38,41 @@ export function changeOidcProvider(
   }
   // A secret belongs to the provider that gave it, and is sent to no other.
   return isAnother || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
+}
+
+/**
+ * An operator that is bound to organizations could otherwise claim the domain of another firm, and its people would be sent to a provider
+ * of the operator's choice.
+ * @throws ServiceError permission_denied
+ */
+export function requireMayClaim(
+  { organizations }: OperatorRights,
+  before: { oidcDomains: string[] | null },
+  { oidcDomains }: OidcProviderChange,
+): void {
+  const added = oidcDomains?.find((domain) => !before.oidcDomains?.includes(domain));
+  if (organizations.length === 0 || added === undefined) return;
+  const reason = `${added} would be new, and an operator that is bound to organizations can only keep or remove domains`;
+  throw new ServiceError('permission_denied', `oidc_domains: ${reason}. Ask an admin or manager who isn't bound to add it.`, {
+    field: 'oidc_domains',
+    reason: REASONS.operatorBound,
+  });
+}
+
+/** The error of a domain that another organization has. Only operators who may see all organizations get it. */
+export function domainTaken({ domain, organization }: { domain: string; organization: string }): ServiceError {
+  const next = `To move it, remove it there first: "org update ${organization} --oidc-domains" with the other domains, or "--oidc-issuer none".`;
+  return new ServiceError('already_exists', `oidc_domains: ${domain} belongs to the organization ${organization}. ${next}`, {
+    field: 'oidc_domains',
+  });
+}
+
+/**
+ * The URI to which the organization's provider redirects people. Each organization has its own, so the URI of an answer tells whose provider
+ * sent it. Otherwise one provider could pass on the answer of another (RFC 9700, section 4.4.2.2).
+ */
+export function redirectUriOf(toolsUrl: string, organization: string): string {
+  return `${toolsUrl}/sign-in/callback/${organization}`;
 }
 
 /** Returns one spelling: linked accounts are stored with the issuer's. */

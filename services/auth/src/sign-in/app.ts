@@ -5,7 +5,7 @@ import { createHttpApp } from '@crs/kit/http/app';
 import { stateOf } from '@crs/kit/http/request';
 import { Connections } from './connections.ts';
 import type { SignInContext } from './context.ts';
-import { CALLBACK_PATH, Federation } from './federation/federation.ts';
+import { Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
 import { pinOrigin } from './origin.ts';
 import { assistantsPage } from './pages/assistants.ts';
@@ -51,7 +51,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
       await handle({ request, response, provider: (await current()).provider });
     });
   };
-  page('get', CALLBACK_PATH, async (visit) => {
+  page('get', '/sign-in/callback/:organization', async (visit) => {
     const finished = await federation.finish(visit);
     await (finished.uid === undefined ? connections : interactions).resume(visit, finished);
   });

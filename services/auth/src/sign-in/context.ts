@@ -2,6 +2,7 @@ import type { Database } from '@crs/kit/data/database';
 import { credentialScope, directoryScope, workFor, type Scope, type Work } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
 import type { Secrets } from '@crs/kit/process/secrets';
+import type { ProviderHost } from '../config.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 import type { Seals } from '../keys/seals.ts';
 
@@ -19,7 +20,7 @@ export interface SignInContext {
   defaultOrganization: string | undefined;
   /** `host:port` of client metadata documents that may be at any port and address. For tests. */
   cimdAllowHosts: readonly string[];
-  oidcAllowHosts: readonly string[];
+  oidcAllowHosts: readonly ProviderHost[];
   proxyUrl: string | undefined;
 }
 

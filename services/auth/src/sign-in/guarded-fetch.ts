@@ -21,7 +21,10 @@ export interface GuardedFetchOptions {
   resolve?: Resolve;
 }
 
-/** A fetch was refused or failed. The message is safe for outsiders. `reason` is for operators; the log has it as the cause. */
+/**
+ * A fetch was refused or failed. The message is safe for outsiders. `reason` is for operators, and tells nothing of addresses that names
+ * inside the network resolve to; the causes, for the log, do.
+ */
 export class GuardedFetchError extends Error {
   override readonly name = 'GuardedFetchError';
   readonly reason: string;
@@ -55,7 +58,10 @@ export async function guardedFetch(url: string, options: GuardedFetchOptions = {
     return await send(target, await addressesOf(target, options.resolve, signal), options, signal);
   } catch (error) {
     if (error instanceof GuardedFetchError && !signal.aborted) throw error;
-    throw new GuardedFetchError(signal.aborted ? `took longer than ${TIMEOUT_MS} ms` : 'the exchange failed', error);
+    throw new GuardedFetchError(
+      signal.aborted ? `took longer than ${TIMEOUT_MS} ms` : `the exchange failed${codeOf(error)}`,
+      error,
+    );
   }
 }
 
@@ -91,10 +97,23 @@ async function addressesOf(
   const ask = resolve ?? (isAllowed ? resolveBySystem : resolveByDns);
   const addresses = isIP(host) === 0 ? await ask(host, signal) : [host];
   // Behind a proxy, DNS may know only names inside.
-  if (addresses.length === 0 && proxyUrl === undefined) throw new GuardedFetchError(`${host} has no address`);
+  if (addresses.length === 0 && proxyUrl === undefined)
+    throw new GuardedFetchError(noPublicAddress(host), new Error('it has no address'));
   const inside = isAllowed ? undefined : addresses.find((address) => !isPublic(address));
-  if (inside !== undefined) throw new GuardedFetchError(`${host} is at ${inside}, which is not public (${rangeOf(inside)})`);
+  if (inside !== undefined)
+    throw new GuardedFetchError(noPublicAddress(host), new Error(`it is at ${inside} (${rangeOf(inside)})`));
   return addresses;
+}
+
+/** One reason for a name that is inside the network and one that doesn't exist, so that nobody learns which names exist inside. */
+function noPublicAddress(host: string): string {
+  return `${host} has no public address`;
+}
+
+/** The code of a network or TLS error, such as ` (ECONNREFUSED)`. Its message may contain an address, so it is left out. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? ` (${code})` : '';
 }
 
 /** Avoids `dns.lookup`: a stranger's slow DNS server would block a thread of the pool that also hashes passwords. */

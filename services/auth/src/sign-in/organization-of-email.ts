@@ -1,20 +1,21 @@
-import { everyOrganizationScope } from '@crs/kit/data/scope';
 import { fold, isEmail, unstorable } from '@crs/kit/text';
-import { findOrganizationsOfDomain } from '../store/oidc-providers.ts';
-import { statementTime, type SignInContext } from './context.ts';
-import { isAway } from './problem.ts';
+import { findDomainOwner } from '../store/domain-directory.ts';
+import { findOidcProvider } from '../store/oidc-providers.ts';
+import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 
-/** The one organization that lists the domain of this e-mail, or else the default one. Empty: the person has to say more. */
-export async function organizationOf({ db, defaultOrganization, log }: SignInContext, email: string): Promise<string> {
+/**
+ * The organization that the domain of this e-mail belongs to, or else the default one. Empty: the page has to ask for the organization.
+ *
+ * The default organization stands in only while it signs its users in with passwords. If it has a provider, its domains name its people,
+ * and nobody else may be sent there. Accounts are never looked up: the page would tell an unauthenticated client who has one.
+ */
+export async function organizationOf({ db, defaultOrganization }: SignInContext, email: string): Promise<string> {
   if (!isAddress(email)) return '';
-  const statement = findOrganizationsOfDomain(fold(email).split('@')[1]!);
-  // This reads all organizations. One of them whose database is away must not keep the people of the others out.
-  const found = await db.read(everyOrganizationScope(statementTime()), statement).catch((error: unknown) => {
-    if (!isAway(error)) throw error;
-    log.warn({ err: error }, 'the organization of a domain could not be looked up');
-    return [];
-  });
-  return (found.length === 1 ? found[0]!.organization : defaultOrganization) ?? '';
+  const [owner] = await db.read(directoryScopeNow(), findDomainOwner(fold(email).split('@')[1]!));
+  if (owner) return owner.organization;
+  if (defaultOrganization === undefined) return '';
+  const [provider] = await db.read(credentialScopeNow(defaultOrganization), findOidcProvider(defaultOrganization));
+  return provider ? '' : defaultOrganization;
 }
 
 export function isAddress(email: string): boolean {

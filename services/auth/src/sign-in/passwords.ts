@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
+import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
@@ -8,7 +8,8 @@ import { findOidcProvider } from '../store/oidc-providers.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
 import { toAccountId } from './account-id.ts';
-import { credentialScopeNow, directoryScopeNow, statementTime, type SignInContext } from './context.ts';
+import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
+import { recordRefusal } from './record-refusal.ts';
 import { recordThrottled } from './throttled.ts';
 import {
   DEVICES_OF_ADDRESS,
@@ -82,16 +83,17 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
 
   // The audit trail takes no typed text, because people type passwords into the wrong field.
   const who = user?.email ?? 'unknown user';
-  const trail = exists ? organization : EVERY_ORGANIZATION;
-  const action = accepted ? 'sign-in.accept' : 'sign-in.refuse';
-  await context.db.run(
-    exists ? credentialScopeNow(organization) : everyOrganizationScope(statementTime()),
-    auditEntry(trail, accepted ? who : 'sign-in', action, `${who} from ${address}`, {
-      outcome: accepted ? 'done' : 'unauthenticated',
+  if (!accepted) {
+    await recordRefusal(context, {
+      organization: exists ? organization : EVERY_ORGANIZATION,
+      reason: 'wrong password',
+      target: who,
+      outcome: 'unauthenticated',
       address,
-    }),
-  );
-  if (!accepted) return { kind: 'refused' };
+    });
+    return { kind: 'refused' };
+  }
+  await context.db.run(credentialScopeNow(organization), auditEntry(organization, who, 'sign-in.accept', who, { address }));
   await context.db.run(directoryScopeNow(), forget(throttle, whose));
   return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
 }

@@ -44,7 +44,7 @@ export interface CountedEntry {
   target: string;
   outcome: string;
   address: string;
-  /** The same for the actions that share the entry. The address is that of the first one, unless it is part of this digest. */
+  /** The same for the actions that share the entry. Target and address are those of the first one, unless they are part of this digest. */
   countedAs: Buffer;
 }
 

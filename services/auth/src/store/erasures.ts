@@ -2,6 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { deleteNext } from '@crs/kit/data/delete-next';
 import { fold } from '@crs/kit/text';
+import { releaseDomains } from './domain-directory.ts';
 import { moveVersions } from './projects.ts';
 
 /** The first and the last step of deletions that span services. Each finds its target, whether or not the first step ran before. */
@@ -55,7 +56,7 @@ export const removeProjects = deleteNext({
 /** Some users of an organization under deletion, with their consents. */
 export const removeUsers = deleteNext({ name: 'remove_users', table: 'auth.users', key: 'user_id', where: WHILE_ERASED });
 
-/** Deletes the organization with its keys, and the users and projects that are left. Its audit trail stays. */
+/** Deletes the organization with its keys, and the users and projects that are left, and frees its domains. Its audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
   const removed = await query({
     name: 'remove_organization',
@@ -65,6 +66,7 @@ export async function removeOrganization(query: Query, organization: string): Pr
   });
   if (removed.length === 0) return;
   await query({ name: 'remove_keys', text: 'delete from auth.key_directory where organization = $1', values: [organization] });
+  await query(releaseDomains(organization));
 }
 
 export function removeProject(organization: string, projectId: string): Statement {

@@ -10,19 +10,6 @@ const OIDC_PROVIDER = {
 };
 export type OidcProviderRow = column.RowOf<typeof OIDC_PROVIDER>;
 
-/**
- * Two of the organizations whose providers sign people of this domain in: whether there is none, one or more. Takes a scope of every
- * organization.
- */
-export function findOrganizationsOfDomain(domain: string): Statement<{ organization: string }> {
-  return {
-    name: 'find_organizations_of_domain',
-    row: { organization: column.text },
-    text: 'select organization from auth.organizations where $1 = any(oidc_domains) and erasing_at is null limit 2',
-    values: [domain],
-  };
-}
-
 /** An organization's own OpenID provider. No row where it has none, or its deletion has begun. */
 export function findOidcProvider(organization: string): Statement<OidcProviderRow> {
   return {

@@ -157,6 +157,7 @@ function showOrganization(options: OutputOptions, organization: Organization): v
       ['client id', provider?.clientId ?? null],
       ['client secret', provider ? (provider.hasClientSecret ? 'set' : 'none') : null],
       ['e-mail domains', provider?.domains.join(',') ?? null],
+      ['redirect URI', organization.oidcRedirectUri],
       ['created', instant(organization.createdAt)],
     ]),
   );
@@ -180,6 +181,7 @@ function toJson(organization: Organization) {
           domains: organization.oidcProvider.domains,
         }
       : null,
+    oidc_redirect_uri: organization.oidcRedirectUri,
     created_at: instant(organization.createdAt),
   };
 }

@@ -27,6 +27,8 @@ const PAGES = [
   { route: '/', pattern: /^\/$/ },
   { route: '/authorize', pattern: /^\/authorize$/ },
   { route: '/authorize/:id', pattern: /^\/authorize\/[\w-][\w.-]*$/ },
+  // Of the form of an organization's id: `ORGANIZATION_ID`.
+  { route: '/sign-in/callback/:organization', pattern: /^\/sign-in\/callback\/[a-z0-9][a-z0-9-]{0,39}$/ },
   { route: '/sign-in/:id', pattern: /^\/sign-in\/[\w-][\w.-]*$/ },
   { route: '/connections', pattern: /^\/connections$/ },
   { route: '/connections/:id', pattern: /^\/connections\/[\w-][\w.-]*$/ },

@@ -259,7 +259,11 @@ export interface Organization {
     | Date
     | undefined;
   /** Absent: the organization's users sign in with passwords. */
-  oidcProvider: OidcProvider | undefined;
+  oidcProvider:
+    | OidcProvider
+    | undefined;
+  /** The redirect URI to register at the organization's OpenID provider. Each organization has one of its own, with or without a provider. */
+  oidcRedirectUri: string;
 }
 
 /** The organization's own OpenID provider, which signs its users in. Their passwords are off. */
@@ -921,6 +925,7 @@ function createBaseOrganization(): Organization {
     toolRateLimit: undefined,
     createdAt: undefined,
     oidcProvider: undefined,
+    oidcRedirectUri: "",
   };
 }
 
@@ -952,6 +957,9 @@ export const Organization: MessageFns<Organization> = {
     }
     if (message.oidcProvider !== undefined) {
       OidcProvider.encode(message.oidcProvider, writer.uint32(74).fork()).join();
+    }
+    if (message.oidcRedirectUri !== "") {
+      writer.uint32(82).string(message.oidcRedirectUri);
     }
     return writer;
   },
@@ -1041,6 +1049,14 @@ export const Organization: MessageFns<Organization> = {
             message.oidcProvider = OidcProvider.decode(reader, reader.uint32());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.oidcRedirectUri = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1096,6 +1112,11 @@ export const Organization: MessageFns<Organization> = {
         : isSet(object.oidc_provider)
         ? OidcProvider.fromJSON(object.oidc_provider)
         : undefined,
+      oidcRedirectUri: isSet(object.oidcRedirectUri)
+        ? globalThis.String(object.oidcRedirectUri)
+        : isSet(object.oidc_redirect_uri)
+        ? globalThis.String(object.oidc_redirect_uri)
+        : "",
     };
   },
 
@@ -1128,6 +1149,9 @@ export const Organization: MessageFns<Organization> = {
     if (message.oidcProvider !== undefined) {
       obj.oidcProvider = OidcProvider.toJSON(message.oidcProvider);
     }
+    if (message.oidcRedirectUri !== "") {
+      obj.oidcRedirectUri = message.oidcRedirectUri;
+    }
     return obj;
   },
 
@@ -1153,6 +1177,7 @@ export const Organization: MessageFns<Organization> = {
     message.oidcProvider = (object.oidcProvider !== undefined && object.oidcProvider !== null)
       ? OidcProvider.fromPartial(object.oidcProvider)
       : undefined;
+    message.oidcRedirectUri = object.oidcRedirectUri ?? "";
     return message;
   },
 };

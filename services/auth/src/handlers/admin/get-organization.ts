@@ -5,9 +5,9 @@ import { operatorRpc } from './operator-rpc.ts';
 
 export const getOrganization = operatorRpc<'getOrganization'>(
   { action: 'organization.get', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
-  async (_request, { db, scope, organization }) => {
+  async (_request, { db, scope, organization, toolsUrl }) => {
     const [row] = await db.read(scope, listOrganizations([organization]));
     if (!row) throw noSuchOrganization();
-    return { organization: toOrganization(row) };
+    return { organization: toOrganization(row, toolsUrl) };
   },
 );

@@ -5,8 +5,8 @@ import { operatorRpc } from './operator-rpc.ts';
 
 export const listOrganizations = operatorRpc<'listOrganizations'>(
   { action: 'organization.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'none', bound: true },
-  async (_request, { db, scope, rights: { organizations } }) => {
+  async (_request, { db, scope, toolsUrl, rights: { organizations } }) => {
     const rows = await db.read(scope, list(organizations.length > 0 ? organizations : EVERY_ORGANIZATION));
-    return { organizations: rows.map(toOrganization) };
+    return { organizations: rows.map((row) => toOrganization(row, toolsUrl)) };
   },
 );

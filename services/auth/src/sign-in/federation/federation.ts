@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { ORGANIZATION_ID } from '@crs/kit/text';
+import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../account-id.ts';
@@ -8,14 +9,13 @@ import { cookieSettings } from '../cookies.ts';
 import { expired, Problem } from '../problem.ts';
 import { cookiesOf, forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWait } from '../throttle.ts';
+import { recordRefusal } from '../record-refusal.ts';
+import { allowedHosts } from './allowed-hosts.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
 import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
 import { ProviderFault } from './provider-fault.ts';
 import { MESSAGES, type Reason } from './refusals.ts';
 import { authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
-
-/** Providers send people back to this path. Organizations register it with their provider. */
-export const CALLBACK_PATH = '/sign-in/callback';
 
 /** A sign-in that failed. The form shows the error, and proposes the organization and the e-mail again. */
 export interface SignInRefused {
@@ -74,7 +74,7 @@ export class Federation {
       return url;
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
-      await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
+      await this.#audit(visit.request, { organization, issuer }, 'provider away', error.publicDetail);
       throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(error.detail));
     }
   }
@@ -88,6 +88,11 @@ export class Federation {
     if (!begun) throw expired();
     await this.#throttle(visit);
     const answer = queryOf(request);
+    // Another organization's provider has sent this answer, so its code must not go to the provider of this one.
+    if (request.params['organization'] !== begun.organization) {
+      await this.#audit(request, begun, 'redirect URI of another organization');
+      throw expired();
+    }
     if (answer.get('state') !== begun.state) {
       await this.#audit(request, begun, 'state mismatch');
       throw expired();
@@ -107,13 +112,14 @@ export class Federation {
       const account = { organization, issuer, subject: identity.subject };
       const user = await this.#userOf(account, identity, found.domains);
       if (user.kind === 'refused') return await refuse(user.reason, user.who);
-      const trail = `${user.email} by ${issuer} from ${forwardedAddress(request)}`;
-      await this.#context.db.run(credentialScopeNow(organization), auditEntry(organization, user.email, 'sign-in.accept', trail));
+      const details = { address: forwardedAddress(request) };
+      const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
+      await this.#context.db.run(credentialScopeNow(organization), entry);
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, ...user }) };
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
-      return refuse(error.reason, error.detail);
+      return refuse(error.reason, error.publicDetail);
     }
   }
 
@@ -141,8 +147,8 @@ export class Federation {
       clientSecret: clientSecretSealed
         ? this.#context.seals.organizations.open(clientSecretSealed, organization).toString()
         : undefined,
-      redirectUri: `${this.#context.issuer}${CALLBACK_PATH}`,
-      allowHosts: [...this.#context.cimdAllowHosts, ...this.#context.oidcAllowHosts],
+      redirectUri: redirectUriOf(this.#context.issuer, organization),
+      allowHosts: allowedHosts(this.#context.oidcAllowHosts, organization, issuer),
       proxyUrl: this.#context.proxyUrl,
     };
   }
@@ -150,8 +156,13 @@ export class Federation {
   /** Writes a refusal to the audit trail. */
   async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
     const { organization, issuer } = begun;
-    const target = `${reason}${detail ? ` (${detail})` : ''} at ${issuer} from ${forwardedAddress(request)}`;
-    await this.#context.db.run(credentialScopeNow(organization), auditEntry(organization, 'sign-in', 'sign-in.refuse', target));
+    await recordRefusal(this.#context, {
+      organization,
+      reason,
+      target: `${reason}${detail ? ` (${detail})` : ''} at ${issuer}`,
+      outcome: reason === 'provider away' ? 'unavailable' : 'unauthenticated',
+      address: forwardedAddress(request),
+    });
   }
 
   async #throttle({ request, response }: Visit): Promise<void> {

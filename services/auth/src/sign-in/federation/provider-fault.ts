@@ -5,8 +5,13 @@ import { GuardedFetchError } from '../guarded-fetch.ts';
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly reason: 'provider away' | 'provider error' | 'invalid answer';
-  /** For operators: messages of this service and its libraries. It holds no text from the provider, which may contain tokens. */
+  /** For the log: messages of this service and its libraries. It holds no text from the provider, which may contain tokens. */
   readonly detail: string;
+  /**
+   * For the audit trail, which operators of one organization read, too: without the causes of a failed fetch. These would tell the addresses
+   * of names inside the network.
+   */
+  readonly publicDetail: string;
 
   constructor(cause: unknown) {
     super('The OpenID provider could not be used.', { cause });
@@ -16,8 +21,14 @@ export class ProviderFault extends Error {
       : cause instanceof AuthorizationResponseError
         ? 'provider error'
         : 'invalid answer';
-    this.detail = [...new Set(causes.flatMap(messageOf))].join(': ').slice(0, 300);
+    this.detail = textOf(causes);
+    const fetched = causes.find((each) => each instanceof GuardedFetchError);
+    this.publicDetail = fetched?.reason ?? textOf(causes);
   }
+}
+
+function textOf(causes: unknown[]): string {
+  return [...new Set(causes.flatMap(messageOf))].join(': ').slice(0, 300);
 }
 
 function isSilence(cause: unknown): boolean {

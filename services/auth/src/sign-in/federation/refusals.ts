@@ -2,10 +2,10 @@ import type { NoUser } from './link.ts';
 import type { ProviderFault } from './provider-fault.ts';
 
 /** Why a sign-in through an organization's provider failed; for the audit trail. */
-export type Reason = NoUser | ProviderFault['reason'] | 'provider changed' | 'state mismatch';
+export type Reason = keyof typeof MESSAGES | 'state mismatch' | 'redirect URI of another organization';
 
 /** The same reasons for the person who signs in. */
-export const MESSAGES: Record<Exclude<Reason, 'state mismatch'>, string> = {
+export const MESSAGES: Record<NoUser | ProviderFault['reason'] | 'provider changed', string> = {
   'provider away': 'Your organization’s sign-in can’t be reached. Try again in a moment, or tell your administrator.',
   'provider error': 'Your organization’s sign-in did not let you in. Try again, or ask your administrator.',
   'provider changed': 'Your organization changed its sign-in in the meantime. Try again.',

@@ -12,7 +12,7 @@ export interface RelyingParty {
   clientId: string;
   clientSecret: string | undefined;
   redirectUri: string;
-  /** `host:port` of providers that may be at any port and address. For tests. */
+  /** `host:port` of the provider's hosts that may be at any port and address. */
   allowHosts: readonly string[];
   proxyUrl: string | undefined;
 }

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from './config.ts';
+
+const NEEDED = {
+  DATABASE_URL: 'postgres://crs_auth@localhost/crs',
+  CRS_SECRET: 'one:a-secret-that-is-long-enough-for-this-0123456789',
+  CRS_TOOLS_URL: 'https://tools.example',
+};
+const allowed = (text: string) => readConfig({ ...NEEDED, CRS_OIDC_ALLOW_HOSTS: text }).oidcAllowHosts;
+
+describe('CRS_OIDC_ALLOW_HOSTS', () => {
+  it('takes hosts for all organizations and for one', () => {
+    expect(allowed('login.corp:443, acme=idp.corp:8443,[::1]:443')).toEqual([
+      { host: 'login.corp:443' },
+      { organization: 'acme', host: 'idp.corp:8443' },
+      { host: '[::1]:443' },
+    ]);
+  });
+
+  it.each(['login.corp', 'acme=login.corp', '=login.corp:443', 'Acme=login.corp:443', 'a=b=login.corp:443', 'login.corp:443,'])(
+    'refuses %j',
+    (text) => {
+      expect(() => allowed(text)).toThrow(/CRS_OIDC_ALLOW_HOSTS: must be host:port or organization=host:port/);
+    },
+  );
+});

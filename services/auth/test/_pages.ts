@@ -29,9 +29,8 @@ export const steps: Record<Exclude<SignIn['step'], 'email'>, SignIn> = {
 export const consent: Consent = {
   action: '/sign-in/post',
   csrf,
-  client: { name: 'Claude', uri: 'https://claude.ai', selfRegistered: false },
-  redirectHost: 'claude.ai',
-  localhostOnly: false,
+  client: { name: 'Claude', source: { kind: 'document', host: 'claude.ai' } },
+  redirect: { host: 'claude.ai', isApp: false },
   user,
   scopes: ['calls:read', 'projects:read', 'entities:read'],
 };
@@ -73,20 +72,20 @@ export const pages: Record<string, () => string> = {
   'sign-in-error': () => signInPage({ ...steps.password, error: 'Organization, e-mail or password is incorrect.' }),
   'sign-in-provider': () => signInPage(steps.provider),
   consent: () => consentPage(consent),
-  'consent-localhost': () =>
+  'consent-operator': () => consentPage({ ...consent, client: { name: 'Research bot', source: { kind: 'operator' } } }),
+  'consent-self': () => consentPage({ ...consent, client: { name: 'Claude', source: { kind: 'self' } } }),
+  'consent-app': () =>
     consentPage({
       ...consent,
-      client: { name: 'MCP Inspector', selfRegistered: true },
-      redirectHost: 'localhost:6274',
-      localhostOnly: true,
+      client: { name: 'MCP Inspector', source: { kind: 'self' } },
+      redirect: { host: 'localhost:6274', isApp: true },
       scopes: ['projects:read'],
     }),
   'consent-hostile': () =>
     consentPage({
       ...consent,
-      client: { name: HOSTILE, uri: HOSTILE, selfRegistered: true },
-      redirectHost: HOSTILE,
-      localhostOnly: true,
+      client: { name: HOSTILE, source: { kind: 'document', host: HOSTILE } },
+      redirect: { host: HOSTILE, isApp: true },
       user: { name: HOSTILE, email: HOSTILE, organization: HOSTILE },
     }),
   assistants: () => assistantsPage({ address: connections.address }),

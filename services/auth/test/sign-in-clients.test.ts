@@ -124,8 +124,9 @@ describe('a client that registers itself', () => {
       return (await b.submit(page, { ...PERSON })).page;
     };
     const local = (await consentOf(BODIES['Claude Code'], 'http://localhost:40000/callback')).text;
-    expect(local).toContain('localhost:40000');
     const hosted = (await consentOf({ ...BODIES.Claude, client_name: '<b>Evil</b>' }, CALLBACK)).text;
+    expect(local).toMatch(/an app on this computer .*localhost:40000/);
+    for (const page of [local, hosted]) expect(page).toContain('Let an assistant that calls itself');
     expect(hosted).toContain('claude.ai');
     expect(hosted).not.toContain('<b>Evil');
     expect(local).toContain('class="note warning"');
@@ -145,6 +146,44 @@ describe('a client that registers itself', () => {
     const answer = await register(browser(), { redirect_uris: uris });
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(redirect_uri|client_metadata)$/);
+  });
+
+  it.each([
+    ['search-ms', 'search-ms:query=x'],
+    ['search', 'search:query=x'],
+    ['shell', 'shell:startup'],
+    ['ms-settings', 'ms-settings:x'],
+    ['ms-appinstaller', 'ms-appinstaller:?source=https://evil.example/x'],
+    ['ms-word', 'ms-word:ofe|u|https://evil.example/x'],
+    ['mailto', 'mailto:x@evil.example'],
+    ['tel', 'tel:+1900'],
+    ['sms', 'sms:+1900'],
+    ['file', 'file:///etc/passwd'],
+    ['vbscript', 'vbscript:x'],
+    ['intent', 'intent://x'],
+    ['SHELL in capitals', 'SHELL:startup'],
+    ['the settings of macOS', 'x-apple.systempreferences:com.apple.preference.security'],
+    ['a camera of Windows', 'microsoft.windows.camera:x'],
+    ['an unknown word', 'example:/callback'],
+  ])('with a redirect to a program of the operating system (%s) is refused, and hears what to use', async (_name, uri) => {
+    const answer = await register(browser(), { redirect_uris: [CALLBACK, uri] });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe('invalid_redirect_uri');
+    expect(answer.body.error_description).toMatch(/reversed domain name, such as com\.example\.app.* ask the operator/);
+  });
+
+  it.each([
+    'com.example.app:/callback',
+    'com.raycast:/oauth',
+    'claude://oauth/callback',
+    'vscode://publisher.extension/callback',
+    'vscode-insiders://publisher.extension/callback',
+    'warp://mcp/oauth2callback',
+    'windsurf://publisher.extension/callback',
+  ])('may be called back at %s, as an app', async (uri) => {
+    const { status, body } = await register(browser(), { redirect_uris: [uri] });
+    expect([status, body.redirect_uris]).toEqual([201, [uri]]);
+    expect((await flow(body.client_id, uri)).answer.status).toBe(200);
   });
 
   it('may do so 20 times an hour from one address', async () => {
@@ -202,6 +241,17 @@ describe('a client that an operator registers', () => {
     const { client, clientSecret } = await create(['http://127.0.0.1/callback']);
     expect(clientSecret).toBe('');
     expect((await flow(client!.clientId, 'http://127.0.0.1:40404/callback')).answer.status).toBe(200);
+  });
+
+  it('is shown by the name that the operator gave it, and may have any scheme of its own', async () => {
+    const uri = 'example:/callback';
+    const { client } = await create([uri]);
+    const b = browser();
+    const { page } = await b.open(authorizePath(client!.clientId, pkce().challenge, { redirect_uri: uri }));
+    const { text } = (await b.submit(page, { ...PERSON })).page;
+    expect(text).toMatch(/<h1>Let <bdi class="clamp">Our assistant<\/bdi> read your research\?<\/h1>/);
+    expect(text).not.toContain('own claim');
+    expect((await flow(client!.clientId, uri)).answer.status).toBe(200);
   });
 
   it('is refused with unusable redirects, and belongs to all organizations', async () => {

@@ -8,7 +8,7 @@ import { selfSigned } from '@crs/testing/certificate';
 import { startWorld, TOOLS_URL, type World } from '@crs/testing/world';
 import { FETCHES } from '../src/sign-in/throttle.ts';
 import { ANN, organization, user } from './_fixtures.ts';
-import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register } from './_sign-in.ts';
+import { allow, authorizePath, Browser, CALLBACK, pkce, redeem, refresh, register, signIn } from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 
@@ -65,6 +65,30 @@ describe('a client whose id is the address of its metadata', () => {
     const operator = await world.operator.operator('acme');
     const { tokens } = await world.operator.auth.listTokens({}, operator);
     expect(tokens.map(({ client }) => client)).toEqual(['Visual Studio Code', 'Visual Studio Code']);
+  });
+
+  it('is shown by the host that serves the metadata, and by nothing else that it says of itself', async () => {
+    const elsewhere = 'https://claude.ai/';
+    documents.set('/attacker-owned/claude.json', (self) => ({
+      body: {
+        client_id: self,
+        client_name: 'Claude by Anthropic',
+        redirect_uris: ['http://127.0.0.1:33418/'],
+        token_endpoint_auth_method: 'none',
+        ...{ client_uri: elsewhere, logo_uri: elsewhere, policy_uri: elsewhere, tos_uri: elsewhere },
+      },
+    }));
+    const b = browser();
+    const path = authorizePath(`${origin}/attacker-owned/claude.json`, pkce().challenge, {
+      redirect_uri: 'http://127.0.0.1:50123/',
+    });
+    const { text } = (await signIn(b, (await b.open(path)).page, PERSON)).page;
+    const { host } = new URL(origin);
+    expect(text).toContain(
+      `<h1>Let <bdi class="clamp">Claude by Anthropic</bdi>, identified by <bdi>${host}</bdi>, read your research?</h1>`,
+    );
+    expect(text).toMatch(/an app on this computer .*127\.0\.0\.1:50123/);
+    expect(text).not.toContain('claude.ai');
   });
 
   it('may authenticate with its own key, with each proof once', async () => {
@@ -152,6 +176,17 @@ describe('a client whose id is the address of its metadata', () => {
     expect(away).toBeUndefined();
     expect(page.status).toBe(400);
   });
+
+  it.each(['search-ms:query=x', 'shell:startup', 'ms-settings:x', 'mailto:x@evil.example', 'x-apple.systempreferences:x'])(
+    'may not be called back at %s, a program of the operating system, and hears what to use',
+    async (uri) => {
+      const path = `/${encodeURIComponent(uri)}.json`;
+      documents.set(path, (self) => ({ body: { ...VALID(self), redirect_uris: [CALLBACK, uri] } }));
+      const { page, away } = await browser().open(authorizePath(`${origin}${path}`, pkce().challenge));
+      expect([page.status, away]).toEqual([400, undefined]);
+      expect(page.text).toMatch(/invalid_redirect_uri .*reversed domain name, such as com\.example\.app/);
+    },
+  );
 
   it.each([
     'https://127.0.0.1/client.json',

@@ -53,12 +53,46 @@ describe('an authorization', () => {
     ['for a token itself', { response_type: 'token' }, 'unsupported_response_type'],
     ['for an id token', { response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['that may not ask', { prompt: 'none' }, 'login_required'],
+    ['for a page that posts the code', { response_mode: 'form_post' }, 'unsupported_response_mode'],
+    ['for the code in a fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
+    ['for a signed answer', { response_mode: 'jwt' }, 'unsupported_response_mode'],
+    ['for a signed answer by a page', { response_mode: 'form_post.jwt' }, 'unsupported_response_mode'],
+    ['for a message to its opener', { response_mode: 'web_message' }, 'unsupported_response_mode'],
   ])('%s is refused, and the client hears why', async (_name, more, error) => {
     const { away } = await asked(more);
     expect(away?.href.startsWith(CALLBACK)).toBe(true);
     const answer = away!.hash ? new URLSearchParams(away!.hash.slice(1)) : away!.searchParams;
     expect(Object.fromEntries(answer)).toMatchObject({ error, state: 'a-state', iss: TOOLS_URL });
     expect(answer.has('code')).toBe(false);
+  });
+
+  it('gets no page with a script, whatever else is wrong with it', async () => {
+    for (const wrong of [
+      {},
+      { code_challenge: undefined },
+      { resource: 'https://elsewhere.example/mcp' },
+      { response_type: 'token' },
+      { prompt: 'none' },
+      { redirect_uri: 'https://evil.example/' },
+      { response_type: undefined },
+    ]) {
+      const { page } = await asked({ ...wrong, response_mode: 'form_post' });
+      expect(page.text).not.toContain('<script');
+    }
+    const b = browser();
+    const { body } = await register(b);
+    const path = authorizePath(body.client_id, pkce().challenge, { response_mode: 'query' });
+    for (const twice of [`${path}&response_mode=form_post`, `${path.replace('=query', '=form_post')}&response_mode=query`])
+      expect((await b.open(twice)).away?.searchParams.get('error')).toBe('unsupported_response_mode');
+  });
+
+  it('may name the mode query, or none', async () => {
+    for (const mode of ['query', '', undefined]) {
+      const b = browser();
+      const { body } = await register(b);
+      const away = await allow(b, authorizePath(body.client_id, pkce().challenge, { response_mode: mode }), PERSON);
+      expect(away.searchParams.has('code')).toBe(true);
+    }
   });
 
   it.each([
@@ -325,6 +359,7 @@ describe('requests with forged hosts', () => {
         jwks_uri: `${TOOLS_URL}/jwks`,
         scopes_supported: ['calls:read', 'projects:read', 'entities:read'],
         response_types_supported: ['code'],
+        response_modes_supported: ['query'],
         code_challenge_methods_supported: ['S256'],
         grant_types_supported: ['authorization_code', 'refresh_token'],
         authorization_response_iss_parameter_supported: true,

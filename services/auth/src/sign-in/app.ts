@@ -12,7 +12,7 @@ import { assistantsPage } from './pages/assistants.ts';
 import { PAGE_HEADERS } from './pages/headers.ts';
 import { answerProblems, pageNotFound } from './problem.ts';
 import { createProvider } from './provider.ts';
-import { defaultScopes, limitRegistrations } from './registration.ts';
+import { adaptAuthorization, limitRegistrations } from './registration.ts';
 import { forwardedAddress, type Visit } from './request.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -68,7 +68,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   page('post', '/connections/revoke', (visit) => connections.revoke(visit));
   page('post', '/connections/sign-out', (visit) => connections.signOut(visit));
 
-  app.all('/authorize', defaultScopes);
+  app.all('/authorize', adaptAuthorization);
   app.post('/register', limitRegistrations(context));
   for (const path of PROTOCOL_PATHS) {
     app.all(path, async (request: Request, response: Response) => {

@@ -19,6 +19,11 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
+/** The host that serves a client's metadata document; undefined for a client that has none. */
+export function documentHost(clientId: string): string | undefined {
+  return URL.parse(clientId)?.host;
+}
+
 export function clientMetadata({ clientId, name, redirectUris, secretSealed }: ClientRow, secrets: Seal): ClientMetadata {
   return {
     client_id: clientId,
@@ -37,6 +42,18 @@ export function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
 }
 
+/** Well-known assistants whose schemes aren't reversed domain names. */
+const KNOWN_APPS = new Set(['claude:', 'cursor:', 'vscode:', 'vscode-insiders:', 'warp:', 'windsurf:']);
+
+/**
+ * A reversed domain name, such as `com.example.app` (RFC 8252, section 7.1). Its first label is a top-level domain, so it has letters
+ * only; `x-apple.systempreferences`, which opens the settings of macOS, isn't one.
+ */
+const REVERSED_DOMAIN = /^[a-z]+\.[a-z0-9.+-]+:$/;
+
+/** Programs that come with Windows, such as `microsoft.windows.camera`. */
+const OF_WINDOWS = 'microsoft.windows.';
+
 /** For these schemes a browser shows or runs something instead of opening an app. */
 const NO_APP = new Set([
   'about:',
@@ -53,8 +70,8 @@ const NO_APP = new Set([
 ]);
 
 /**
- * Why a redirect URI isn't allowed; undefined if it is. An app can use a scheme of its own, a program on the user's machine http on a
- * loopback address. All other clients use https.
+ * Why a redirect URI of a client that an operator registers isn't allowed; undefined if it is. An app can use any scheme of its own, a
+ * program on the user's machine http on a loopback address. All other clients use https.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
@@ -62,6 +79,21 @@ export function redirectUriProblem(uri: string): string | undefined {
   const isElsewhere = url.protocol === 'http:' && !LOOPBACK.has(url.hostname);
   if (isElsewhere || NO_APP.has(url.protocol)) return 'must be https, a loopback address or an app of the user';
   return undefined;
+}
+
+/**
+ * Like {@link redirectUriProblem}, for clients that anybody can make: those that register themselves and metadata documents. Their
+ * schemes must be reversed domain names or well known, because most short schemes (`search-ms:`, `shell:`, `ms-settings:`, `tel:`) open
+ * a part of the operating system, and no list of those is complete.
+ */
+export function openRedirectUriProblem(uri: string): string | undefined {
+  const { protocol = '' } = URL.parse(uri) ?? {};
+  const isApp = KNOWN_APPS.has(protocol) || (REVERSED_DOMAIN.test(protocol) && !protocol.startsWith(OF_WINDOWS));
+  if (/^https?:$/.test(protocol) || isApp) return redirectUriProblem(uri);
+  return (
+    'must be https, http on a loopback address, or an app’s scheme that is a reversed domain name, such as com.example.app:/callback. ' +
+    'Use one of these, or ask the operator of this service to register the client'
+  );
 }
 
 /**

@@ -41,6 +41,12 @@ const MAX_BODY_BYTES = 16 * 1024;
 /** The public part of IPv6. Other parts contain IPv4 addresses (`::10.0.0.1`), or have no meaning yet. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
+/**
+ * Addresses that look public, but lead to services of the cloud that the caller runs in: Azure's wire server, and the private service
+ * endpoints of IBM Cloud. Other clouds' are in ranges that are never public, such as 169.254.0.0/16, 100.64.0.0/10 and fc00::/7.
+ */
+const CLOUD_SERVICES = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map((range) => ipaddr.IPv4.parseCIDR(range));
+
 /** Of agents for this file only: they use no proxy of the environment, and share no connection or TLS session. */
 const UNSHARED = { keepAlive: false, maxCachedSessions: 0 };
 const agent = new Agent(UNSHARED);
@@ -134,7 +140,9 @@ function rangeOf(address: string): string {
 
 function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
-  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6));
+  if (parsed.range() !== 'unicast') return false;
+  if (parsed instanceof ipaddr.IPv6) return parsed.match(GLOBAL_IPV6);
+  return !CLOUD_SERVICES.some((range) => parsed.match(range));
 }
 
 async function send(

@@ -8,11 +8,11 @@ import { lockEnabledUser } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
-import { isLoopback, isPreRegistered } from './clients.ts';
+import { documentHost, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 import type { Federation, Finished, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
-import { consentPage } from './pages/consent.ts';
+import { consentPage, type Client } from './pages/consent.ts';
 import { FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
 import { expired, forged } from './problem.ts';
@@ -83,9 +83,8 @@ export class Interactions {
     const page = consentPage({
       action: `/sign-in/${step.interaction.uid}`,
       csrf: this.#forms.make(step.interaction.uid),
-      client: { name, uri: client.clientUri, selfRegistered: !isPreRegistered(client.clientId) },
-      redirectHost: hostOf(redirectUri),
-      localhostOnly: isLoopback(redirectUri),
+      client: { name, source: sourceOf(client.clientId) },
+      redirect: { host: hostOf(redirectUri), isApp: !/^https:/i.test(redirectUri) },
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
       scopes,
     });
@@ -180,6 +179,12 @@ function nameOf({ clientName, clientId }: { clientName?: string | undefined; cli
   return Array.from(name === OPERATORS_CLIENT ? clientId : name || clientId)
     .slice(0, MAX_NAME_LENGTH)
     .join('');
+}
+
+function sourceOf(clientId: string): Client['source'] {
+  if (isPreRegistered(clientId)) return { kind: 'operator' };
+  const host = documentHost(clientId);
+  return host === undefined ? { kind: 'self' } : { kind: 'document', host };
 }
 
 /** The part of a redirect URI that people recognize: `claude.ai`, `localhost:33418` or `cursor://`. */

@@ -7,7 +7,7 @@ import { ALGORITHM, type KeyPair } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
-import { adaptMetadata, newSelfRegisteredId, redirectUriProblem } from './clients.ts';
+import { adaptMetadata, isPreRegistered, newSelfRegisteredId, openRedirectUriProblem, redirectUriProblem } from './clients.ts';
 import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
 import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
@@ -122,8 +122,9 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       validator: (_ctx, _name, _value, metadata) => {
         adaptMetadata(metadata);
         const uris = Array.isArray(metadata.redirect_uris) ? metadata.redirect_uris : [];
-        const problem = uris.map((uri) => redirectUriProblem(String(uri))).find((each) => each !== undefined);
-        if (problem) throw new errors.InvalidRedirectUri(`redirect_uris ${problem}`);
+        const problemOf = isPreRegistered(String(metadata.client_id)) ? redirectUriProblem : openRedirectUriProblem;
+        const problem = uris.map((uri) => problemOf(String(uri))).find((each) => each !== undefined);
+        if (problem) throw new errors.InvalidClientMetadata(`redirect_uris ${problem}`);
       },
     },
     fetch: async (url, init) => {
@@ -142,9 +143,9 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   provider.proxy = true;
   provider.use(async (ctx, next) => {
     await next();
-    // oidc-provider always lists `openid`, but this server issues no id tokens.
+    // oidc-provider always lists `openid`, but this server issues no id tokens. It also lists modes that `adaptAuthorization` refuses.
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery')
-      Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES });
+      Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES, response_modes_supported: ['query'] });
   });
   // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
   const note = (

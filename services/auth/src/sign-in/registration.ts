@@ -22,12 +22,23 @@ export function limitRegistrations(context: SignInContext) {
 /** Parameters of OpenID Connect. They mean nothing here, because this server issues no id tokens. */
 const OF_OPENID = ['nonce', 'max_age', 'id_token_hint', 'acr_values', 'claims', 'claims_locales'];
 
-/** A request that names none of our scopes asks for all of them. Other scopes are ignored: `offline_access` isn't needed for refresh tokens. */
-export function defaultScopes(request: Request, _response: Response, next: NextFunction): void {
+/** A value that oidc-provider doesn't know. It answers with `unsupported_response_mode`, once it has checked the redirect URI. */
+const UNSUPPORTED_MODE = 'unsupported';
+
+/**
+ * Changes the parameters of an authorization request to those that this server supports.
+ * - A request that names none of our scopes asks for all of them. Other scopes are ignored: `offline_access` isn't needed for refresh
+ *   tokens.
+ * - The only response mode is `query`. oidc-provider has no setting for that, and answers `form_post` with a page that holds a script,
+ *   errors included, so the name of another mode must not reach it.
+ */
+export function adaptAuthorization(request: Request, _response: Response, next: NextFunction): void {
   const parameters = queryOf(request);
   const asked = parameters.getAll('scope').flatMap((scope) => scope.split(' '));
   const known = OAUTH_SCOPES.filter((scope) => asked.includes(scope));
   for (const name of OF_OPENID) parameters.delete(name);
+  const modes = parameters.getAll('response_mode');
+  if (modes.some((mode) => mode !== '' && mode !== 'query')) parameters.set('response_mode', UNSUPPORTED_MODE);
   parameters.set('scope', (known.length > 0 ? known : OAUTH_SCOPES).join(' '));
   request.url = `${request.path}?${parameters.toString()}`;
   next();

@@ -1,27 +1,31 @@
-import { html } from '@crs/kit/http/html';
+import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/product/scopes';
 import { INFORMATION, TICK, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS } from './scopes.ts';
 
+/** The page shows nothing else that a client says of itself, such as its website, logo or policy: nobody has checked those. */
+export interface Client {
+  name: string;
+  /** How the client is known: an operator chose the name, or a host serves the client's metadata, or it is the client's own claim. */
+  source: { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
+}
+
 export interface Consent {
   /** The path of the form's target. The form sends `decision`: `allow`, `deny` or `switch` (sign in as somebody else). */
   action: string;
   csrf: string;
-  /** @property selfRegistered nobody has checked the name and the URI */
-  client: { name: string; uri?: string | undefined; selfRegistered: boolean };
-  /** The target of the redirect in a form that people recognize: `claude.ai`, `localhost:33418`, `cursor://`. */
-  redirectHost: string;
-  /** The redirect goes to a program on the person's own computer. */
-  localhostOnly: boolean;
+  client: Client;
+  /** @property host in a form that people recognize: `claude.ai`, `localhost:33418`, `cursor://` */
+  redirect: { host: string; isApp: boolean };
   user: { name: string; email: string; organization: string };
   scopes: readonly OAuthScope[];
 }
 
-export function consentPage({ action, csrf, client, redirectHost, localhostOnly, user, scopes }: Consent): string {
+export function consentPage({ action, csrf, client, redirect, user, scopes }: Consent): string {
   const main = html`<form class="card stack" method="post" action="${action}">
     ${csrfField(csrf)}
-    <h1>Let <bdi class="clamp">${client.name}</bdi> read your research?</h1>
+    <h1>${heading(client)}</h1>
     <dl class="facts">
       <div>
         <dt>Signed in as</dt>
@@ -32,34 +36,33 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
       </div>
       <div>
         <dt>Sends you to</dt>
-        <dd><bdi>${redirectHost}</bdi></dd>
+        ${
+          redirect.isApp
+            ? html`<dd>
+                an app on this computer <span class="muted"><bdi>${redirect.host}</bdi></span>
+              </dd>`
+            : html`<dd><bdi>${redirect.host}</bdi></dd>`
+        }
       </div>
-      ${
-        client.uri
-          ? html`<div>
-              <dt>${client.selfRegistered ? 'Says it is from' : 'Website'}</dt>
-              <dd><bdi class="clamp">${client.uri}</bdi></dd>
-            </div>`
-          : null
-      }
     </dl>
     ${
-      localhostOnly
+      redirect.isApp
         ? html`<div class="note warning">
             ${WARNING}
             <p>
-              <strong>Continue only if you started this yourself just now.</strong> Access goes to a program on this device, and
-              we can’t tell which program it is.
+              <strong>Continue only if you started this yourself just now.</strong> Access goes to an app on this computer, and we
+              can’t tell which app it is.
             </p>
           </div>`
         : null
     }
     ${
-      client.selfRegistered
+      client.source.kind === 'self'
         ? html`<div class="note">
             ${INFORMATION}
             <p>
-              It chose its own name. Nobody checked it. ${localhostOnly ? null : 'Check the address it sends you to instead.'}
+              The name is the assistant’s own claim. Nobody has checked it.
+              ${redirect.isApp ? null : 'Check the address it sends you to instead.'}
             </p>
           </div>`
         : null
@@ -82,8 +85,35 @@ export function consentPage({ action, csrf, client, redirectHost, localhostOnly,
     </p>
     <div class="pair">
       <button name="decision" value="deny">Deny</button>
-      <button class="primary" name="decision" value="allow">Allow</button>
+      ${allowButton()}
     </div>
+    <p class="small muted tap-hint">Tap Allow twice. The first tap only unlocks the button.</p>
   </form>`;
   return layout({ title: 'Connect an assistant', main, width: 'medium' });
+}
+
+function heading({ name, source }: Client): Html {
+  const shown = html`<bdi class="clamp">${name}</bdi>`;
+  switch (source.kind) {
+    case 'operator':
+      return html`Let ${shown} read your research?`;
+    case 'document':
+      return html`Let ${shown}, identified by <bdi>${source.host}</bdi>, read your research?`;
+    case 'self':
+      return html`Let an assistant that calls itself ${shown} read your research?`;
+  }
+}
+
+/**
+ * The button under a cover, which the stylesheet removes 0.7 s after the pointer has come onto the form (on a touch screen: after a tap
+ * on the cover, which checks the box). Another page can put this one under a double-click: it opens a popup above the button, which
+ * closes at the first click, or navigates this window between the two. The second click then meets the cover. The keyboard needs no
+ * cover: another page can't move the focus to the button, as long as the button has no id that a URL's fragment could name.
+ */
+function allowButton(): Html {
+  return html`<div class="guarded">
+    <input type="checkbox" id="tapped" autocomplete="off" hidden />
+    <button class="primary" name="decision" value="allow">Allow</button>
+    <label class="cover" for="tapped" aria-hidden="true"></label>
+  </div>`;
 }

@@ -7,7 +7,9 @@ import { STYLE } from './layout.ts';
  * `form-action` names this origin only. Chromium applies it to every redirect after a form, including redirects of the client, which
  * nobody knows beforehand. So the response to a form is never a redirect to another origin, but `continuePage`.
  *
- * They set no opener policy, because clients open these pages in a popup and would lose the connection to it.
+ * They set no `Cross-Origin-Opener-Policy`. Web clients open these pages in a popup, and their own page at the end of it reports to
+ * `window.opener`. Each value of the policy but `unsafe-none` cuts that connection for good. `consentPage` keeps another page from
+ * steering a click instead.
  */
 export const FLOW_HEADERS = {
   'Content-Security-Policy': [

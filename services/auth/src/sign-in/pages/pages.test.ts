@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { elementsOf, type Element } from './_elements.ts';
 import { connections, consent, HOSTILE, pages, signIn, steps } from '../../../test/_pages.ts';
 import { connectionsPage } from './connections.ts';
-import { consentPage } from './consent.ts';
+import { consentPage, type Consent } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
 import { continuePage, errorPage, signedOutPage } from './messages.ts';
 import { signInPage } from './sign-in.ts';
@@ -96,8 +96,8 @@ describe('text from outside', () => {
         consentPage({
           ...consent,
           action: text,
-          client: { name: text, uri: text, selfRegistered: true },
-          redirectHost: text,
+          client: { name: text, source: { kind: 'document', host: text } },
+          redirect: { host: text, isApp: true },
           user: person(text),
         }),
     ],
@@ -136,7 +136,7 @@ describe('text from outside', () => {
   });
 
   it('makes no link of what a client says of itself', () => {
-    const page = consentPage({ ...consent, client: { name: 'x', uri: 'javascript:alert(1)', selfRegistered: true } });
+    const page = consentPage({ ...consent, client: { name: 'javascript:alert(1)', source: { kind: 'self' } } });
     expect(all(page, 'a')).toEqual([]);
   });
 });
@@ -214,16 +214,24 @@ describe('sign-in', () => {
 
 describe('consent', () => {
   it('names the client, where it sends people, and who is signed in', () => {
-    expect(all(consentPage(consent), 'h1')[0]!.text).toBe('Let Claude read your research?');
+    const heading = (source: Consent['client']['source']) =>
+      all(consentPage({ ...consent, client: { name: 'Claude', source } }), 'h1')[0]!.text;
+    expect(heading({ kind: 'operator' })).toBe('Let Claude read your research?');
+    expect(heading({ kind: 'document', host: 'evil.example' })).toBe(
+      'Let Claude, identified by evil.example, read your research?',
+    );
+    expect(heading({ kind: 'self' })).toBe('Let an assistant that calls itself Claude read your research?');
     expect(words(consentPage(consent))).toMatch(/Ann Weber ann@acme\.example, acme .* Sends you to claude\.ai/);
   });
 
   it('warns where the answer goes to a program nearby, or nobody has checked the name', () => {
-    const texts = (page: string) => [/program on this device/.test(words(page)), /chose its own name/.test(words(page))];
-    const client = { ...consent.client, selfRegistered: true };
+    const texts = (page: string) => [/can’t tell which app/.test(words(page)), /assistant’s own claim/.test(words(page))];
+    const client: Consent['client'] = { name: 'Claude', source: { kind: 'self' } };
     expect(texts(consentPage(consent))).toEqual([false, false]);
-    expect(texts(consentPage({ ...consent, localhostOnly: true }))).toEqual([true, false]);
+    expect(texts(consentPage({ ...consent, redirect: { host: 'localhost:6274', isApp: true } }))).toEqual([true, false]);
     expect(texts(consentPage({ ...consent, client }))).toEqual([false, true]);
+    expect(texts(pages['consent-app']!())).toEqual([true, true]);
+    expect(words(pages['consent-app']!())).toContain('Sends you to an app on this computer localhost:6274');
   });
 
   it('says what is asked for, and no more', () => {
@@ -236,6 +244,19 @@ describe('consent', () => {
   it('is answered by a button; the first one in the form gives nothing away', () => {
     const answers = all(consentPage(consent), 'button').map(({ attributes }) => attributes['value']);
     expect(answers).toEqual(['switch', 'deny', 'allow']);
+  });
+
+  it('covers its Allow button against a steered click, but not for the keyboard or a screen reader', () => {
+    const guarded = elementsOf(consentPage(consent)).find(({ attributes }) => attributes['class'] === 'guarded')!;
+    expect(guarded.elements.map(({ tag }) => tag)).toEqual(['input', 'button', 'label']);
+    const [box, button, cover] = guarded.elements.map(({ attributes }) => attributes);
+    expect(button).toEqual({ class: 'primary', name: 'decision', value: 'allow' });
+    expect(cover).toEqual({ class: 'cover', for: box!['id'], 'aria-hidden': 'true' });
+    expect(box).toHaveProperty('hidden');
+  });
+
+  it('has no button that a fragment of the URL could focus', () => {
+    for (const button of all(consentPage(consent), 'button')) expect(button.attributes).not.toHaveProperty('id');
   });
 });
 

@@ -74,6 +74,8 @@ export async function openBrowser(): Promise<Person> {
         await enterEmail();
         await enterPassword();
       }
+      // Allow can be clicked once the pointer has been on the page for a moment.
+      await page.locator('h1').hover();
       await button.click();
       await page.waitForURL((url) => url.origin !== origin);
       return new URL(page.url());

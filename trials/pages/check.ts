@@ -1,7 +1,7 @@
 /**
  * Opens each page of sign-in in a real browser, light and dark, on a desktop and on a phone. axe must find no violation, the browser must
  * report no error, and no page may be wider than the screen. Then it tries the steps that the page's policy could block: from a form to
- * the client, and from a popup back to the page that opened it.
+ * the client, and from a popup back to the page that opened it. Last, another page tries to steer a click onto Allow.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -27,12 +27,15 @@ const DEVICES = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
 };
+const CODE = 'c0de';
+/** Below the 0.7 s after which the page's cover leaves the button. */
+const DOUBLE_CLICK_MS = 500;
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 if (images !== undefined) await mkdir(images, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ARGS });
 const client = await serveClient();
-const origin = await servePages(`${client}/callback`);
+const origin = await servePages(`${client}/callback?code=${CODE}`);
 for (const [device, options] of Object.entries(DEVICES)) {
   for (const colorScheme of ['light', 'dark'] as const) {
     await withContext({ ...options, colorScheme }, async (context) => {
@@ -45,6 +48,11 @@ await withContext(DEVICES.desktop, async (context) => {
   await backToOpener(context);
   await byKeyboard(context);
 });
+for (const reducedMotion of ['no-preference', 'reduce'] as const) {
+  await withContext({ ...DEVICES.desktop, reducedMotion }, steeredClicks);
+  await withContext({ ...DEVICES.phone, reducedMotion }, steeredTaps);
+}
+await withContext(DEVICES.desktop, consentByKeyboard);
 // Ends the servers and the browser, too.
 process.exit();
 
@@ -78,7 +86,7 @@ async function outOfForm(context: BrowserContext): Promise<void> {
   const complaints = complaintsOf(page);
   await page.goto(`${origin}/consent`);
   await page.evaluate(`document.forms[0].action = '/redirect'`);
-  await page.getByRole('button', { name: 'Allow' }).click();
+  await allow(page);
   await page.waitForTimeout(500);
   assert(
     page.url().startsWith(origin) && complaints.some((text) => text.includes('form-action')),
@@ -86,7 +94,7 @@ async function outOfForm(context: BrowserContext): Promise<void> {
   );
 
   await page.goto(`${origin}/consent`);
-  await page.getByRole('button', { name: 'Allow' }).click();
+  await allow(page);
   await page.getByText('done').waitFor();
   say('from a form: a redirect is blocked, the page that continues is not');
   await page.close();
@@ -97,10 +105,102 @@ async function backToOpener(context: BrowserContext): Promise<void> {
   await page.goto(client);
   await page.evaluate(`onmessage = ({ data }) => { document.title = data }`);
   const [popup] = await Promise.all([page.waitForEvent('popup'), page.evaluate(`void open('${origin}/consent')`)]);
-  await popup.getByRole('button', { name: 'Allow' }).click();
-  await page.waitForFunction(`document.title === 'done'`);
-  say('from a popup: the client gets the message');
+  await allow(popup);
+  await page.waitForFunction(`document.title === '${CODE}'`);
+  say('from a popup: the client gets the code');
   await page.close();
+}
+
+/** Comes onto the page with the pointer, as a person does. Playwright clicks as soon as nothing covers the button. */
+async function allow(page: Page): Promise<void> {
+  await page.locator('h1').hover();
+  await page.getByRole('button', { name: 'Allow' }).click();
+}
+
+/**
+ * The page that opened this window leads it to the consent between two clicks of a double-click. The second click lands where Allow is,
+ * and must do nothing. The same person can click it a second later.
+ */
+async function steeredClicks(context: BrowserContext): Promise<void> {
+  const opener = await context.newPage();
+  await opener.goto(client);
+  const [victim] = await Promise.all([
+    opener.waitForEvent('popup'),
+    opener.evaluate(`void (window.victim = open('${origin}/consent'))`),
+  ]);
+  const { x, y } = await placeOfAllow(victim);
+  await atDoubleClickSpeed(async () => {
+    await opener.evaluate(`victim.location = '${client}'`);
+    await victim.waitForURL(`${client}/`);
+    await victim.mouse.click(x, y);
+    const loaded = victim.waitForURL(`${origin}/consent`, { waitUntil: 'load' });
+    await opener.evaluate(`victim.location = '${origin}/consent'`);
+    await loaded;
+    return () => victim.mouse.click(x, y);
+  });
+  await doesNothing(victim);
+  await victim.mouse.move(x + 1, y);
+  await victim.waitForTimeout(1_000);
+  await victim.mouse.click(x, y);
+  await victim.getByText('done').waitFor();
+  say('a steered double-click: not allowed; a click of a person who has seen the page: allowed');
+  await opener.close();
+}
+
+/** The same by touch, where no pointer hovers: the first tap uncovers the button. */
+async function steeredTaps(context: BrowserContext): Promise<void> {
+  const page = await context.newPage();
+  await page.goto(`${origin}/consent`);
+  const { x, y } = await placeOfAllow(page);
+  await atDoubleClickSpeed(async () => {
+    await page.goto(`${origin}/consent`);
+    await placeOfAllow(page);
+    await page.touchscreen.tap(x, y);
+    return () => page.touchscreen.tap(x, y);
+  });
+  await doesNothing(page);
+  assert(await page.getByText('Tap Allow twice.').isVisible(), 'nothing says that Allow needs two taps');
+  await page.waitForTimeout(1_000);
+  await page.touchscreen.tap(x, y);
+  await page.getByText('done').waitFor();
+  say('a steered double tap: not allowed; a tap of a person who has seen the page: allowed');
+  await page.close();
+}
+
+/** The cover is for pointers: with the keyboard, Allow is pressed at once. */
+async function consentByKeyboard(context: BrowserContext): Promise<void> {
+  const page = await context.newPage();
+  await page.goto(`${origin}/consent`);
+  for (const key of ['Tab', 'Tab', 'Tab']) await page.keyboard.press(key);
+  assert.equal(await page.evaluate('document.activeElement.value'), 'allow');
+  await page.keyboard.press('Enter');
+  await page.getByText('done').waitFor();
+  say('by keyboard: allowed');
+  await page.close();
+}
+
+/** Scrolls to the button. @returns the button's middle, on the screen */
+async function placeOfAllow(page: Page): Promise<{ x: number; y: number }> {
+  const button = page.getByRole('button', { name: 'Allow' });
+  await button.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await button.boundingBox())!;
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
+/** Repeats the whole attack until its last click came as fast as a double-click does: this machine may be busy. */
+async function atDoubleClickSpeed(attack: () => Promise<() => Promise<void>>): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    const lastClick = await attack();
+    const started = performance.now();
+    await lastClick();
+    if (performance.now() - started < DOUBLE_CLICK_MS) return;
+  }
+  throw new Error('this machine is too slow to click twice');
+}
+
+async function doesNothing(page: Page): Promise<void> {
+  await page.waitForTimeout(300);
+  assert.equal(page.url(), `${origin}/consent`, 'a steered click allowed access');
 }
 
 /** Each step begins in the field that it asks for, Tab moves through the fields in reading order, and Enter in a field submits the form. */

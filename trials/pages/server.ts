@@ -26,14 +26,16 @@ export async function servePages(client: string): Promise<string> {
   );
 }
 
-/** Serves a web client. Its callback redirects once more, to a page that sends a message to its opener. @returns its origin */
+/** Serves a web client. Its callback redirects once more, to a page that sends the code to its opener. @returns its origin */
 export async function serveClient(): Promise<string> {
   return listen(
     createServer((request, response) => {
       // For a policy this is another origin.
       const elsewhere = `http://${request.headers.host!.replace('localhost', '127.0.0.1')}`;
-      if (request.url === '/callback') return response.writeHead(303, { Location: `${elsewhere}/done` }).end();
-      const body = request.url === '/done' ? `<script>opener?.postMessage('done', '*')</script>done` : 'client';
+      const { pathname, search } = new URL(request.url ?? '/', elsewhere);
+      if (pathname === '/callback') return response.writeHead(303, { Location: `${elsewhere}/done${search}` }).end();
+      const script = "opener?.postMessage(new URLSearchParams(location.search).get('code'), '*')";
+      const body = pathname === '/done' ? `<script>${script}</script>done` : 'client';
       response.writeHead(200, { 'Content-Type': 'text/html' }).end(`<!doctype html><title>Client</title>${body}`);
     }),
   );

@@ -85,7 +85,7 @@ describe('a client whose id is the address of its metadata', () => {
     const { text } = (await signIn(b, (await b.open(path)).page, PERSON)).page;
     const { host } = new URL(origin);
     expect(text).toContain(
-      `<h1>Let <bdi class="clamp">Claude by Anthropic</bdi>, identified by <bdi>${host}</bdi>, read your research?</h1>`,
+      `<h1>Let <span class="clamp"><bdi>Claude by Anthropic</bdi>,</span> identified by <bdi>${host}</bdi>, read your research?</h1>`,
     );
     expect(text).toMatch(/an app on this computer .*127\.0\.0\.1:50123/);
     expect(text).not.toContain('claude.ai');

@@ -94,11 +94,13 @@ export function consentPage({ action, csrf, client, redirect, user, scopes }: Co
 
 function heading({ name, source }: Client): Html {
   const shown = html`<bdi class="clamp">${name}</bdi>`;
+  // Inside the box, because a line could break between the box and a comma after it.
+  const withComma = html`<span class="clamp"><bdi>${name}</bdi>,</span>`;
   switch (source.kind) {
     case 'operator':
       return html`Let ${shown} read your research?`;
     case 'document':
-      return html`Let ${shown}, identified by <bdi>${source.host}</bdi>, read your research?`;
+      return html`Let ${withComma} identified by <bdi>${source.host}</bdi>, read your research?`;
     case 'self':
       return html`Let an assistant that calls itself ${shown} read your research?`;
   }
@@ -106,13 +108,13 @@ function heading({ name, source }: Client): Html {
 
 /**
  * The button under a cover, which the stylesheet removes 0.7 s after the pointer has come onto the form (on a touch screen: after a tap
- * on the cover, which checks the box). Another page can put this one under a double-click: it opens a popup above the button, which
+ * on the cover, which checks the radio button and can’t uncheck it). Another page can put this one under a double-click: it opens a popup above the button, which
  * closes at the first click, or navigates this window between the two. The second click then meets the cover. The keyboard needs no
  * cover: another page can't move the focus to the button, as long as the button has no id that a URL's fragment could name.
  */
 function allowButton(): Html {
   return html`<div class="guarded">
-    <input type="checkbox" id="tapped" autocomplete="off" hidden />
+    <input type="radio" id="tapped" autocomplete="off" hidden />
     <button class="primary" name="decision" value="allow">Allow</button>
     <label class="cover" for="tapped" aria-hidden="true"></label>
   </div>`;

@@ -249,10 +249,10 @@ describe('consent', () => {
   it('covers its Allow button against a steered click, but not for the keyboard or a screen reader', () => {
     const guarded = elementsOf(consentPage(consent)).find(({ attributes }) => attributes['class'] === 'guarded')!;
     expect(guarded.elements.map(({ tag }) => tag)).toEqual(['input', 'button', 'label']);
-    const [box, button, cover] = guarded.elements.map(({ attributes }) => attributes);
+    const [radio, button, cover] = guarded.elements.map(({ attributes }) => attributes);
     expect(button).toEqual({ class: 'primary', name: 'decision', value: 'allow' });
-    expect(cover).toEqual({ class: 'cover', for: box!['id'], 'aria-hidden': 'true' });
-    expect(box).toHaveProperty('hidden');
+    expect(cover).toEqual({ class: 'cover', for: radio!['id'], 'aria-hidden': 'true' });
+    expect(radio).toHaveProperty('hidden');
   });
 
   it('has no button that a fragment of the URL could focus', () => {

@@ -107,10 +107,12 @@ function heading({ name, source }: Client): Html {
 }
 
 /**
- * The button under a cover, which the stylesheet removes 0.7 s after the pointer has come onto the form (on a touch screen: after a tap
- * on the cover, which checks the radio button and can’t uncheck it). Another page can put this one under a double-click: it opens a popup above the button, which
- * closes at the first click, or navigates this window between the two. The second click then meets the cover. The keyboard needs no
- * cover: another page can't move the focus to the button, as long as the button has no id that a URL's fragment could name.
+ * The Allow button, under a cover that takes the clicks of a steered double-click. Another page can put this one under the second click:
+ * it opens a popup above the button, which closes at the first click, or it navigates this window between the two.
+ *
+ * The stylesheet removes the cover 0.7 s after the pointer has come onto the form. A touch screen has no such pointer, so there the first
+ * tap checks the radio button, and the cover goes 0.7 s later. (A second tap would uncheck a checkbox.) The keyboard needs no cover:
+ * another page can't move the focus to the button, as long as the button has no id that a URL's fragment could name.
  */
 function allowButton(): Html {
   return html`<div class="guarded">

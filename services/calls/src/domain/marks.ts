@@ -10,6 +10,8 @@ interface Mark {
 
 const NAME: Mark = { start: '\u0001', end: '\u0002' };
 const EMAIL: Mark = { start: '\u0003', end: '\u0004' };
+/** Of the interviewee: who sees another name doesn't see the e-mail, because it would tell the recorded name. */
+const INTERVIEWEE_EMAIL: Mark = { start: '\u0005', end: '\u0006' };
 
 /** Where a part of a text begins, and where it has ended. */
 export type Span = readonly [start: number, end: number];
@@ -33,8 +35,9 @@ export function markNames(text: string, names: readonly Span[]): string {
 }
 
 /** @param member a member of an object, with the comma before it */
-export function markEmail(member: string): string {
-  return EMAIL.start + member + EMAIL.end;
+export function markEmail(member: string, isInterviewees: boolean): string {
+  const { start, end } = isInterviewees ? INTERVIEWEE_EMAIL : EMAIL;
+  return start + member + end;
 }
 
 /** The JSON without marks. @param name takes the place of each marked name; undefined: they stay as recorded */
@@ -43,9 +46,14 @@ export function showNames(marked: string, name: string | undefined): string {
   return replaceMarked(marked, NAME, (recorded) => shown ?? recorded);
 }
 
-/** The JSON with or without the marked e-mails. */
-export function showEmails(marked: string, areShown: boolean): string {
-  return replaceMarked(marked, EMAIL, (member) => (areShown ? member : ''));
+/**
+ * The JSON of participants without marks.
+ * @param name as of {@link showNames}; the interviewee's e-mail is left out with it
+ */
+export function showParticipants(marked: string, showsEmails: boolean, name: string | undefined): string {
+  const others = replaceMarked(marked, EMAIL, (member) => (showsEmails ? member : ''));
+  const all = replaceMarked(others, INTERVIEWEE_EMAIL, (member) => (showsEmails && name === undefined ? member : ''));
+  return showNames(all, name);
 }
 
 function replaceMarked(text: string, { start, end }: Mark, shown: (part: string) => string): string {

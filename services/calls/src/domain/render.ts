@@ -2,7 +2,7 @@
 import type { Metadata, Stored, UserListItem } from './columns.ts';
 import { showsTranscripts, type Gate } from './fields.ts';
 import { formatInstant } from './instant.ts';
-import { showEmails, showNames } from './marks.ts';
+import { showNames, showParticipants } from './marks.ts';
 import { replacementFor, shownName, type Named } from './names.ts';
 import { HAS_NO_TRANSCRIPT, itemPartsOf, partsOf, readContent } from './stored.ts';
 
@@ -69,7 +69,7 @@ export function renderCall(call: Call, view: View): string {
     gate.has('rating') ? parts.rating : '',
     gate.has('cost') ? parts.cost : '',
     `,"interviewee":{${interviewee.join('').slice(1)}}`,
-    gate.has('participants') ? showNames(showEmails(parts.participants, gate.has('participants.email')), replacement) : '',
+    gate.has('participants') ? showParticipants(parts.participants, gate.has('participants.email'), replacement) : '',
     gate.has('summary') ? parts.summary : '',
     gate.has('key_takeaways') ? parts.keyTakeaways : '',
     gate.has('qa_blocks') ? parts.qaBlocks : '',

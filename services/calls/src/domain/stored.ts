@@ -3,15 +3,17 @@
  * and around e-mails. So a page of list items or details costs no parsing. Only a caller who sees another name has texts written anew. A change of the form,
  * or of the search for the name, needs a new {@link FORM}.
  */
+import { fold } from '@crs/kit/text';
 import type { Participant, QaBlock, Segment, Transcript } from './call.ts';
 import type { CallRecord } from './call-record.ts';
 import type { Content, Stored } from './columns.ts';
+import { nameOf, type Name } from './find-name.ts';
 import { formatInstant } from './instant.ts';
-import { markEmail, markNames, showEmails, showNames } from './marks.ts';
-import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, findWhole, nameOf, type Name } from './transcript.ts';
+import { markEmail, markNames, showNames, showParticipants } from './marks.ts';
+import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, findWhole } from './transcript.ts';
 
 /** The version of the form of the stored texts. With a new one, the next import reads an unchanged line again, and writes its call if the texts differ. */
-export const FORM = 2;
+export const FORM = 3;
 
 /** The parts of `shown` in their order. Each is a list of members with a comma before each of them; `language` is a value. `head` follows the state and the times. */
 const PARTS = [
@@ -78,7 +80,7 @@ export function aroundTimes(record: Omit<CallRecord, 'transcripts'>): [before: s
     employer: member('organization', record.employer),
     country: member('country', record.country),
     bio: member('bio', record.bio),
-    participants: `,"participants":[${record.participants.map((each) => storedParticipant(each, name)).join(',')}]`,
+    participants: `,"participants":[${storedParticipants(record.participants, name)}]`,
     summary: member('summary', record.summary),
     keyTakeaways: member('key_takeaways', record.ktas) + member('key_takeaways_status', record.ktaApprovalStatus),
     qaBlocks: member(
@@ -129,7 +131,7 @@ export function storedTranscripts({
 /** The content as an import brought it. */
 export function readContent(stored: Pick<Stored, 'shown'>): Content & { qaBlocks: QaBlock[] } {
   const { bio, participants, summary, keyTakeaways, qaBlocks, language } = partsOf(stored);
-  const members = bio + showNames(showEmails(participants, true), undefined) + summary + keyTakeaways + qaBlocks;
+  const members = bio + showParticipants(participants, true, undefined) + summary + keyTakeaways + qaBlocks;
   const { qa_blocks, key_takeaways, key_takeaways_status, ...content } = JSON.parse(`{${members.slice(1)}}`);
   return {
     ...content,
@@ -161,17 +163,33 @@ function markedString(text: string | null, find: (text: string) => readonly (rea
   return text === null ? 'null' : `"${markNames(text, find(text))}"`;
 }
 
-function storedParticipant({ name, role, email }: Participant, interviewee: Name | undefined): string {
-  const shown = markedString(name, (text) => findWhole(text, interviewee));
-  return `{"name":${shown},"role":${JSON.stringify(role)}${markEmail(member('email', email))}}`;
+function storedParticipants(participants: readonly Participant[], interviewee: Name | undefined): string {
+  const named = new Set(participants.filter(({ name }) => name !== null && findWhole(name, interviewee).length > 0));
+  // A person who joined twice is listed twice, maybe by a name that isn't found, such as `Eva's phone`.
+  const emails = new Set([...named].flatMap(({ email }) => (email === null ? [] : fold(email))));
+  return participants
+    .map((each) => {
+      const { name, role, email } = each;
+      const shown = markedString(name, (text) => (named.has(each) ? findAll(text) : []));
+      const isInterviewees = named.has(each) || (email !== null && emails.has(fold(email)));
+      return `{"name":${shown},"role":${JSON.stringify(role)}${markEmail(member('email', email), isInterviewees)}}`;
+    })
+    .join(',');
 }
 
 function storedSegments(segments: Segment[], name: Name | undefined): [text: string, segments: string] {
   const lines: string[] = [];
   const objects: string[] = [];
+  // A transcript has thousands of segments and a few speakers.
+  const speakers = new Map<string, string>();
+  const labelOf = (speaker: string) => {
+    const known = speakers.get(speaker) ?? markNames(speaker, findInSpeaker(speaker, name));
+    speakers.set(speaker, known);
+    return known;
+  };
   for (const { speaker, start_seconds: start, text } of segments) {
     const across = findAcross(speaker, text, name);
-    const label = speaker && markNames(speaker, across?.inSpeaker ?? findInSpeaker(speaker, name));
+    const label = speaker && (across ? markNames(speaker, across.inSpeaker) : labelOf(speaker));
     const said = markNames(text, across?.inText ?? findLabels(text, name));
     lines.push(across ? markNames(across.line, across.found) : label ? label + AFTER_SPEAKER + said : said);
     objects.push(`{"speaker":${label === null ? null : `"${label}"`},"start_seconds":${start},"text":"${said}"}`);

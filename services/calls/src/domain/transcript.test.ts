@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { QaBlock, Segment, Transcript } from './call.ts';
 import { showNames } from './marks.ts';
 import { storedTranscripts } from './stored.ts';
-import { cleanText, findWhole, nameOf } from './transcript.ts';
+import { nameOf } from './find-name.ts';
+import { cleanText, findWhole } from './transcript.ts';
 
 const segment = (speaker: string | null, text: string): Segment => ({ speaker, start_seconds: null, text });
 

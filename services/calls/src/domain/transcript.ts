@@ -1,5 +1,5 @@
-import { fold } from '@crs/kit/text';
 import type { QaBlock } from './call.ts';
+import { findName, startsOf, type Name } from './find-name.ts';
 import { within, type Span } from './marks.ts';
 
 /** The text of the `clean` transcript; null if no block has text. */
@@ -10,32 +10,13 @@ export function cleanText(blocks: readonly QaBlock[]): string | null {
   return paragraphs.filter((paragraph) => paragraph !== '').join('\n\n') || null;
 }
 
-/** A name as it is looked for. Names are compared folded and trimmed. */
-export interface Name {
-  folded: string;
-  /** The number of colons in the name itself. */
-  colons: number;
-}
-
-/** @param name undefined if it is blank, because a blank name would match empty labels */
-export function nameOf(name: string | null): Name | undefined {
-  const trimmed = name?.trim();
-  return trimmed ? { folded: foldName(trimmed), colons: trimmed.split(COLON).length - 1 } : undefined;
-}
-
-/** The second one stands in Chinese and Japanese text. */
-const COLON = /[:\uff1a]/;
-const [NARROW, WIDE] = [0x3a, 0xff1a];
-
-function foldName(text: string): string {
-  return fold(text).replaceAll('\uff1a', ':');
-}
-
 const NOWHERE: Span[] = [];
 
 /** The whole text, where it is the name. */
 export function findWhole(text: string, name: Name | undefined): Span[] {
-  return name !== undefined && foldName(text.trim()) === name.folded ? [[0, text.length]] : NOWHERE;
+  if (name === undefined) return NOWHERE;
+  for (const start of startsOf(text)) if (findName(text, start, name)) return [[0, text.length]];
+  return text.includes('<') && findVoices(text, name).length > 0 ? [[0, text.length]] : NOWHERE;
 }
 
 /** The whole text has each speaker as the label of a line, before a colon. So the name is found in speakers such as `Eva:` and `Eva: guest` as it is in labels. */
@@ -45,34 +26,54 @@ export function findInSpeaker(speaker: string, name: Name | undefined): Span[] {
 }
 
 const LINE = /[^\n\r\v\f\u0085\u2028\u2029]+/g;
+/** The second one stands in Chinese and Japanese text. */
+const COLON = /[:\uff1a]/;
+const [NARROW, WIDE] = [0x3a, 0xff1a];
 
-/**
- * Where the name is the label of a line: the text before a colon. Folding neither adds nor removes colons. So if the name has n colons, the
- * label can only end at colon n + 1 of the line. The candidate is cut out of the line first and folded then, because folding may change
- * lengths: a position in a folded line is no position in the line.
- */
+/** Where the name is the label of a line: the text before a colon, or the voice in a tag of WebVTT. */
 export function findLabels(text: string, name: Name | undefined): Span[] {
-  if (name === undefined || !COLON.test(text)) return NOWHERE;
+  if (name === undefined) return NOWHERE;
+  const voices = text.includes('<v') ? findVoices(text, name) : NOWHERE;
+  if (!COLON.test(text)) return voices;
   const found: Span[] = [];
   for (const { 0: line, index } of text.matchAll(LINE)) {
-    const end = colonOf(line, name.colons);
-    if (end === -1) continue;
-    const candidate = line.slice(0, end);
-    const label = candidate.trim();
-    if (foldName(label) !== name.folded) continue;
-    const start = index + candidate.indexOf(label);
-    found.push([start, start + label.length]);
+    const label = COLON.test(line) ? findLabel(line, name) : undefined;
+    if (label) found.push([index + label[0], index + label[1]]);
   }
-  return found;
+  return voices.length === 0 ? found : [...found, ...voices].toSorted(([a], [b]) => a - b);
+}
+
+/** If the name has n colons, its label can only end at colon n + 1 after the name's start. */
+function findLabel(line: string, name: Name): Span | undefined {
+  for (const start of startsOf(line)) {
+    const end = colonOf(line, start, name.colons);
+    const found = end === -1 ? undefined : findName(line.slice(0, end), start, name);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** The position of the colon after `before` others; -1: there is none. */
-function colonOf(line: string, before: number): number {
-  for (let at = 0; at < line.length; at++) {
+function colonOf(line: string, from: number, before: number): number {
+  for (let at = from, left = before; at < line.length; at++) {
     const unit = line.charCodeAt(at);
-    if ((unit === NARROW || unit === WIDE) && before-- === 0) return at;
+    if ((unit === NARROW || unit === WIDE) && left-- === 0) return at;
   }
   return -1;
+}
+
+const VOICE = /<v(?:\.[^\s<>]*)?\s([^<>]+)/g;
+
+/** Where the name is the voice of a WebVTT cue, as in `<v Eva Smith>Hello.` */
+function findVoices(text: string, name: Name): Span[] {
+  return [...text.matchAll(VOICE)].flatMap(({ 0: tag, 1: voice, index }) => {
+    const offset = index + tag.length - voice!.length;
+    for (const start of startsOf(voice!)) {
+      const found = findName(voice!, start, name);
+      if (found) return [[offset + found[0], offset + found[1]] as const];
+    }
+    return [];
+  });
 }
 
 /** Between a speaker and what is said, in the whole text. */

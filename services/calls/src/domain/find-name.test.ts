@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest';
+import type { Transcript } from './call.ts';
+import { nameOf } from './find-name.ts';
+import { showNames, showParticipants } from './marks.ts';
+import { aroundTimes, partsOf, storedTranscripts } from './stored.ts';
+import { sampleRecord } from '../../test/_sample.ts';
+import { findWhole } from './transcript.ts';
+
+/** The participants of a call with the interviewee Eva Maria Smith, as they are shown to those who see her as X. */
+function participants(names: (string | [name: string | null, email: string])[], as: string | undefined = 'X') {
+  const each = names.map((it) => ({
+    name: typeof it === 'string' ? it : it[0],
+    role: null,
+    email: typeof it === 'string' ? null : it[1],
+  }));
+  const shown = aroundTimes(sampleRecord({ name: 'Eva Maria Smith', participants: each })).join('');
+  return JSON.parse(`{${showParticipants(partsOf({ shown }).participants, true, as).slice(1)}}`).participants;
+}
+
+function label(text: string, name = 'Eva Maria Smith'): string {
+  const transcripts: Transcript[] = [{ kind: 'redacted', content: text }];
+  return JSON.parse(showNames(storedTranscripts({ name, qaBlocks: [], transcripts }).redacted!, 'X'));
+}
+
+describe('the interviewee as a participant or a speaker', () => {
+  test.each([
+    'Eva Maria Smith',
+    'EVA  MARIA\u00a0SMITH',
+    'Eva Maria\u3000Smith\u200b',
+    'E\u200dva Ma\u00adria Smith',
+    'Dr. Eva Maria Smith',
+    'Prof. Dr Eva Maria Smith',
+    'Dr.Eva Maria Smith',
+    'Smith, Eva Maria',
+    'Maria Smith, Eva',
+    'Dr. Smith, Eva Maria (Contoso)',
+    'Smith, Dr. Eva Maria, CFO',
+    'Eva Maria Smith (Contoso)',
+    'Eva Maria Smith [external]',
+    'Eva Maria Smith（コントソ）',
+    'Eva Maria Smith, CFO',
+    'Eva Maria Smith (Contoso), CFO',
+    '[00:00:05] Eva Maria Smith',
+    '**Eva Maria Smith**',
+    '<v Eva Maria Smith>',
+  ])('is found as %j', (name) => {
+    expect(findWhole(name, nameOf('Eva Maria Smith'))).toEqual([[0, name.length]]);
+    expect(participants([[name, 'eva@contoso.example']])).toEqual([{ name: 'X', role: null }]);
+  });
+
+  test.each([
+    'Eva',
+    'Eva Maria',
+    'Eva Maria Smithers',
+    'Eva Maria Smith Brown',
+    'Eva Maria Smith-Brown',
+    'Ann Eva Maria Smith',
+    'Maria Eva Smith',
+    'Smith, Eva',
+    'Smith, Maria Eva',
+    'Smith Eva Maria',
+    'Contoso (Eva Maria Smith)',
+    'Ann & Eva Maria Smith',
+    'Eva Maria Smith (Contoso) and Ann',
+    '(Contoso)',
+    ', ',
+    '',
+  ])('is not %j', (name) => {
+    const other = [{ name, role: null, email: 'ann@crs.example' }];
+    expect(participants([[name, 'ann@crs.example']])).toEqual(other);
+  });
+
+  test.each([
+    ['Eva', 'Eva Brown'],
+    ['Eva', 'Brown, Eva'],
+    ['E', 'Eva'],
+    ['E', 'Brown, E'],
+    ['Smith', 'Eva Smith'],
+    ['', ''],
+    [' \u200b ', ''],
+    ['\u200b', ' '],
+  ])('is, as %j, not the other person %j', (name, other) => {
+    expect(findWhole(other, nameOf(name))).toEqual([]);
+  });
+
+  test.each([
+    ['Smith, Eva', 'Eva Smith'],
+    ['Dr. Eva Smith', 'Eva Smith'],
+    ['Smith, Dr. Eva (Contoso)', 'Eva Smith'],
+    ['Eva Smith (Contoso)', 'Smith, Eva'],
+    ['Dr.', 'dr.'],
+    ['E', 'e'],
+    ['(Eva)', '(EVA)'],
+    ['**', '**'],
+  ])('is, recorded as %j, found as %j', (name, found) => {
+    expect(findWhole(found, nameOf(name))).toEqual([[0, found.length]]);
+  });
+
+  test('loses the e-mail address wherever it stands, and nobody else does', () => {
+    const listed: [string | null, string][] = [
+      ['Ann', 'ann@crs.example'],
+      ['Dr. Eva Maria Smith', 'Eva@contoso.example'],
+      ["Eva's phone", 'eva@CONTOSO.example'],
+      [null, 'eva@contoso.example'],
+    ];
+    expect(participants(listed)).toEqual([
+      { name: 'Ann', role: null, email: 'ann@crs.example' },
+      { name: 'X', role: null },
+      { name: "Eva's phone", role: null },
+      { name: null, role: null },
+    ]);
+    const recorded = listed.map(([name, email]) => ({ name, role: null, email }));
+    expect(JSON.parse(`{${shownAsRecorded(recorded)}}`).participants).toEqual(recorded);
+  });
+});
+
+function shownAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
+  const shown = aroundTimes(sampleRecord({ name: 'Eva Maria Smith', participants: recorded })).join('');
+  return showParticipants(partsOf({ shown }).participants, true, undefined).slice(1);
+}
+
+describe('the label of a line', () => {
+  test.each([
+    ['[00:00:05] Eva Maria Smith: a', '[00:00:05] X: a'],
+    ['00:00:05 Eva Maria Smith: a', '00:00:05 X: a'],
+    ['(00:05) Eva Maria Smith: a', '(00:05) X: a'],
+    ['00:00:05.120 --> 00:00:07.000 Eva Maria Smith: a', '00:00:05.120 --> 00:00:07.000 X: a'],
+    ['Eva Maria Smith (00:05): a', 'X (00:05): a'],
+    ['Eva Maria Smith [00:00:05]: a', 'X [00:00:05]: a'],
+    ['- Eva Maria Smith: a', '- X: a'],
+    ['* Eva Maria Smith: a', '* X: a'],
+    ['1. Eva Maria Smith: a', '1. X: a'],
+    ['> - [0:05] Eva Maria Smith: a', '> - [0:05] X: a'],
+    ['**Eva Maria Smith:** a', '**X:** a'],
+    ['**Eva Maria Smith**: a', '**X**: a'],
+    ['### _Eva Maria Smith_ (Contoso): a', '### _X_ (Contoso): a'],
+    ['<b>Eva Maria Smith:</b> a', '<b>X:</b> a'],
+    ['Eva Maria Smith (Contoso): a', 'X (Contoso): a'],
+    ['Eva Maria Smith, CFO: a', 'X, CFO: a'],
+    ['Dr. Eva Maria Smith: a', 'X: a'],
+    ['Smith, Eva Maria: a', 'X: a'],
+    ['Smith, Eva Maria (Contoso): a', 'X (Contoso): a'],
+    ['Eva\u00a0Maria  Smith: a', 'X: a'],
+    ['\u200bEva Maria\u200b Smith\u2060: a', '\u200bX\u2060: a'],
+    ['<v Eva Maria Smith>a: b', '<v X>a: b'],
+    ['<v.loud Eva Maria Smith, CFO>a</v> <v Ann>b</v> <v eva maria smith>c', '<v.loud X, CFO>a</v> <v Ann>b</v> <v X>c'],
+    ['<v Eva Maria Smith>Eva Maria Smith: a', '<v X>X: a'],
+  ])('%j is shown as %j', (text, shown) => {
+    expect(label(`Ann: b\n${text}\nAnn: c`)).toBe(`Ann: b\n${shown}\nAnn: c`);
+  });
+
+  test.each([
+    'Eva Maria Smith-Brown: a',
+    'Ann and Eva Maria Smith: a',
+    'Ann: Eva Maria Smith: a',
+    'I am Eva Maria Smith: a',
+    'Eva Maria Smith (or was it Ann) said: a',
+    'Eva Maria Smith said: a',
+    'Eva Maria Smith.',
+    'Eva Maria Smith, is it so?',
+    '[00:05] Ann: Eva Maria Smith',
+    '<v Ann>Eva Maria Smith</v>',
+    '<v Eva>a',
+    '<v Eva Brown>a: b',
+  ])('%j stays', (text) => {
+    expect(label(`${text}\nAnn: b`)).toBe(`${text}\nAnn: b`);
+  });
+
+  test('is found in linear time, whatever the text holds', { timeout: 30_000 }, () => {
+    const pieces = ['<v ', '<v. ', '[0:05] ', '1. ', '**', '\u200b', 'Dr. ', '(', ',', '<', ':', '00:'];
+    const names = ['Eva', '('.repeat(1_000), 'Dr. '.repeat(1_000), 'a, '.repeat(1_000), '\u200ba'.repeat(100_000)];
+    const started = performance.now();
+    for (const piece of pieces) for (const name of names) label(`${piece.repeat(200_000 / piece.length)}:`, name);
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+});

@@ -169,8 +169,8 @@ describe('the label of a line', () => {
   test('is found in linear time, whatever the text holds', { timeout: 30_000 }, () => {
     const pieces = ['<v ', '<v. ', '[0:05] ', '1. ', '**', '\u200b', 'Dr. ', '(', ',', '<', ':', '00:'];
     const names = ['Eva', '('.repeat(1_000), 'Dr. '.repeat(1_000), 'a, '.repeat(1_000), '\u200ba'.repeat(100_000)];
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const piece of pieces) for (const name of names) label(`${piece.repeat(200_000 / piece.length)}:`, name);
-    expect(performance.now() - started).toBeLessThan(15_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(15_000);
   });
 });

@@ -38,11 +38,18 @@ const WHITE_SPACE = /\s+/gu;
 const WIDE = /[：，（）［］]/g;
 const NARROW: Record<string, string> = { '：': ':', '，': ',', '（': '(', '）': ')', '［': '[', '］': ']' };
 
+/** Most labels have nothing but ASCII and single spaces: these are in NFC, and nothing in them is invisible or wide. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** The form in which names are compared, without titles. It has as many colons and {@link STOPS} as the text. */
 function foldName(text: string): string {
-  const visible = text.replace(INVISIBLE, '').replace(WHITE_SPACE, ' ').trim();
-  const folded = fold(visible).replace(WIDE, (wide) => NARROW[wide]!);
+  const folded = PLAIN.test(text) ? text.toLowerCase() : foldAny(text);
   return folded.slice(skip([TITLE], folded, 0)) || folded;
+}
+
+function foldAny(text: string): string {
+  const visible = text.replace(INVISIBLE, '').replace(WHITE_SPACE, ' ').trim();
+  return fold(visible).replace(WIDE, (wide) => NARROW[wide]!);
 }
 
 const TITLE =
@@ -84,8 +91,10 @@ function skip(patterns: readonly RegExp[], text: string, from: number): number {
 }
 
 /** The positions at which a name may begin in a text that begins with it, or with what may stand before it. */
-export function startsOf(text: string): Set<number> {
-  return new Set([skip(SPACE, text, 0), skip(DECORATIONS, text, 0)]);
+export function startsOf(text: string): number[] {
+  const bare = skip(DECORATIONS, text, 0);
+  const first = bare === 0 ? 0 : skip(SPACE, text, 0);
+  return first === bare ? [first] : [first, bare];
 }
 
 /**
@@ -125,13 +134,16 @@ const TRAILING_DECORATION = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}*_~`"”�
 
 /** The end of a name that stands between the positions, maybe before marks of Markdown. */
 function endOf(text: string, from: number, to: number, isName: (text: string) => boolean): number | undefined {
-  return [TRAILING_SPACE, TRAILING_DECORATION]
-    .map((trailing) => {
-      let end = to;
-      while (end > from && trailing.test(text[end - 1]!)) end--;
-      return end;
-    })
-    .find((end) => isName(text.slice(from, end)));
+  const end = trimmedEnd(TRAILING_SPACE, text, from, to);
+  if (isName(text.slice(from, end))) return end;
+  const bare = trimmedEnd(TRAILING_DECORATION, text, from, end);
+  return bare < end && isName(text.slice(from, bare)) ? bare : undefined;
+}
+
+function trimmedEnd(trailing: RegExp, text: string, from: number, to: number): number {
+  let end = to;
+  while (end > from && trailing.test(text[end - 1]!)) end--;
+  return end;
 }
 
 /** Whether suffixes follow, or nothing. In `Eva (or was it Ann) said`, the name is part of a sentence. */

@@ -104,14 +104,14 @@ describe('labels in plain text', () => {
     expect(shown('Eva: a', 'Eva', `$& $1 $' "Eva"\n`).text).toBe(`$& $1 $' "Eva"\n: a`);
   });
 
-  test('a text of megabytes takes a moment, whatever it holds', () => {
+  test('a text of megabytes takes a moment, whatever it holds', { timeout: 60_000 }, () => {
     const texts = ['Eva: \n', ':', '\n', 'word ', ' '].map((piece) => piece.repeat(2_000_000 / piece.length));
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const text of texts) {
       shown(text, 'Eva', 'X');
       shown(text, ':'.repeat(1e6), 'X');
     }
-    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(4_000);
   });
 });
 

@@ -10,6 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => feed?.world.close());
 
+const list = (organization: string, query: string) =>
+  feed.get(organization, `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${query}`);
+
 describe('GET /v1/changes', () => {
   it.each([1, 2, 1000])('begins with every call, and tells each change once, at its latest, %i a page', async (limit) => {
     const organization = await feed.createTenant();
@@ -114,9 +117,9 @@ describe('details', () => {
     },
   );
 
-  it('end a page of changes at 16 MiB, and refuse a list page over 32 MiB', { timeout: 90_000 }, async () => {
+  it('end a page of changes at 8 MiB, and refuse a longer page of the list', { timeout: 90_000 }, async () => {
     const organization = await feed.createTenant();
-    const transcript = 'x'.repeat(7 * 1024 * 1024);
+    const transcript = 'x'.repeat(3 * 1024 * 1024);
     for (const id of ['a', 'b', 'c', 'd', 'e']) await feed.store(organization, [id], { transcript });
     const sizes: number[] = [];
     for (let cursor: string | undefined; ;) {
@@ -126,18 +129,46 @@ describe('details', () => {
       if (!json.has_more) break;
     }
     expect(sizes).toEqual([2, 2, 1]);
-    const list = (size: string) =>
-      feed.get(organization, `/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z&expand=detail${size}`);
-    const refused = await list('');
+    const refused = await list(organization, '');
     expect([refused.status, refused.json.error.message]).toEqual([
       400,
-      'per_page: must be at most 4 here: the details of more calls are larger than 32 MiB',
+      'per_page: must be at most 2 here: the details of more calls are larger than 8 MiB',
     ]);
-    const { json } = await list('&per_page=4');
-    expect(json.data.map(({ call_id: id }: { call_id: string }) => id)).toEqual(['e', 'd', 'c', 'b']);
+    expect((await list(organization, '&per_page=3')).status).toBe(400);
+    const { json } = await list(organization, '&per_page=2');
+    expect(json.data.map(({ call_id: id }: { call_id: string }) => id)).toEqual(['e', 'd']);
     // What isn't shown doesn't count.
-    expect((await list('&include_verbatim=false')).json.data.length).toBe(5);
+    expect((await list(organization, '&include_verbatim=false')).json.data.length).toBe(5);
     expect((await feed.changes(organization, { expand: 'detail', include_verbatim: 'false' })).json.data.length).toBe(5);
+  });
+
+  it('end a page at exactly 8 MiB of stored length, or at one call that is longer', { timeout: 90_000 }, async () => {
+    const organization = await feed.createTenant();
+    const limit = 8 * 1024 * 1024;
+    await feed.store(organization, ['a', 'b'], { transcript: '' });
+    const [{ rest }] = (
+      await feed.world.query(
+        `select sum(octet_length(shown) + coalesce(octet_length(verbatim), 0) + coalesce(octet_length(verbatim_segments), 0))::int as rest
+          from calls.calls where organization = $1`,
+        [organization],
+      )
+    ).rows;
+    const pageSizes = async () => {
+      const { status, json } = await list(organization, '');
+      return [
+        (await feed.changes(organization, { expand: 'detail' })).json.data.length,
+        status === 200 ? json.data.length : status,
+      ];
+    };
+    const store = (a: number, b: number) => [
+      feed.store(organization, ['a'], { transcript: 'x'.repeat(a) }),
+      feed.store(organization, ['b'], { transcript: 'x'.repeat(b) }),
+    ];
+    const half = limit / 2;
+    for (const storing of store(half, half - rest)) await storing;
+    expect(await pageSizes()).toEqual([2, 2]);
+    for (const storing of store(half, half - rest + 1)) await storing;
+    expect(await pageSizes()).toEqual([1, 400]);
   });
 
   it('show a call of as many empty answers as a line may have', { timeout: 90_000 }, async () => {

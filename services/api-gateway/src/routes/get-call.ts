@@ -61,6 +61,6 @@ export function getCall({ calls }: Context) {
       { callId: callId.toWellFormed(), ...withoutOf(include) },
       callOf(response),
     );
-    sendJson(request, response, callJson);
+    await sendJson(request, response, [callJson]);
   };
 }

@@ -58,6 +58,6 @@ export function getProject({ projects }: Context) {
     parseQuery(request.url, query);
     if (!projectId) throw invalid('project_id', NO_UUID);
     const { project: found } = await projects.getProject({ projectId }, callOf(response));
-    sendJson(request, response, renderProject(found!));
+    await sendJson(request, response, [renderProject(found!)]);
   };
 }

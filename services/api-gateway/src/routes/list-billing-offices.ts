@@ -38,6 +38,6 @@ export function listBillingOffices({ projects }: Context) {
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
     stateOf(response).facts.rows = billingOffices.length;
     const data = billingOffices.map(({ name, isDefault }) => ({ name, is_default: isDefault }));
-    sendJson(request, response, Buffer.from(JSON.stringify({ data })));
+    await sendJson(request, response, [Buffer.from(JSON.stringify({ data }))]);
   };
 }

@@ -83,10 +83,8 @@ export function listCalls({ calls }: Context) {
       total_items: totalItems,
       total_pages: Math.max(1, Math.ceil(totalItems / perPage)),
     };
-    sendJson(request, response, Buffer.concat([DATA, itemsJson, PAGINATION, Buffer.from(JSON.stringify(pagination)), END]));
+    await sendJson(request, response, [DATA, itemsJson, Buffer.from(`,"pagination":${JSON.stringify(pagination)}}`)]);
   };
 }
 
 const DATA = Buffer.from('{"data":');
-const PAGINATION = Buffer.from(',"pagination":');
-const END = Buffer.from('}');

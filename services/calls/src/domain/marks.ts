@@ -56,6 +56,28 @@ export function showParticipants(marked: string, showsEmails: boolean, name: str
   return showNames(all, name);
 }
 
+/** In UTF-16 code units: little enough to be shown and encoded well within a turn of the event loop. */
+const PIECE_LENGTH = 32 * 1024;
+
+/** Divides marked JSON, so that a long text can be shown and encoded in steps. No piece ends inside a mark or a surrogate pair. */
+export function* piecesOf(marked: string): Generator<string> {
+  for (let at = 0; at < marked.length;) {
+    const end = endOfPiece(marked, at);
+    yield marked.slice(at, end);
+    at = end;
+  }
+}
+
+function endOfPiece(marked: string, from: number): number {
+  const end = from + PIECE_LENGTH;
+  if (end >= marked.length) return marked.length;
+  const piece = marked.slice(from, end);
+  const open = [NAME, EMAIL, INTERVIEWEE_EMAIL].find((mark) => piece.lastIndexOf(mark.start) > piece.lastIndexOf(mark.end));
+  if (open) return marked.indexOf(open.end, end) + 1;
+  const isPairDivided = (marked.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isPairDivided ? end + 1 : end;
+}
+
 function replaceMarked(text: string, { start, end }: Mark, shown: (part: string) => string): string {
   let result = '';
   let done = 0;

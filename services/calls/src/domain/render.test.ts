@@ -9,7 +9,8 @@ import { itemAroundTimes, timesOf } from './stored.ts';
 const json = (value: unknown) => JSON.stringify(value);
 const viewOf = (...fields: readonly AllowedField[]): View => ({ ...OPEN_VIEW, gate: gateOf(fields) });
 const without = (...fields: readonly AllowedField[]) => viewOf(...ALLOWED_FIELDS.filter((field) => !fields.includes(field)));
-const render = (call: Call, view: View) => JSON.parse(renderCall(call, view));
+const textOf = (call: Call, view: View) => [...renderCall(call, view)].join('');
+const render = (call: Call, view: View) => JSON.parse(textOf(call, view));
 const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
@@ -58,7 +59,7 @@ describe('a list item', () => {
 
 describe('the call detail', () => {
   test('has these keys in this order', () => {
-    expect(renderCall(sampleCall(), OPEN_VIEW)).toBe(
+    expect(textOf(sampleCall(), OPEN_VIEW)).toBe(
       json({
         call_id: 'call_1',
         project_id: '11111111-2222-4333-8444-555555555555',

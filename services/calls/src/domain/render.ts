@@ -2,7 +2,7 @@
 import type { Metadata, Stored, UserListItem } from './columns.ts';
 import { showsTranscripts, type Gate } from './fields.ts';
 import { formatInstant } from './instant.ts';
-import { showNames, showParticipants } from './marks.ts';
+import { piecesOf, showNames, showParticipants } from './marks.ts';
 import { replacementFor, shownName, type Named } from './names.ts';
 import { HAS_NO_TRANSCRIPT, itemPartsOf, partsOf, readContent } from './stored.ts';
 
@@ -38,6 +38,17 @@ export function renderListItem(item: string, gate: Gate): string {
   return `{${head}${labels}${showsTranscripts(gate) ? hasTranscript : HAS_NO_TRANSCRIPT}}`;
 }
 
+/** A JSON array of items that are rendered one after the other, while the array is read. */
+export function* renderList(items: Iterable<Iterable<string>>): Generator<string> {
+  let separator = '[';
+  for (const item of items) {
+    yield separator;
+    yield* item;
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
 /** A stored call as REST reads it. Transcripts that the caller doesn't see are null, and so is `redacted` unless redaction is complete. */
 export interface Call extends Stored {
   /** `[name, employer, anonymized name]` as JSON; null where names are shown as recorded. */
@@ -49,8 +60,8 @@ export function renames(gate: Gate, anonymize: boolean): boolean {
   return anonymize || !gate.has('interviewee.name');
 }
 
-/** The call detail. A key that isn't enabled is absent. A key that is enabled but empty is null. */
-export function renderCall(call: Call, view: View): string {
+/** The call detail, in pieces. A key that isn't enabled is absent. A key that is enabled but empty is null. */
+export function* renderCall(call: Call, view: View): Generator<string> {
   const { gate, anonymizeWith } = view;
   const parts = partsOf(call);
   const named = renames(gate, anonymizeWith !== undefined) ? namedOf(call) : undefined;
@@ -62,19 +73,24 @@ export function renderCall(call: Call, view: View): string {
     gate.has('interviewee.country') ? parts.country : '',
     gate.has('interviewee.bio') ? parts.bio : '',
   ];
-  return [
-    `{${parts.head}`,
-    gate.has('segment') ? parts.segment : '',
-    gate.has('source') ? parts.source : '',
-    gate.has('rating') ? parts.rating : '',
-    gate.has('cost') ? parts.cost : '',
-    `,"interviewee":{${interviewee.join('').slice(1)}}`,
-    gate.has('participants') ? showParticipants(parts.participants, gate.has('participants.email'), replacement) : '',
-    gate.has('summary') ? parts.summary : '',
-    gate.has('key_takeaways') ? parts.keyTakeaways : '',
-    gate.has('qa_blocks') ? parts.qaBlocks : '',
-    `,"transcripts":[${renderTranscripts(call, parts, view, replacement).join(',')}]}`,
-  ].join('');
+  yield `{${parts.head}`;
+  if (gate.has('segment')) yield* piecesOf(parts.segment);
+  if (gate.has('source')) yield* piecesOf(parts.source);
+  if (gate.has('rating')) yield parts.rating;
+  if (gate.has('cost')) yield parts.cost;
+  yield ',"interviewee":{';
+  yield* piecesOf(interviewee.join('').slice(1));
+  yield '}';
+  if (gate.has('participants')) {
+    const showsEmails = gate.has('participants.email');
+    for (const piece of piecesOf(parts.participants)) yield showParticipants(piece, showsEmails, replacement);
+  }
+  if (gate.has('summary')) yield* piecesOf(parts.summary);
+  if (gate.has('key_takeaways')) yield* piecesOf(parts.keyTakeaways);
+  if (gate.has('qa_blocks')) yield* piecesOf(parts.qaBlocks);
+  yield ',"transcripts":[';
+  yield* renderTranscripts(call, parts, view, replacement);
+  yield ']}';
 }
 
 function namedOf({ interviewee }: Call): Named {
@@ -82,24 +98,34 @@ function namedOf({ interviewee }: Call): Named {
   return { name, employer, anonymizedName };
 }
 
-function renderTranscripts(
+function* renderTranscripts(
   call: Call,
   { language }: { language: string },
   view: View,
   replacement: string | undefined,
-): string[] {
+): Generator<string> {
   const kinds = kindsOf(view);
-  const entries: string[] = [];
-  const add = (kind: keyof View['include'], text: string | null, segments: string) => {
-    if (text !== null && kinds.has(kind))
-      entries.push(
-        `{"kind":"${kind}","language":${language},"text":${showNames(text, replacement)},"segments":${showNames(segments, replacement)}}`,
-      );
-  };
-  add('verbatim', call.verbatim, call.verbatimSegments!);
-  add('redacted', call.redacted, call.redactedSegments!);
-  add('clean', call.clean, '[]');
-  return entries;
+  const entries = [
+    ['verbatim', call.verbatim, call.verbatimSegments],
+    ['redacted', call.redacted, call.redactedSegments],
+    ['clean', call.clean, '[]'],
+  ] as const;
+  let comma = '';
+  for (const [kind, text, segments] of entries) {
+    if (text === null || !kinds.has(kind)) continue;
+    yield `${comma}{"kind":"${kind}","language":`;
+    yield* piecesOf(language);
+    yield ',"text":';
+    yield* piecesShowing(text, replacement);
+    yield ',"segments":';
+    yield* piecesShowing(segments!, replacement);
+    yield '}';
+    comma = ',';
+  }
+}
+
+function* piecesShowing(marked: string, name: string | undefined): Generator<string> {
+  for (const piece of piecesOf(marked)) yield showNames(piece, name);
 }
 
 export function renderUserListItem(row: UserListItem): Record<string, unknown> {
@@ -136,8 +162,8 @@ export interface UserCall extends Metadata, Pick<Stored, 'shown' | 'verbatim'> {
   notes: string | null;
 }
 
-/** The call detail for a user, with names as recorded. A part that the request doesn't ask for is absent. */
-export function renderUserCall(call: UserCall, include: Include): string {
+/** The call detail for a user, in pieces, with names as recorded. A part that the request doesn't ask for is absent. */
+export function* renderUserCall(call: UserCall, include: Include): Generator<string> {
   const { bio, ktaApprovalStatus, ktas, qaBlocks, summary } = readContent(call);
   const json = JSON.stringify({
     id: call.callId,
@@ -157,6 +183,9 @@ export function renderUserCall(call: UserCall, include: Include): string {
     source: call.source,
     ...(include.summary && { summary }),
   });
-  if (!include.transcript) return json;
-  return `${json.slice(0, -1)},"transcript":${call.verbatim === null ? null : showNames(call.verbatim, undefined)}}`;
+  yield* piecesOf(include.transcript ? json.slice(0, -1) : json);
+  if (!include.transcript) return;
+  yield ',"transcript":';
+  yield* piecesShowing(call.verbatim ?? 'null', undefined);
+  yield '}';
 }

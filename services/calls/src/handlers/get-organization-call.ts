@@ -4,6 +4,7 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallQuery, GetOrganizationCallResult } from '@crs/proto/crs/calls/v2/calls';
+import { encode } from '../domain/encode.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall } from '../domain/render.ts';
 import { getCall } from '../store/get-call.ts';
@@ -19,6 +20,6 @@ export function getOrganizationCall({ db }: RecordContext) {
       : [];
     if (!found) throw notFound('There is no call with this id.');
     const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-    return { callJson: Buffer.from(renderCall(found, { ...view, anonymizeWith })) };
+    return { callJson: await encode(renderCall(found, { ...view, anonymizeWith })) };
   });
 }

@@ -5,6 +5,7 @@ import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallQuery, GetUserCallResult } from '@crs/proto/crs/calls/v2/calls';
+import { encode } from '../domain/encode.ts';
 import { renderUserCall } from '../domain/render.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
@@ -27,6 +28,6 @@ export function getUserCall({ db, auth }: RecordContext) {
       summary: request.includeSummary,
       transcript: includeTranscript,
     };
-    return { callJson: Buffer.from(renderUserCall(row, include)) };
+    return { callJson: await encode(renderUserCall(row, include)) };
   });
 }

@@ -4,17 +4,15 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsQuery, ListOrganizationCallsResult } from '@crs/proto/crs/calls/v2/calls';
+import { encode } from '../domain/encode.ts';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, renderCall, renderListItem } from '../domain/render.ts';
-import { callOf } from '../store/details.ts';
+import { includeOf, renderCall, renderList, renderListItem } from '../domain/render.ts';
+import { callOf, countFitting } from '../store/details.ts';
 import { listCalls, listChangedCalls, listChangedDetails, listDetails } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
 const MAX_PER_PAGE = 200;
 const MAX_PER_PAGE_WITH_DETAILS = 50;
-const MAX_DETAIL_BYTES = 32 * 1024 * 1024;
-/** The length of a stored call counts parts that the caller doesn't see, so somewhat more is read than a page may hold. */
-const MAX_READ_BYTES = 40 * 1024 * 1024;
 
 export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(
@@ -26,7 +24,7 @@ export function listOrganizationCalls({ db }: RecordContext) {
         ? await readDetails(db, scope, call.identity, request, asked)
         : await readItems(db, scope, call.identity, asked);
       return {
-        itemsJson: Buffer.from(json),
+        itemsJson: json,
         totalItems: total,
         itemCount: ids.length,
         firstCallId: ids[0],
@@ -40,8 +38,8 @@ type Asked = ReturnType<typeof parse>;
 type Db = RecordContext['db'];
 
 interface Rendered {
-  /** The array of items. */
-  json: string;
+  /** The array of items, as JSON. */
+  json: Buffer;
   ids: string[];
   total: number;
 }
@@ -55,7 +53,7 @@ async function readItems(db: Db, scope: Scope, identity: OrganizationIdentity, a
   const gate = gateOf(identity.allowedFields);
   const listed = rows.filter(({ item }) => item !== null);
   const items = listed.map(({ item }) => renderListItem(item!, gate));
-  return { json: `[${items.join(',')}]`, ids: listed.map(({ callId }) => callId!), total: rows[0]!.total };
+  return { json: Buffer.from(`[${items.join(',')}]`), ids: listed.map(({ callId }) => callId!), total: rows[0]!.total };
 }
 
 async function readDetails(
@@ -69,23 +67,17 @@ async function readDetails(
   const { allowedFields, anonymize } = identity;
   const view = { gate: gateOf(allowedFields), include: includeOf(request) };
   const statement = updatedSince
-    ? listChangedDetails(organization, range, updatedSince, page, { ...view, anonymize }, MAX_READ_BYTES)
-    : listDetails(organization, range, page, { ...view, anonymize }, MAX_READ_BYTES);
+    ? listChangedDetails(organization, range, updatedSince, page, { ...view, anonymize })
+    : listDetails(organization, range, page, { ...view, anonymize });
   const rows = await db.read(scope, statement);
   const listed = rows.filter((row) => row.listed !== null);
-  const anonymizeWith = anonymize && listed.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
-  const items: string[] = [];
-  let bytes = 0;
-  for (const row of listed) {
-    const read = callOf(row);
-    const item = read && renderCall(read, { ...view, anonymizeWith });
-    bytes += item === undefined ? Infinity : Buffer.byteLength(item);
-    if (item === undefined || (bytes > MAX_DETAIL_BYTES && items.length > 0)) {
-      throw invalid('per_page', `must be at most ${items.length} here: the details of more calls are larger than 32 MiB`);
-    }
-    items.push(item);
+  const calls = listed.flatMap((row) => callOf(row) ?? []);
+  if (calls.length < listed.length) {
+    throw invalid('per_page', `must be at most ${countFitting(listed)} here: the details of more calls are larger than 8 MiB`);
   }
-  return { json: `[${items.join(',')}]`, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
+  const anonymizeWith = anonymize && calls.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
+  const json = await encode(renderList(calls.map((each) => renderCall(each, { ...view, anonymizeWith }))));
+  return { json, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
 }
 
 function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsQuery) {

@@ -7,8 +7,9 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesQuery, ListOrganizationChangesResult } from '@crs/proto/crs/calls/v2/calls';
 import { LRUCache } from 'lru-cache';
 import { ChangeCursors, unusable, type ChangePosition } from '../domain/change-cursor.ts';
+import { encode } from '../domain/encode.ts';
 import { gateOf } from '../domain/fields.ts';
-import { includeOf, renderCall, type View } from '../domain/render.ts';
+import { includeOf, renderCall, renderList, type View } from '../domain/render.ts';
 import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret, forgetDeletions } from '../store/feed.ts';
@@ -18,16 +19,9 @@ import { CurrentSettings } from './view-settings.ts';
 
 const MAX_LIMIT = 1_000;
 const MAX_LIMIT_WITH_DETAILS = 50;
-const MAX_DETAIL_BYTES = 16 * 1024 * 1024;
 
 /** The place after which a walk that begins now has no deletions to follow. */
 const NO_DELETIONS = Number.MAX_SAFE_INTEGER;
-
-interface Entry {
-  callId: string;
-  json: string;
-  place: number;
-}
 
 export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const settingsNow = new CurrentSettings(auth);
@@ -58,7 +52,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
       const seen = { gate, include, anonymize: now.anonymize };
       const read = (): Promise<(EntryRow | EntryWithDetailRow)[]> =>
         withDetails
-          ? db.read(scope, listChangesWithDetails(scope.organization, asked, seen, MAX_DETAIL_BYTES))
+          ? db.read(scope, listChangesWithDetails(scope.organization, asked, seen))
           : db.read(scope, listChanges(scope.organization, asked));
       const rows = await inFeed(db, scope, cursor !== undefined, read);
       const { secret, head, forgotten } = rows[0]!;
@@ -68,20 +62,23 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
         withDetails && now.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
       const view = withDetails ? { gate, include, anonymizeWith } : undefined;
       const found = rows.filter(isEntry);
-      const entries = renderPage(found.slice(0, room), view);
+      const entries = fittingOf(found.slice(0, room));
       const hasMore = entries.length < found.length;
       // A follower who has read everything loses nothing by it.
       if (!hasMore) await forgetOld(scope);
-      const place = hasMore ? (entries.at(-1)?.place ?? after) : Number(head);
+      const place = hasMore ? Number(entries.at(-1)?.place ?? after) : Number(head);
       const next: ChangePosition = { place, began: began ?? Number(head), settings: now.id };
-      const changes = [...(isChanged ? [renderAccessChanged(now.changedAt)] : []), ...entries.map(({ json }) => json)];
+      const changes = [
+        ...(isChanged ? [[renderAccessChanged(now.changedAt)]] : []),
+        ...entries.map((each) => renderEntry(each, view)),
+      ];
       return {
-        changesJson: Buffer.from(`[${changes.join(',')}]`),
+        changesJson: await encode(renderList(changes)),
         nextCursor: feeds.cursorsOf(scope.organization, secret).seal(next),
         hasMore,
         changeCount: changes.length,
-        firstCallId: entries[0]?.callId,
-        lastCallId: entries.at(-1)?.callId,
+        firstCallId: entries[0]?.changed,
+        lastCallId: entries.at(-1)?.changed,
       };
     },
   );
@@ -146,25 +143,13 @@ function isEntry(row: EntryRow | EntryWithDetailRow): row is Found {
   return row.changed !== null;
 }
 
-/** The entries as long as their details fit into a page. The first detail always fits. */
-function renderPage(rows: Found[], view: View | undefined): Entry[] {
-  const entries: Entry[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    let detail: string | undefined;
-    if (view && 'length' in row && row.length !== null) {
-      const read = callOf(row);
-      if (!read) break;
-      detail = renderCall(read, view);
-      const isFirst = bytes === 0;
-      bytes += Buffer.byteLength(detail);
-      if (bytes > MAX_DETAIL_BYTES && !isFirst) break;
-    }
-    entries.push({
-      callId: row.changed,
-      json: renderChange(row.changed, row.changedAt, row.deleted, detail),
-      place: Number(row.place),
-    });
-  }
-  return entries;
+/** The entries before the first one whose call was not read, because it doesn't fit into the page. */
+function fittingOf(rows: Found[]): Found[] {
+  const end = rows.findIndex((row) => 'length' in row && row.length !== null && callOf(row) === undefined);
+  return end === -1 ? rows : rows.slice(0, end);
+}
+
+function renderEntry(row: Found, view: View | undefined): Iterable<string> {
+  const call = view && 'length' in row ? callOf(row) : undefined;
+  return renderChange(row.changed, row.changedAt, row.deleted, view && call && renderCall(call, view));
 }

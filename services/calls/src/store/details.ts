@@ -1,4 +1,4 @@
-/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into an answer. `renderCall` leaves out closed parts of `shown`. */
+/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into a page. `renderCall` leaves out closed parts of `shown`. */
 import * as column from '@crs/kit/data/column';
 import { STORED } from '../domain/columns.ts';
 import { kindsOf, renames, type Call, type View } from '../domain/render.ts';
@@ -48,18 +48,29 @@ export function callOf(row: DetailRow): Call | undefined {
   return shown === null ? undefined : { ...row, shown };
 }
 
+/** The stored length of the calls of a page of details. One call is always shown, whatever its length. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
 const LONG = ['shown', 'clean', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
-/** Lengths are known without reading long texts, which are stored apart from their rows. */
+/** PostgreSQL knows the length of a text without reading it: a long text is stored apart from its row, and the row tells its length. */
 const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
+/** What becomes of a page whose calls are longer than it may be: none of them is read, or only the first ones are. */
+export type IfTooLong = 'read none' | 'read the first';
+
+const UP_TO = `s.upto <= ${MAX_PAGE_BYTES} or s.upto = s.length`;
+const FITS: Record<IfTooLong, string> = {
+  'read none': `bool_and(s.length is null or ${UP_TO}) over ()`,
+  'read the first': UP_TO,
+};
+
 /**
- * SQL of the details of a page's calls of the organization `$1`, as long as their lengths add up to no more than the limit, and always of the first
- * call. Each call is read by its key.
+ * SQL of the details of a page's calls of the organization `$1`. Each call is read by its key.
  * @param page name of a subquery with the columns `call_id` (null: no call), `position` (the order) and others
- * @param first number of the first of five parameters: those that `callParameters` makes, and the limit in bytes
+ * @param first number of the first of the four parameters that `callParameters` makes
  * @returns a subquery `measured`, which has the columns of `page`, too, and a select list for a query that selects from `measured m`
  */
-export function detailsSql(page: string, first: number) {
+export function detailsSql(page: string, first: number, ifTooLong: IfTooLong) {
   return {
     measured: `sized as (
       select s.*, (case when s.shown is not null then ${LENGTH} end)::bigint as length from (
@@ -69,9 +80,16 @@ export function detailsSql(page: string, first: number) {
       ) s
     ),
     summed as (select s.*, sum(s.length) over (order by s.position) as upto from sized s),
-    measured as (select s.*, s.upto <= $${first + 4} or s.upto = s.length as fits from summed s)`,
+    measured as (select s.*, ${FITS[ifTooLong]} as fits from summed s)`,
     columns: `${Object.keys(CALL)
       .map((name) => `case when m.fits then m."${name}" end as "${name}"`)
       .join(', ')}, m.length`,
   };
+}
+
+/** How many of the first calls would fit into a page. */
+export function countFitting(rows: readonly DetailRow[]): number {
+  let left = MAX_PAGE_BYTES;
+  const end = rows.findIndex(({ length }) => (left -= Number(length)) < 0);
+  return end === -1 ? rows.length : Math.max(1, end);
 }

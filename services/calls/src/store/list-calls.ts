@@ -80,7 +80,7 @@ const DETAILS_OF_CHANGED_PAGE = withDetails(KEYS_OF_CHANGED_PAGE, '(select count
 
 /** @param first as of {@link detailsSql} */
 function withDetails(keys: string, total: string, first: number): string {
-  const details = detailsSql('positions', first);
+  const details = detailsSql('positions', first, 'read none');
   return `${keys},
     positions as (select call_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
     ${details.measured}
@@ -118,14 +118,8 @@ export function listCalls(organization: string, range: Range, page: Page): State
 }
 
 /** The same page with details. */
-export function listDetails(
-  organization: string,
-  range: Range,
-  page: Page,
-  seen: Seen,
-  maxBytes: number,
-): Statement<DetailListRow> {
-  const values = [...valuesOf(organization, range, page), page.offset, ...callParameters(seen), maxBytes];
+export function listDetails(organization: string, range: Range, page: Page, seen: Seen): Statement<DetailListRow> {
+  const values = [...valuesOf(organization, range, page), page.offset, ...callParameters(seen)];
   return { name: 'list_details', row: DETAIL_ROW, text: DETAILS_OF_PAGE, values, plannedOnce: true };
 }
 
@@ -172,8 +166,7 @@ export function listChangedDetails(
   since: Date,
   { offset, limit }: Page,
   seen: Seen,
-  maxBytes: number,
 ): Statement<DetailListRow> {
-  const values = [organization, start, end, since, offset, limit, ...callParameters(seen), maxBytes];
+  const values = [organization, start, end, since, offset, limit, ...callParameters(seen)];
   return { name: 'list_changed_details', row: DETAIL_ROW, text: DETAILS_OF_CHANGED_PAGE, values, plannedOnce: false };
 }

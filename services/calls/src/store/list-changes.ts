@@ -35,7 +35,7 @@ const COLUMNS = 'f.secret, f.place as head, f.forgotten, m.call_id as changed, m
 const FEED = 'from calls.feeds f';
 const OF_ORGANIZATION = 'where f.organization = $1 order by m.place';
 
-const DETAILS_OF_PAGE = detailsSql('positions', 5);
+const DETAILS_OF_PAGE = detailsSql('positions', 5, 'read the first');
 const ENTRIES = `${PAGE} select ${COLUMNS} ${FEED} left join page m on true ${OF_ORGANIZATION}`;
 const ENTRIES_WITH_DETAILS = `${PAGE},
   positions as (select case when not deleted then call_id end as call_id, call_id as changed, place as position, changed_at, deleted from page),
@@ -68,13 +68,12 @@ export function listChangesWithDetails(
   organization: string,
   { after, deletedAfter, limit }: PageAsked,
   seen: Seen,
-  maxBytes: number,
 ): Statement<EntryWithDetailRow> {
   return {
     name: 'list_changes_with_details',
     row: ENTRY_WITH_DETAIL,
     text: ENTRIES_WITH_DETAILS,
-    values: [organization, after, deletedAfter, limit, ...callParameters(seen), maxBytes],
+    values: [organization, after, deletedAfter, limit, ...callParameters(seen)],
     plannedOnce: true,
   };
 }

@@ -1,0 +1,40 @@
+import { invalid } from '@crs/kit/errors';
+import { timeSlices } from '@crs/kit/process/event-loop';
+
+/** No client takes a larger gRPC message than 64 MiB, and a refused message ends the stream that other requests share. */
+const MAX_BYTES = 60 * 1024 * 1024;
+/** In UTF-16 code units. */
+const STEP_LENGTH = 64 * 1024;
+
+/**
+ * Encodes rendered JSON as UTF-8, in steps between which other requests proceed. The pieces are rendered meanwhile, if they come from a generator.
+ * @throws ServiceError invalid_argument if they are too long: a long name in place of a short one can multiply the length
+ */
+export async function encode(pieces: Iterable<string>): Promise<Buffer> {
+  const yieldWhenDue = timeSlices();
+  const steps: Buffer[] = [];
+  let length = 0;
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < STEP_LENGTH) continue;
+    const step = Buffer.from(text);
+    text = '';
+    steps.push(step);
+    length += step.length;
+    if (length > MAX_BYTES) throw invalid('include_verbatim', TOO_LARGE);
+    await yieldWhenDue();
+  }
+  const rest = Buffer.from(text);
+  if (steps.length === 0) return rest;
+  steps.push(rest);
+  const whole = Buffer.allocUnsafe(length + rest.length);
+  let at = 0;
+  for (const step of steps) {
+    at += step.copy(whole, at);
+    await yieldWhenDue();
+  }
+  return whole;
+}
+
+const TOO_LARGE = 'must be false here, or include_redacted or include_clean: a call is larger than 60 MiB';

@@ -160,15 +160,15 @@ describe('details', () => {
         status === 200 ? json.data.length : status,
       ];
     };
-    const store = (a: number, b: number) => [
-      feed.store(organization, ['a'], { transcript: 'x'.repeat(a) }),
-      feed.store(organization, ['b'], { transcript: 'x'.repeat(b) }),
-    ];
     const half = limit / 2;
-    for (const storing of store(half, half - rest)) await storing;
+    await feed.store(organization, ['a'], { transcript: 'x'.repeat(half) });
+    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - rest) });
     expect(await pageSizes()).toEqual([2, 2]);
-    for (const storing of store(half, half - rest + 1)) await storing;
+    await feed.store(organization, ['b'], { transcript: 'x'.repeat(half - rest + 1) });
     expect(await pageSizes()).toEqual([1, 400]);
+    await feed.store(organization, ['b'], { deleted: true, created_at: undefined });
+    await feed.store(organization, ['a'], { transcript: 'x'.repeat(limit - 1_000) });
+    expect(await pageSizes()).toEqual([1, 1]);
   });
 
   it('show a call of as many empty answers as a line may have', { timeout: 90_000 }, async () => {

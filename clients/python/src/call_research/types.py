@@ -164,7 +164,7 @@ class Participant(TypedDict):
     role: str | None
     """Their part in the call, such as `Lead`. Null where not recorded."""
     email: NotRequired[str | None]
-    """Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`."""
+    """Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee where another name replaces the recorded one."""
 
 
 class QaBlock(TypedDict):

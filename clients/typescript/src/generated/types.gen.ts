@@ -265,7 +265,7 @@ export type Participant = {
      */
     role: string | null;
     /**
-     * Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`.
+     * Null where not recorded. Absent where `participants.email` is not among the organization's `allowed_fields`. Also absent for the interviewee where another name replaces the recorded one.
      */
     email?: string | null;
 };

@@ -43,7 +43,7 @@ export const listCallsOperation: Operation = {
   tag: 'Calls',
   summary: 'List calls',
   description:
-    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details is at most 32 MiB large: if it is larger, the refusal names a smaller `per_page`.',
+    'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details is at most 8 MiB large, unless it is a single call: if it is larger, the refusal names a smaller `per_page`.',
   query,
   answer: {
     status: 200,

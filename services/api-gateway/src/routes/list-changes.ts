@@ -32,7 +32,7 @@ export const listChangesOperation: Operation = {
   tag: 'Calls',
   summary: 'List changes',
   description:
-    'Fills a copy of all calls and keeps it whole. Begin without `cursor`: every call follows, and then what changes. Apply each page, keep its `next_cursor`, and send it as `cursor`, at once where `has_more` is true and later where it is false. Each call stands once, at its latest change, in the order in which changes were committed: nothing is missed, and no reaching back is needed. Pages of details end at 16 MiB, so only `has_more` tells the end. Deletions are told for 30 days.',
+    'Fills a copy of all calls and keeps it whole. Begin without `cursor`: every call follows, and then what changes. Apply each page, keep its `next_cursor`, and send it as `cursor`, at once where `has_more` is true and later where it is false. Each call stands once, at its latest change, in the order in which changes were committed: nothing is missed, and no reaching back is needed. Pages of details end at 8 MiB, so only `has_more` tells the end. Deletions are told for 30 days.',
   query,
   answer: {
     status: 200,

@@ -90,7 +90,9 @@ const participant = z
   .strictObject({
     name: text("Null where not recorded. The interviewee's name is shown as `interviewee.name` shows it."),
     role: text('Their part in the call, such as `Lead`. Null where not recorded.'),
-    email: text(`Null where not recorded. ${gated('participants.email')}`).optional(),
+    email: text(
+      `Null where not recorded. ${gated('participants.email')} Also absent for the interviewee where another name replaces the recorded one.`,
+    ).optional(),
   })
   .describe('Somebody who took part in the call.')
   .register(components, { id: 'Participant' });

@@ -251,3 +251,10 @@ test('an empty list of segments is no transcript, an empty text is one', () => {
     transcripts: [{ kind: 'redacted', content: '' }],
   });
 });
+
+test('an anonymized name has at most 200 characters', () => {
+  const longest = '𝒳'.repeat(200);
+  expect(record({ anonymized_name: longest })).toMatchObject({ anonymizedName: longest });
+  const problem = { field: 'anonymized_name', reason: 'must have 0 to 200 characters' };
+  expect(parse({ ...REQUIRED, anonymized_name: `${longest}x` })).toEqual(problem);
+});

@@ -1,6 +1,6 @@
 /** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
 import * as column from '@crs/kit/data/column';
-import { instant, list, email, nullableText, orDefault, orNull, uuid } from '@crs/kit/product/import-record';
+import { instant, list, email, nullableText, orDefault, orNull, text as textOf, uuid } from '@crs/kit/product/import-record';
 import { z } from 'zod';
 import {
   ANONYMITY_STATUSES,
@@ -69,7 +69,10 @@ export const METADATA = {
   jobTitle: fromExpert('job_title', 'Job title.'),
   employer: fromExpert('organization', 'The employer.'),
   name: fromExpert('name', 'The real name.'),
-  anonymizedName: text(
+  // It stands in the place of each label, so a long one would multiply the length of a transcript.
+  anonymizedName: fromLine(
+    column.text.orNull,
+    orNull(textOf(0, 200)),
     'Shown by REST in place of the name of the interviewee where names are anonymized. Null: REST makes one up.',
   ),
 };

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
 import { timeSlices } from '@crs/kit/process/event-loop';
 
@@ -34,6 +35,8 @@ export async function encode(pieces: Iterable<string>): Promise<Buffer> {
     at += step.copy(whole, at);
     await yieldWhenDue();
   }
+  // To serialize the message takes a turn of its own.
+  await turn();
   return whole;
 }
 

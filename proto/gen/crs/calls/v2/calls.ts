@@ -49,7 +49,7 @@ export interface ListOrganizationCallsQuery {
   page: number;
   /** 1..200; with details 1..50. */
   perPage: number;
-  /** Items are calls in full. INVALID_ARGUMENT if they are larger than 32 MiB together and there is more than one. */
+  /** Items are calls in full. INVALID_ARGUMENT if they are longer than 8 MiB together, as stored, and there is more than one. */
   withDetails: boolean;
   /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
   withoutVerbatim: boolean;
@@ -109,7 +109,7 @@ export interface ListOrganizationChangesQuery {
     | undefined;
   /** 1..1000; with details 1..50. */
   limit: number;
-  /** Each changed call is there in full. A page ends before its details are larger than 16 MiB together, but never before its first call. */
+  /** Each changed call is there in full. A page ends before its calls are longer than 8 MiB together, as stored, but never before its first call. */
   withDetails: boolean;
   /** Transcript entries to leave out of details, besides the ones that aren't enabled. */
   withoutVerbatim: boolean;

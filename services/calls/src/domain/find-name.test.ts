@@ -74,6 +74,7 @@ describe('the interviewee as a participant or a speaker', () => {
     ['Eva', 'Eva Brown'],
     ['Eva', 'Brown, Eva'],
     ['E', 'Eva'],
+    ['Ing Lee', 'Lee'],
     ['E', 'Brown, E'],
     ['Smith', 'Eva Smith'],
     ['', ''],

@@ -13,7 +13,7 @@ export interface Name {
   stops: ReadonlySet<number>;
   /** How many colons the name has. */
   colons: number;
-  /** A longer text isn't compared with the name. It leaves room for a suffix, and for more code units than the folded name has. */
+  /** A longer text isn't compared with the name. A suffix fits, and so do the invisible characters of a usual text. */
   maxLength: number;
 }
 
@@ -29,7 +29,7 @@ export function nameOf(name: string | null): Name | undefined {
   });
   const forms = new Set([...names, ...inverted].filter((form) => form !== ''));
   const stops = new Set([...forms].map((form) => form.split(ANY_STOP).length - 1));
-  return { forms, stops, colons: folded.split(':').length - 1, maxLength: 4 * Math.max(name.length, folded.length) + 256 };
+  return { forms, stops, colons: folded.split(':').length - 1, maxLength: 4 * Math.max(name.length, folded.length) + 1_000 };
 }
 
 /** Characters without a width, such as a zero-width space: nobody sees that two names differ by them. */
@@ -53,7 +53,7 @@ function foldAny(text: string): string {
 }
 
 const TITLE =
-  /(?:mr|mrs|ms|miss|mx|sir|dame|lord|lady|dr|doctor|prof|professor|herr|frau|dipl\.?-ing|ing|mme|mlle|monsieur|madame|sr|sra|señor|señora)(?:\. ?| )/uy;
+  /(?:mr|mrs|ms|miss|mx|sir|dr|doctor|prof|professor|herr|frau|dipl\.?-ing|mme|mlle|monsieur|madame|sr|sra|señor|señora)(?:\. ?| )/uy;
 
 /** The first character of a suffix, as in `Eva Smith, CFO` and `Eva Smith (Contoso)`. */
 const STOPS = new Set([',', '(', '[', '，', '（', '［']);
@@ -99,7 +99,7 @@ export function startsOf(text: string): number[] {
 
 /**
  * The name, where the text is the name alone or with suffixes. The end of the name is found first and the name folded then, because folding may
- * change lengths: a position in a folded text is no position in the text.
+ * change lengths: a position in the folded text isn't one in the text.
  * @param from one of {@link startsOf}
  */
 export function findName(text: string, from: number, name: Name): Span | undefined {

@@ -5,7 +5,7 @@ import { fullAddressOf } from '@crs/kit/http/charge';
 import { answerRecalled } from '@crs/kit/http/front';
 import { Refusal, renderEnvelope, type Render } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
-import { chargeStranger } from './http/limits.ts';
+import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
 import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { recallRefusal } from './http/recall.ts';
@@ -21,10 +21,14 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
     timeoutOf: () => options.timeoutMs,
     addressOf: (request) => fullAddressOf(options, request),
   });
+  app.use(async (request: Request, _response: Response, next: NextFunction) => {
+    if (isPreflight(request)) await chargePreflight(options, request);
+    next();
+  });
   app.all('/mcp', mcp(context, options));
   app.use(signIn(options));
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
-    await chargeStranger(options, request);
+    if (!isPreflight(request)) await chargeStranger(options, request);
     next();
   });
   app.use(metadata(options.origins.publicUrl));

@@ -20,12 +20,43 @@ function parseNetwork(text: string): Network | undefined {
   return length <= width ? [address, length] : undefined;
 }
 
-/** The client's address, for limits: an IPv6 address is cut to its /64, because one customer gets a /64. See {@link clientOf}. */
+/** The client's address, for limits: an IPv6 address is cut to its /64, the smallest network that one customer gets. See {@link clientOf}. */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: Network[]): string {
   const client = clientOf(peer, forwardedFor, trusted);
   if (!client) return 'unknown';
   if (client.kind() === 'ipv4') return client.toString();
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${client.toNormalizedString()}/64`).toString()}/64`;
+}
+
+/** A network around a client's /64, and how many times its limit is as wide as that of the /64. */
+export interface WiderNetwork {
+  network: string;
+  times: number;
+}
+
+/** A home usually gets a /56, a customer of a hosting provider a /48. Several customers may share either, hence the wider limits. */
+const WIDER = [
+  { bits: 56, times: 4 },
+  { bits: 48, times: 16 },
+];
+const NONE: WiderNetwork[] = [];
+
+/**
+ * The networks whose clients share further limits with this address, from the narrowest to the widest: whoever has a /48 has 65,536
+ * addresses to send from. An IPv4 address has none.
+ * @param address as {@link clientAddress} returns it
+ */
+export function widerNetworksOf(address: string): readonly WiderNetwork[] {
+  if (!address.endsWith('/64')) return NONE;
+  const hit = knownNetworks.get(address);
+  if (hit) return hit;
+  const ip = address.slice(0, -'/64'.length);
+  const networks = WIDER.map(({ bits, times }) => ({
+    network: `${ipaddr.IPv6.networkAddressFromCIDR(`${ip}/${bits}`).toString()}/${bits}`,
+    times,
+  }));
+  knownNetworks.set(address, networks);
+  return networks;
 }
 
 /** The client's address, for the log. See {@link clientOf}. */
@@ -48,6 +79,8 @@ function clientOf(peer: string | undefined, forwardedFor: string | undefined, tr
 
 /** The addresses of late, because to parse an IPv6 address takes 30 us, and the log and the limits need it with each request. */
 const known = new LRUCache<string, { parsed: Address | undefined }>({ max: 10_000 });
+/** The wider networks of recent addresses, for the same reason. */
+const knownNetworks = new LRUCache<string, readonly WiderNetwork[]>({ max: 10_000 });
 /** No address is longer. */
 const MAX_LENGTH = 64;
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { RateLimiter } from '../limits/limiter.ts';
-import type { Decision, Rule } from '../limits/rule.ts';
-import { clientAddress, fullAddress, type Network } from './address.ts';
+import type { Check, RateLimiter } from '../limits/limiter.ts';
+import { widen, type Decision, type Rule } from '../limits/rule.ts';
+import { clientAddress, fullAddress, widerNetworksOf, type Network } from './address.ts';
 import { Refusal, type RefusalParts } from './refusal.ts';
 import { Recent } from './remembered.ts';
 
@@ -50,8 +50,21 @@ function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
 
 /** Charges a request without a usable credential to the client's address. */
 export function chargeAddress(options: AddressCharging, request: Addressed): Promise<Decision> {
-  const { limiter, addressLimit } = options;
-  return limiter.check({ kind: 'address', id: addressOf(options, request), rule: addressLimit });
+  return options.limiter.check(addressCheck(addressOf(options, request), options.addressLimit));
+}
+
+/**
+ * The charge of a request to the client's address and, over IPv6, to the networks around it.
+ * @param purpose of requests that don't count together with the others of the address
+ */
+export function addressCheck(address: string, rule: Rule, purpose?: string): Check {
+  const of = (id: string, times = 1): Check => ({
+    kind: 'address',
+    id: purpose === undefined ? id : `${id} ${purpose}`,
+    rule: widen(rule, times),
+  });
+  const wider = widerNetworksOf(address).map(({ network, times }) => of(network, times));
+  return wider.length === 0 ? of(address) : { ...of(address), wider };
 }
 
 /** The refusal of a request over the limit of `whose` ("the user"); undefined where the request is admitted. */

@@ -80,6 +80,11 @@ export class Remembered<A> {
     return known.settled;
   }
 
+  /** Whether auth's latest answer about a credential was good, however old the answer is. */
+  isKnown(digest: string): boolean {
+    return this.#asked.peek(digest)?.isKnown === true;
+  }
+
   #askAgain(digest: string, credential: string, bearer: Bearer, isKnown = false): Promise<A> {
     const asked = this.#question(digest, credential, bearer, isKnown);
     this.#asked.set(digest, asked);

@@ -20,6 +20,8 @@ export interface Check {
   /** Unique within the kind. */
   id: string;
   rule: Rule;
+  /** Counters that the request is charged to as well, from the narrowest to the widest. Any of them may refuse it. */
+  wider?: readonly Check[];
   /** The limiter's name of the counter; the limiter makes it when it first sees the check. */
   key?: string;
 }
@@ -71,7 +73,9 @@ export class RateLimiter {
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #windows = new LRUCache<string, Window>({ max: MAX_WINDOWS });
-  readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', { description: 'Requests that were charged.' });
+  readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', {
+    description: 'Charges that were decided. A request over IPv6 without a usable credential has three.',
+  });
   readonly #failures = meter('kit').createCounter('crs.ratelimit.failures', {
     description: 'Charges that the rate-limit service gave no answer to.',
   });
@@ -104,16 +108,23 @@ export class RateLimiter {
    * @returns undefined where the request has to be charged by {@link check}
    */
   recall(check: Check): Decision | undefined {
-    const window = this.#windows.get(keyOf(check));
-    const decision = window && repeatRefusal(window, this.#now());
+    const decision = this.#refusalOf(check);
     if (decision) this.#countRecalled(check);
     return decision;
   }
 
   /** Whether {@link recall} would refuse a request. */
   isUsedUp(check: Check): boolean {
-    const window = this.#windows.get(keyOf(check));
-    return window !== undefined && repeatRefusal(window, this.#now()) !== undefined;
+    return this.#refusalOf(check) !== undefined;
+  }
+
+  #refusalOf(check: Check): Decision | undefined {
+    for (const each of countersOf(check)) {
+      const window = this.#windows.get(keyOf(each));
+      const decision = window && repeatRefusal(window, this.#now());
+      if (decision) return decision;
+    }
+    return undefined;
   }
 
   /**
@@ -121,6 +132,29 @@ export class RateLimiter {
    * them shares few calls, and the crowd of one counter a descriptor. Never throws.
    */
   checkAtLeisure(check: Check): Promise<Decision> {
+    return this.#chargeAll(check, (each) => this.#checkOneAtLeisure(each));
+  }
+
+  /** Charges one request. Never throws. */
+  check(check: Check): Promise<Decision> {
+    return this.#chargeAll(check, (each) => this.#checkOne(each));
+  }
+
+  close(): void {
+    this.#service.close();
+  }
+
+  /**
+   * Charges one request to all its counters, by one call. A request that one of them is known to refuse isn't charged at all: otherwise a
+   * single address over its limit would use up the limits of the networks around it.
+   */
+  #chargeAll(check: Check, charge: (check: Check) => Promise<Decision>): Promise<Decision> {
+    if (!check.wider) return charge(check);
+    const refusal = this.recall(check);
+    return refusal ? Promise.resolve(refusal) : Promise.all(countersOf(check).map(charge)).then(decisive);
+  }
+
+  #checkOneAtLeisure(check: Check): Promise<Decision> {
     const key = keyOf(check);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     if (this.#leisurely.size === 0) setTimeout(() => this.#flushLeisurely(), LEISURE_MS);
@@ -130,8 +164,7 @@ export class RateLimiter {
     return promise;
   }
 
-  /** Charges one request. Never throws. */
-  check(check: Check): Promise<Decision> {
+  #checkOne(check: Check): Promise<Decision> {
     const key = keyOf(check);
     const { decision } = this.#apply(key, { type: 'request', rule: check.rule, replicas: this.#replicas });
     if (decision) return Promise.resolve(this.#count(check, decision));
@@ -139,10 +172,6 @@ export class RateLimiter {
     this.#waiting.push({ check, key, resolve: [resolve] });
     if (this.#waiting.length === 1) setImmediate(() => this.#flush());
     return promise;
-  }
-
-  close(): void {
-    this.#service.close();
   }
 
   #apply(key: string, event: WindowEvent): Step {
@@ -239,6 +268,15 @@ export class RateLimiter {
     this.#warnAt = now + WARN_EVERY_MS;
     this.#log.warn({ err: error }, 'the rate-limit service gave no answer, counting in this process');
   }
+}
+
+function countersOf(check: Check): readonly Check[] {
+  return check.wider ? [check, ...check.wider] : [check];
+}
+
+/** The decision that the client learns: that of the narrowest counter that refuses or, if none does, of the narrowest. */
+function decisive(decisions: Decision[]): Decision {
+  return decisions.find(({ allowed }) => !allowed) ?? decisions[0]!;
 }
 
 function keyOf(check: Check): string {

@@ -39,6 +39,11 @@ export function parseRule(text: string): Rule | undefined {
   return { requests, periodSeconds };
 }
 
+/** A rule that allows so many times as many requests in the same period. */
+export function widen({ requests, periodSeconds }: Rule, times: number): Rule {
+  return { requests: Math.min(requests * times, MOST_REQUESTS), periodSeconds };
+}
+
 export function formatRule({ requests, periodSeconds }: Rule): string {
   return `${requests}/${periodSeconds}`;
 }

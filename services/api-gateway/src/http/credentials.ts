@@ -41,6 +41,11 @@ export class Credentials {
     if (!known?.refusal) return known;
     return known.refusal.reason === REASONS.invalidApiKey ? {} : undefined;
   }
+
+  /** Whether auth's latest answer about a key was good. @param digest see {@link readCredential} */
+  isKnown(digest: string): boolean {
+    return this.#remembered.isKnown(digest);
+  }
 }
 
 /** The API key of a request; undefined where there is none, or text that can't be a key. */

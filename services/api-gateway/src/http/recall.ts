@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { recentSenders } from '@crs/kit/http/charge';
+import { addressCheck, recentSenders } from '@crs/kit/http/charge';
 import { hasOneHost, plainPath, type Recall } from '@crs/kit/http/front';
+import { Guesses } from '@crs/kit/http/guesses';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
@@ -8,7 +9,7 @@ import type { Decision, Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import { TABLES } from '../routes/index.ts';
 import type { AdmissionOptions } from './admission.ts';
-import { readCredential } from './credentials.ts';
+import { readCredential, type Credentials } from './credentials.ts';
 import { unauthorized } from './refusal.ts';
 
 const UNAUTHORIZED = unauthorized();
@@ -17,14 +18,16 @@ const OPEN_PATHS = new Set(Object.keys(TABLES.open).map((path) => `/v1${path}`))
 /**
  * The refusals that are known before the app works: 429 where the limit of the key's organization is used up, or of the address of a
  * request without a usable key; and 401 for that request where it asks for anything that needs a key. The charges are those of `admission`.
+ * An unknown key of an address whose limit is used up is looked up here, in its turn, so that the app sees it only if it is good.
  */
 export function recallRefusal(options: AdmissionOptions): Recall {
   const { credentials, limiter, addressLimit } = options;
+  const guesses = new Guesses(limiter);
   const senderOf = recentSenders(options, (authorization, address) => readSender(authorization, address, addressLimit));
   return (request) => {
     const sender = senderOf(request);
     const credential = credentials.recall(sender.digest, request, sender.address);
-    if (credential === undefined) return undefined;
+    if (credential === undefined) return ofUnknown(guesses, credentials, request, sender);
     if (credential.answer) {
       const { check, over } = organizationOf(sender, credential.answer);
       const decision = limiter.recall(check);
@@ -37,6 +40,21 @@ export function recallRefusal(options: AdmissionOptions): Recall {
   };
 }
 
+const LOOK_UP_MS = 1_000;
+
+/** The refusal of a request whose key has to be looked up; undefined where the app looks it up. */
+function ofUnknown(
+  guesses: Guesses,
+  credentials: Credentials,
+  { headers }: IncomingMessage,
+  { address, digest, check, overUnknown }: Sender,
+): ReturnType<Recall> {
+  if (digest === undefined || credentials.isKnown(digest)) return undefined;
+  const lookUp = () =>
+    credentials.resolve(headers.authorization, { deadline: Date.now() + LOOK_UP_MS, address: () => address });
+  return guesses.refuse({ check, digest, lookUp, over: overUnknown });
+}
+
 type OverAgain = ReturnType<typeof overAgain>;
 
 /** Who sends requests with one credential from one address. */
@@ -47,6 +65,8 @@ interface Sender {
   /** The charge of the address. */
   check: Check;
   over: OverAgain;
+  /** The same for a key that nobody has looked up. The log counts all such keys of an address in one line. */
+  overUnknown: OverAgain;
   /** The refusal of a request without a usable key, once it is charged. */
   decide: (decision: Decision) => Recalled;
   organization?: { answer: AuthenticateKeyResponse; check: Check; over: OverAgain };
@@ -56,9 +76,10 @@ function readSender(authorization: string | undefined, address: string, rule: Ru
   const { digest, prefix } = readCredential(authorization);
   const refuse = (parts: RefusalParts) => repeated(parts, 'none', { client_address: address, credential: prefix });
   const over = overAgain('this address', refuse);
+  const overUnknown = overAgain('this address', (parts) => repeated(parts, 'none', { client_address: address }));
   const refusal = refuse(UNAUTHORIZED);
   const decide = (decision: Decision) => (decision.allowed ? { refusal, decision } : over(decision));
-  return { address, digest, check: { kind: 'address', id: address, rule }, over, decide };
+  return { address, digest, check: addressCheck(address, rule), over, overUnknown, decide };
 }
 
 /** The charge of the organization of a sender's key. */

@@ -1,13 +1,33 @@
 import type { IncomingMessage } from 'node:http';
-import { chargeAddress, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
+import { addressCheck, addressOf, chargeAddress, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import type { Check } from '@crs/kit/limits/limiter';
-import { MOST_REQUESTS, type Rule } from '@crs/kit/limits/rule';
+import { widen, type Rule } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 
 /** Charges a request without a usable token. @throws Refusal 429 */
 export async function chargeStranger(options: AddressCharging, request: IncomingMessage): Promise<void> {
   const refusal = refusalOf(await chargeAddress(options, request), 'this address');
   if (refusal) throw refusal;
+}
+
+/** How many times wider the limit of preflights is: a browser may send one before each request, so they must never be what stops a page. */
+const PREFLIGHTS_PER_REQUEST = 10;
+
+/** Whether a request is a preflight, by which a browser asks whether a page may send its request. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+/** Charges a preflight to the address, apart from the other requests of the address. @throws Refusal 429 */
+export async function chargePreflight(options: AddressCharging, request: IncomingMessage): Promise<void> {
+  const check = preflightCheck(options, addressOf(options, request));
+  const refusal = refusalOf(await options.limiter.check(check), 'this address');
+  if (refusal) throw refusal;
+}
+
+/** The charge of a preflight. */
+export function preflightCheck({ addressLimit }: AddressCharging, address: string): Check {
+  return addressCheck(address, widen(addressLimit, PREFLIGHTS_PER_REQUEST), 'preflights');
 }
 
 export interface SignInCharging extends AddressCharging {
@@ -27,7 +47,7 @@ export async function chargeSignIn(options: SignInCharging, address: string): Pr
 
 /** The charge of a request of sign-in. */
 export function signInCheck({ signInLimit }: SignInCharging, address: string): Check {
-  return { kind: 'address', id: `${address} sign-in`, rule: signInLimit };
+  return addressCheck(address, signInLimit, 'sign-in');
 }
 
 /** Charges the call of a tool to the user. @throws Refusal 429 */
@@ -46,8 +66,7 @@ const MESSAGES_PER_CALL = 10;
 
 /** Charges a message that calls no tool to the user, apart from the user's calls. @throws Refusal 429 */
 export async function chargeMessage({ limiter }: AddressCharging, user: AuthenticateTokenResponse): Promise<void> {
-  const { requests, periodSeconds } = user.rateLimit!;
-  const rule = { requests: Math.min(requests * MESSAGES_PER_CALL, MOST_REQUESTS), periodSeconds };
+  const rule = widen(user.rateLimit!, MESSAGES_PER_CALL);
   const refusal = refusalOf(await limiter.check({ kind: 'user', id: `${idOf(user)} messages`, rule }), 'the user');
   if (refusal) throw refusal;
 }

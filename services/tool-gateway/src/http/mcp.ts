@@ -16,8 +16,8 @@ import { serveModern, speaksLegacy } from '../protocol/modern.ts';
 import type { Answer, ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
-import { chargeCall, chargeMessage, chargeStranger } from './limits.ts';
-import { checkHost, isAllowedOrigin, type Origins } from './origins.ts';
+import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
+import { checkOrigin, isForeign, type Origins } from './origins.ts';
 import { measureTools, type RefusedCalls } from './refused-calls.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -40,11 +40,12 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 32;
 
-/** `/mcp`. The order of checks: Origin and Host, token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
+/** `/mcp`. The order of checks: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
 export function mcp(context: Context, options: McpOptions) {
   const measure = measureTools();
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
+    if (!isPreflight(request) && isForeign(request, options.origins)) await chargeStranger(options, request);
     if (answersOrigin(request, response, options.origins)) return;
     const user = await authenticate(request, response, options);
     const { facts } = stateOf(response);
@@ -101,8 +102,7 @@ async function admit(
 /** @returns whether the request was a preflight, which this function has answered. @throws Refusal 403 for a foreign origin or `Host` */
 function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
   const { origin } = request.headers;
-  checkHost(request, origins);
-  if (!isAllowedOrigin(origin, origins)) throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
+  checkOrigin(request, origins);
   if (origin !== undefined) {
     response.set({
       'Access-Control-Allow-Origin': origin,
@@ -110,7 +110,7 @@ function answersOrigin(request: ExpressRequest, response: ExpressResponse, origi
       Vary: 'Origin',
     });
   }
-  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+  if (!isPreflight(request)) return false;
   response.set({
     'Access-Control-Allow-Methods': 'POST',
     'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name',

@@ -24,6 +24,18 @@ export function checkHost(request: IncomingMessage, origins: Origins): void {
   if (!namesUs(request, origins)) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
 }
 
+/** Checks the `Host`, and the origin of the page that sends the request. @throws Refusal 403 */
+export function checkOrigin(request: IncomingMessage, origins: Origins): void {
+  checkHost(request, origins);
+  if (!isAllowedOrigin(request.headers.origin, origins))
+    throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
+}
+
+/** Whether {@link checkOrigin} refuses a request. */
+export function isForeign(request: IncomingMessage, origins: Origins): boolean {
+  return !namesUs(request, origins) || !isAllowedOrigin(request.headers.origin, origins);
+}
+
 /** Whether the `Host` of a request names this server. */
 export function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
   const { host = '' } = request.headers;

@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { overLimit, recentSenders } from '@crs/kit/http/charge';
+import { addressCheck, overLimit, recentSenders } from '@crs/kit/http/charge';
 import { plainPath, type Recall } from '@crs/kit/http/front';
+import { Guesses } from '@crs/kit/http/guesses';
 import type { RefusalParts } from '@crs/kit/http/refusal';
 import { overAgain, repeated, type Recalled } from '@crs/kit/http/repeated';
 import type { Check } from '@crs/kit/limits/limiter';
 import type { Decision } from '@crs/kit/limits/rule';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
-import { callCheck, signInCheck } from './limits.ts';
+import { callCheck, isPreflight, preflightCheck, signInCheck } from './limits.ts';
 import { parseMessage, readBody, type McpOptions } from './mcp.ts';
-import { namesUs } from './origins.ts';
+import { isForeign } from './origins.ts';
 import { CallRefusal, measureTools, readCall } from './refused-calls.ts';
 import { passedPath, type PassedPath } from './sign-in-paths.ts';
 import { ANY_ORIGIN, type SignInOptions } from './sign-in.ts';
@@ -18,34 +19,44 @@ type Options = McpOptions & SignInOptions;
 
 /**
  * The refusals that are known before the app works: at `/mcp`, 401 without a usable token, or 429 where the limit of its address is used
- * up, and the results of calls over the user's limit; elsewhere 429. Requests of pages to `/mcp`, and requests for another `Host`, are the app's.
+ * up, and the results of calls over the user's limit; elsewhere 429. Requests of pages to `/mcp` are the app's, and so is the first refusal of a foreign `Host` or origin. An unknown token of an
+ * address whose limit is used up is looked up here, in its turn, so that the app sees it only if it is good.
  */
 export function recallRefusal(options: Options): Recall {
   const senderOf = recentSenders(options, (authorization, address) => readSender(authorization, address, options));
   const measure = measureTools();
+  const guesses = new Guesses(options.limiter);
   return (request, response) => {
     const path = plainPath(request);
     if (path === undefined) return undefined;
     const sender = senderOf(request);
+    if (isPreflight(request)) {
+      const decision = options.limiter.recall(sender.preflight);
+      return decision && sender.elsewhere(decision);
+    }
     if (path === '/mcp')
-      return ofMessage(options, request, sender, (user) => ofCall(options, request, response, user, sender, measure));
-    const passed = passedPath(path);
-    if (passed) return ofSignIn(options, request, sender, passed);
-    const decision = options.limiter.recall(sender.check);
-    return decision && sender.elsewhere(decision);
+      return ofMessage(options, guesses, request, sender, (user) => ofCall(options, request, response, user, sender, measure));
+    const passed = options.signIn && passedPath(path);
+    const decision = options.limiter.recall(passed ? sender.signIn : sender.check);
+    return decision && (passed ? signInOverOf(sender, passed) : sender.elsewhere)(decision);
   };
 }
 
 /** Who sends requests with one credential from one address. */
 interface Sender {
+  address: string;
   /** See `readCredential`. */
   digest: string | undefined;
   /** The charge of the address. */
   check: Check;
   /** The refusal of a request to `/mcp`, once it is charged. */
   decide: (decision: Decision) => Recalled;
+  /** The refusal of a request to `/mcp` over the limit, without regard to its credential. The log counts all of an address in one line. */
+  overAtMcp: (decision: Decision) => Recalled;
   /** The refusal of any other request but sign-in. */
   elsewhere: (decision: Decision) => Recalled;
+  /** The charge of a preflight. */
+  preflight: Check;
   /** The charge of sign-in. */
   signIn: Check;
   /** The refusals of sign-in, by route. */
@@ -59,24 +70,38 @@ function readSender(authorization: string | undefined, address: string, options:
   const refusal = refuse(options.tokens.unauthorized(authorization));
   return {
     digest,
-    check: { kind: 'address', id: address, rule: options.addressLimit },
+    address,
+    check: addressCheck(address, options.addressLimit),
     decide: (decision) => (decision.allowed ? { refusal, decision } : over(decision)),
+    overAtMcp: overAgain('this address', (parts) => repeated(parts, '/mcp', { client_address: address })),
+    preflight: preflightCheck(options, address),
     elsewhere: overAgain('this address', (parts) => repeated(parts, 'none', { client_address: address })),
     signIn: signInCheck(options, address),
     signInOver: new Map(),
   };
 }
 
+const LOOK_UP_MS = 1_000;
+
 function ofMessage(
   options: Options,
+  guesses: Guesses,
   request: IncomingMessage,
-  { digest, check, decide }: Sender,
+  { address, digest, check, decide, overAtMcp }: Sender,
   ofUser: (user: AuthenticateTokenResponse) => ReturnType<Recall>,
 ): ReturnType<Recall> {
-  if (request.headers.origin !== undefined || request.method === 'OPTIONS' || !namesUs(request, options.origins))
-    return undefined;
-  const known = options.tokens.recall(digest, request, check.id);
-  if (!known) return undefined;
+  if (isForeign(request, options.origins)) {
+    const decision = options.limiter.recall(check);
+    return decision && overAtMcp(decision);
+  }
+  if (request.headers.origin !== undefined) return undefined;
+  const known = options.tokens.recall(digest, request, address);
+  if (!known) {
+    if (digest === undefined || options.tokens.isKnown(digest)) return undefined;
+    const lookUp = () =>
+      options.tokens.resolve(request.headers.authorization, { deadline: Date.now() + LOOK_UP_MS, address: () => address });
+    return guesses.refuse({ check, digest, lookUp, over: overAtMcp });
+  }
   if (known.answer) return ofUser(known.answer);
   const decision = options.limiter.recall(check);
   return decision ? decide(decision) : options.limiter.checkAtLeisure(check).then(decide);
@@ -101,28 +126,21 @@ function ofCall(
     const parts = new CallRefusal(overLimit(decision, 'the user'), answer, call.id);
     measure(call.tool.name, 429, 0);
     const { organizationId: organization, grantId: grant_id } = user;
-    const tally = { status: 429, client_address: sender.check.id, organization, grant_id, count: 0 };
+    const tally = { status: 429, client_address: sender.address, organization, grant_id, count: 0 };
     return { refusal: { parts, route: '/mcp', tally }, decision };
   };
   // The app meets the same error.
-  return readBody(request, response, sender.check.id)
+  return readBody(request, response, sender.address)
     .then(refuse)
     .catch(() => undefined);
 }
 
-function ofSignIn(options: Options, request: IncomingMessage, sender: Sender, passed: PassedPath): Recalled | undefined {
-  if (!options.signIn || !passed.methods.includes(request.method!)) return undefined;
-  if (!passed.route.startsWith('/.well-known/') && !namesUs(request, options.origins)) return undefined;
-  const decision = options.limiter.recall(sender.signIn);
-  return decision && signInOverOf(sender, passed)(decision);
-}
-
-function signInOverOf({ check, signInOver }: Sender, { route, isPage }: PassedPath): (decision: Decision) => Recalled {
+function signInOverOf({ address, signInOver }: Sender, { route, isPage }: PassedPath): (decision: Decision) => Recalled {
   const known = signInOver.get(route);
   if (known) return known;
   const over = overAgain('this address', (parts) => {
     const headers = isPage ? parts.headers : { ...parts.headers, ...ANY_ORIGIN };
-    return repeated({ ...parts, headers }, route, { client_address: check.id });
+    return repeated({ ...parts, headers }, route, { client_address: address });
   });
   signInOver.set(route, over);
   return over;

@@ -6,7 +6,7 @@ import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
 import { takeSlot } from '@crs/kit/http/slots';
-import { chargeSignIn, type SignInCharging } from './limits.ts';
+import { chargeSignIn, isPreflight, type SignInCharging } from './limits.ts';
 import { checkHost, type Origins } from './origins.ts';
 import { passOn, type Upstream } from './pass-on.ts';
 import { passedPath, splitTarget } from './sign-in-paths.ts';
@@ -38,11 +38,12 @@ export function signIn(options: SignInOptions) {
       return;
     }
     stateOf(response).route = passed.route;
+    const address = addressOf(options, request);
+    if (!passed.isPage) response.set(ANY_ORIGIN);
+    if (!isPreflight(request)) await chargeSignIn(options, address);
     if (!path.startsWith('/.well-known/')) checkHost(request, options.origins);
     if (!passed.isPage && answersAnyOrigin(request, response, passed.methods)) return;
     if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
-    const address = addressOf(options, request);
-    await chargeSignIn(options, address);
     const body = await readBody(request, response, address);
     await takeSlot(options.signInSlots, address, response);
     await passOn(options.signIn, request, response, {
@@ -68,7 +69,6 @@ export const ANY_ORIGIN = {
 
 /** @returns whether the request was a preflight, which this function has answered */
 function answersAnyOrigin(request: Request, response: Response, methods: string[]): boolean {
-  response.set(ANY_ORIGIN);
   if (request.method !== 'OPTIONS') return false;
   response.set({
     'Access-Control-Allow-Methods': methods.join(', '),

@@ -62,6 +62,11 @@ export class Tokens {
     return this.#remembered.recall(digest, () => tokenOf(headers.authorization)!, address);
   }
 
+  /** Whether auth's latest answer about a token was good. @param digest see {@link readCredential} */
+  isKnown(digest: string): boolean {
+    return this.#remembered.isKnown(digest);
+  }
+
   #unauthorized(error: string): Refusal {
     const challenge = this.#challenge(error, OAUTH_SCOPES.join(' '));
     return new Refusal(401, 'unauthorized', 'Sign in: a valid access token is required.', { 'WWW-Authenticate': challenge });

@@ -74,7 +74,7 @@ describe('without a usable token', () => {
     );
   });
 
-  it('a page may read the refusal, and a preflight is not charged', async () => {
+  it('a page may read the refusal, and preflights have a limit of their own', async () => {
     const origin = 'http://localhost:6274';
     const headers = { origin, 'access-control-request-method': 'POST' };
     expect(await statuses(LIMIT + 1, { method: 'OPTIONS', headers })).toEqual(Array.from({ length: LIMIT + 1 }, () => 204));

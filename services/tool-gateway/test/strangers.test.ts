@@ -1,0 +1,130 @@
+import { parseNetworks } from '@crs/kit/http/address';
+import { startWorld, type World } from '@crs/testing/world';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ask, bearer, LEGACY, message, spoken, startGateway, type Answer, type Ask } from './_requests.ts';
+
+const LIMIT = 3;
+const PREFLIGHTS = 10 * LIMIT;
+const HOST = 'tools.example';
+
+let world: World;
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+let addresses = 0;
+const newAddress = () => `192.0.2.${++addresses}`;
+
+beforeAll(async () => {
+  world = await startWorld();
+  for (const id of ['acme', 'globex'])
+    await world.load([
+      { type: 'organization', id, name: id },
+      { type: 'user', organization: id, email: 'ann@example.com', name: 'Ann' },
+    ]);
+  gateway = await startGateway(world, {
+    loopback: false,
+    addressLimit: { requests: LIMIT, periodSeconds: 86_400 },
+    signInLimit: { requests: LIMIT, periodSeconds: 86_400 },
+    trustedProxies: parseNetworks('127.0.0.1')!,
+    authHttpAddress: world.stack.addresses.authHttp,
+  });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await world?.close();
+});
+
+const send = (from: string, request: Ask) =>
+  ask(gateway.address, { ...request, headers: { host: HOST, ...request.headers, 'x-forwarded-for': from } });
+const sendAll = async (from: string, request: Ask, times: number): Promise<number[]> => {
+  const answers: Answer[] = [];
+  for (let n = 0; n < times; n++) answers.push(await send(from, request));
+  return answers.map(({ status }) => status);
+};
+const listed = (authorization?: string) => spoken(LEGACY, message('tools/list'), authorization);
+const preflight = { origin: `http://${HOST}`, 'access-control-request-method': 'POST' };
+const linesOf = (msg: string, from: string) =>
+  world.log.map((line) => JSON.parse(line)).filter((line) => line.msg === msg && line.client_address === from);
+
+describe.each<[string, Ask, number, number]>([
+  ['a message for a foreign Host', { ...listed(), headers: { ...listed().headers, host: 'evil.example' } }, 403, LIMIT],
+  [
+    'a message of a foreign page',
+    { ...listed(), headers: { ...listed().headers, origin: 'https://evil.example' } },
+    403,
+    LIMIT,
+  ],
+  ['a preflight of a message', { method: 'OPTIONS', headers: preflight }, 204, PREFLIGHTS],
+  [
+    'a preflight of a foreign page',
+    { method: 'OPTIONS', headers: { ...preflight, origin: 'https://evil.example' } },
+    403,
+    PREFLIGHTS,
+  ],
+  ['a page of sign-in for a foreign Host', { method: 'GET', path: '/connections', headers: { host: 'evil.example' } }, 403, LIMIT],
+  ['a preflight of sign-in', { method: 'OPTIONS', path: '/token', headers: preflight }, 204, PREFLIGHTS],
+  ['OPTIONS at sign-in that is no preflight', { method: 'OPTIONS', path: '/token' }, 204, LIMIT],
+  ['a wrong method at sign-in', { method: 'DELETE', path: '/token' }, 405, LIMIT],
+  [
+    'a preflight of the metadata',
+    { method: 'OPTIONS', path: '/.well-known/oauth-protected-resource', headers: preflight },
+    204,
+    PREFLIGHTS,
+  ],
+])('%s', (_, request, status, limit) => {
+  it(`is charged to its address, and beyond ${limit} it is 429 and counted in the log`, async () => {
+    const from = newAddress();
+    expect(await sendAll(from, request, limit)).toEqual(Array.from({ length: limit }, () => status));
+    const more = 20;
+    expect(await sendAll(from, request, more)).toEqual(Array.from({ length: more }, () => 429));
+    const counted = () => linesOf('refused again', from).reduce((sum, { count }) => sum + count, 0);
+    await vi.waitFor(() => expect(counted()).toBe(more - 1), { timeout: 5_000 });
+    // The first 429 teaches the gateway that the limit is used up.
+    expect(linesOf('request', from)).toHaveLength(limit + 1);
+  });
+});
+
+it('preflights use up no requests, and requests no preflights', async () => {
+  const from = newAddress();
+  const ofMessage: Ask = { method: 'OPTIONS', headers: preflight };
+  expect(new Set(await sendAll(from, ofMessage, PREFLIGHTS))).toEqual(new Set([204]));
+  expect(await sendAll(from, listed(), LIMIT + 1)).toEqual([401, 401, 401, 429]);
+  const other = newAddress();
+  expect(await sendAll(other, listed(), LIMIT + 1)).toEqual([401, 401, 401, 429]);
+  expect(await sendAll(other, ofMessage, 1)).toEqual([204]);
+});
+
+it('distinct made-up tokens from an address over its limit share lines of the log', async () => {
+  const from = newAddress();
+  await sendAll(from, listed(), LIMIT + 1);
+  const flood = 100;
+  const before = linesOf('request', from).length;
+  const answers = await Promise.all(Array.from({ length: flood }, (_, n) => send(from, listed(`Bearer made-up-${n}`))));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([429]));
+  const counted = () => linesOf('refused again', from).reduce((sum, { count }) => sum + count, 0);
+  await vi.waitFor(() => expect(counted()).toBeGreaterThanOrEqual(flood), { timeout: 5_000 });
+  expect(linesOf('refused again', from).length).toBeLessThan(10);
+  expect(linesOf('request', from)).toHaveLength(before);
+});
+
+it('new good tokens get through from an address over its limit', async () => {
+  const from = newAddress();
+  await sendAll(from, listed(), LIMIT + 1);
+  for (const organization of ['acme', 'globex'])
+    expect((await send(from, listed(await bearer(world, organization, 'ann@example.com')))).status).toBe(200);
+});
+
+it('sign-in from all networks of a /56 together has four times the limit of one, and a /48 sixteen times', async () => {
+  const page: Ask = { method: 'GET', path: '/connections' };
+  const network = (n56: number, n64: number) => `2001:db8:7:${(n56 * 256 + n64).toString(16)}::1`;
+  const fill = async (n56: number) => {
+    for (let n64 = 0; n64 < 4; n64++)
+      expect(await sendAll(network(n56, n64), page, LIMIT)).toEqual(Array.from({ length: LIMIT }, () => 200));
+  };
+  for (let n56 = 0; n56 < 3; n56++) await fill(n56);
+  expect(await sendAll(network(3, 0), page, 1)).toEqual([200]);
+  // These are charged to the /48, too, once, because the gateway doesn't know yet that the /56 is used up.
+  expect(await sendAll(network(0, 99), page, 3)).toEqual([429, 429, 429]);
+  expect(await sendAll(network(0, 98), page, 3)).toEqual([429, 429, 429]);
+  for (let n56 = 4; n56 < 14; n56++) expect(await sendAll(network(n56, 0), page, 1)).toEqual([200]);
+  expect(await sendAll(network(200, 0), page, 1)).toEqual([429]);
+  expect(await sendAll('2001:db8:8::1', page, 1)).toEqual([200]);
+});

@@ -137,6 +137,37 @@ it.each([
   expect([crowd[0]!.remaining, crowd.at(-1)!.remaining]).toEqual([first, remaining]);
 });
 
+describe('a check with wider counters', () => {
+  const wider = (...ids: number[]): Check => ({ ...check(ids[0]!), wider: ids.slice(1).map((id) => check(id)) });
+
+  it.each<[string, number[], boolean, number]>([
+    ['states the narrowest counter while all admit', [7, 8, 9], true, 7],
+    ['is refused by a wider counter', [7, 0, 9], false, 0],
+    ['is refused by the narrowest', [0, 8, 9], false, 0],
+  ])('%s', async (_, ids, allowed, remaining) => {
+    for (const method of ['check', 'checkAtLeisure'] as const) {
+      const service = await startService(echo);
+      const decision = await limiterOf(service.address)[method](wider(...ids));
+      expect(decision).toMatchObject({ allowed, remaining });
+      // All counters are charged by one call.
+      expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([ids.map(String)]);
+    }
+  });
+
+  it('charges none of them once one is known to refuse', async () => {
+    const service = await startService(echo);
+    const limiter = limiterOf(service.address);
+    await limiter.check(check(0));
+    for (const known of [wider(0, 8, 9), wider(7, 8, 0)]) {
+      expect(limiter.isUsedUp(known)).toBe(true);
+      expect(limiter.recall(known)?.allowed).toBe(false);
+      for (const decision of [await limiter.check(known), await limiter.checkAtLeisure(known)])
+        expect(decision).toMatchObject({ allowed: false, source: 'remembered' });
+    }
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
 it('a refusal is repeated until its window is over, and the service is asked again then', async () => {
   const service = await startService(echo);
   let now = 1_000.7;

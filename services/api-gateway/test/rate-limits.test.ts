@@ -197,6 +197,46 @@ describe('the limit of an address', () => {
   });
 });
 
+describe('the limits of an IPv6 address', () => {
+  it('are those of its /64, four times as much for its /56, and sixteen times for its /48', async () => {
+    const gateway = await start({
+      addressLimit: { requests: 3, periodSeconds: 86_400 },
+      trustedProxies: parseNetworks('127.0.0.1')!,
+    });
+    const from = async (n56: number, n64: number, n48 = 'a') => {
+      const address = `2001:db8:${n48}:${(n56 * 256 + n64).toString(16)}::1`;
+      const answer = await gateway.rest(CALL, { headers: { 'x-forwarded-for': address } });
+      return [answer.status, number(answer, 'x-ratelimit-limit'), remaining(answer)];
+    };
+    // The headers state the limit of the /64, unless a wider one refuses.
+    for (const n64 of [0, 1, 2, 3])
+      for (const left of [2, 1, 0]) expect(await from(0, n64)).toEqual([401, 3, left]);
+    expect(await from(0, 0)).toEqual([429, 3, 0]);
+    expect(await from(0, 4)).toEqual([429, 12, 0]);
+    for (let n56 = 1; n56 < 4; n56++)
+      for (const n64 of [0, 1, 2, 3]) {
+        // The request that first found its limit used up was charged to the /48, too.
+        const admitted = n56 === 3 && n64 === 3 ? 2 : 3;
+        for (let n = 0; n < admitted; n++) expect(await from(n56, n64)).toEqual([401, 3, 2 - n]);
+      }
+    expect(await from(4, 0)).toEqual([429, 48, 0]);
+    expect(await from(0, 0, 'b')).toEqual([401, 3, 2]);
+  });
+
+  it('admit a good key while all of them are used up', async () => {
+    const [key] = await createOrganization('behind', 1_000, 60);
+    const gateway = await start({
+      addressLimit: { requests: 1, periodSeconds: 86_400 },
+      trustedProxies: parseNetworks('127.0.0.1')!,
+    });
+    const ask = (n: number, good?: string) =>
+      gateway.rest(CALL, { ...(good && { key: good }), headers: { 'x-forwarded-for': `2001:db8:c:${n.toString(16)}00::1` } });
+    for (let n = 0; n < 16; n++) expect((await ask(n)).status).toBe(401);
+    expect((await ask(16)).status).toBe(429);
+    expect((await ask(17, key)).status).toBe(200);
+  });
+});
+
 describe('without the rate-limit service', () => {
   it('the gateway serves its share of each limit by itself, and asks again when the service is back', async () => {
     const [key] = await createOrganization('alone', 8, 60);

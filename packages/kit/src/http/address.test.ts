@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientAddress, parseNetworks } from './address.ts';
+import { clientAddress, parseNetworks, widerNetworksOf } from './address.ts';
 
 const TRUSTED = parseNetworks('10.0.0.0/8, 192.0.2.7,fd00::/8, ::1')!;
 
@@ -75,5 +75,18 @@ describe('the address of a client', () => {
     ['ends in a comma', '203.0.113.9,', '10.0.0.1'],
   ])('behind a proxy whose header %s is the last that is known', (_, forwarded, address) => {
     expect(clientAddress('10.0.0.1', forwarded, TRUSTED)).toBe(address);
+  });
+});
+
+describe('the wider networks', () => {
+  it('of an IPv6 address are its /56 and its /48', () => {
+    expect(widerNetworksOf(clientAddress('2001:db8:1:23ff:4::5', undefined, []))).toEqual([
+      { network: '2001:db8:1:2300::/56', times: 4 },
+      { network: '2001:db8:1::/48', times: 16 },
+    ]);
+  });
+
+  it.each(['203.0.113.9', '::ffff:203.0.113.9', undefined])('of %s are none', (peer) => {
+    expect(widerNetworksOf(clientAddress(peer, undefined, []))).toEqual([]);
   });
 });

@@ -18,6 +18,7 @@ import {
   PASSWORDS_OF_ADDRESS,
   PASSWORDS_OF_DEVICE,
   secondsToWait,
+  secondsToWaitOf,
 } from './throttle.ts';
 
 /** Each hash takes 19 MiB and keeps a core busy. */
@@ -55,7 +56,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     device === undefined
       ? [PASSWORDS_OF_ACCOUNT, account, PASSWORDS_OF_ADDRESS]
       : [PASSWORDS_OF_DEVICE, `${account} ${device}`, DEVICES_OF_ADDRESS];
-  const waits = await Promise.all([secondsToWait(context, throttle, whose), secondsToWait(context, ofAddress, address)]);
+  const waits = await Promise.all([secondsToWait(context, throttle, whose), secondsToWaitOf(context, ofAddress, address)]);
   const retryAfterSeconds = Math.max(...waits);
   if (retryAfterSeconds > 0) {
     await recordThrottled(context, credentials);

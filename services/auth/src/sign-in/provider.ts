@@ -7,16 +7,17 @@ import { ALGORITHM, type KeyPair } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
+import { ClientFetches } from './client-fetches.ts';
 import { adaptMetadata, isPreRegistered, newSelfRegisteredId, openRedirectUriProblem, redirectUriProblem } from './clients.ts';
 import type { SignInContext } from './context.ts';
 import { cookieSettings } from './cookies.ts';
-import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
+import { isBusy } from './fetch-pool.ts';
+import { GuardedFetchError } from './guarded-fetch.ts';
 import { createPolicy } from './interaction-policy.ts';
 import { cookieKeys } from './keys.ts';
 import { errors, Provider } from './oidc-library.ts';
-import { isAway, renderError } from './problem.ts';
-import { forwardedAddress, noteUser } from './request.ts';
-import { FETCHES, secondsToWait } from './throttle.ts';
+import { isAway, renderBusy, renderError } from './problem.ts';
+import { noteUser } from './request.ts';
 
 export const ACCESS_TOKEN_SECONDS = 600;
 /** Counted from its last use. */
@@ -34,6 +35,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   const { issuer, secrets, log } = context;
   const resource = context.accessTokens.audience;
   const cookies = cookieSettings(issuer);
+  const fetches = new ClientFetches(context);
   const keys = pairs.map(({ keyId, privateKey }) => {
     return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
   });
@@ -71,8 +73,11 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        // `fetch` below decides, as it does for every other address that a client names.
-        allowFetch: () => true,
+        // `fetch` below refuses what may not be fetched, as it does for every other address that a client names.
+        allowFetch: async (ctx, clientId) => {
+          await fetches.prepare(ctx, clientId);
+          return true;
+        },
       },
       resourceIndicators: {
         enabled: true,
@@ -127,39 +132,35 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
         if (problem) throw new errors.InvalidClientMetadata(`redirect_uris ${problem}`);
       },
     },
-    fetch: async (url, init) => {
-      const seconds = await secondsToWait(context, FETCHES, forwardedAddress(Provider.ctx!.req));
-      if (seconds > 0) throw new GuardedFetchError('too many fetches were made for the address of the client');
-      return guardedFetch(url instanceof Request ? url.url : String(url), {
-        headers: Object.fromEntries(new Headers(init?.headers)),
-        allowHosts: context.cimdAllowHosts,
-        proxyUrl: context.proxyUrl,
-      });
-    },
+    fetch: (url, init) =>
+      fetches.fetch(Provider.ctx!, url instanceof Request ? url.url : String(url), new Headers(init?.headers)),
     renderError,
   };
   const provider = new Provider(issuer, configuration);
   // `pinOrigin` sets the headers that this trusts.
   provider.proxy = true;
+  const busy = new WeakSet<object>();
   provider.use(async (ctx, next) => {
     await next();
+    // Not the client's fault: `invalid_client`, which oidc-provider makes of it, would have an assistant register again.
+    if (busy.has(ctx)) renderBusy(ctx);
     // oidc-provider always lists `openid`, but this server issues no id tokens. It also lists modes that `adaptAuthorization` refuses.
     if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery')
       Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES, response_modes_supported: ['query'] });
   });
   // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
-  const note = (
-    { oidc }: KoaContextWithOIDC,
-    { message: error, error_detail: detail, cause }: InstanceType<typeof errors.OIDCProviderError>,
-  ) => {
+  const note = (ctx: KoaContextWithOIDC, refused: InstanceType<typeof errors.OIDCProviderError>) => {
+    const { oidc } = ctx;
+    const { message: error, error_detail: detail, cause } = refused;
     const reason = cause instanceof GuardedFetchError ? cause.reason : undefined;
+    if (isBusy(refused)) busy.add(ctx);
     log.info({ route: oidc.route, client: oidc.client?.clientId, error, detail, reason }, 'refused');
   };
   provider.on('grant.success', ({ oidc, res }) => {
     const grant_id = oidc.entities.AccessToken?.grantId;
     Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
   });
-  provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note);
+  provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note).on('revocation.error', note);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
     if (!isAway(error)) return;

@@ -2,12 +2,12 @@ import type { NextFunction, Request, Response } from 'express';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { SignInContext } from './context.ts';
 import { forwardedAddress, queryOf } from './request.ts';
-import { REGISTRATIONS, secondsToWait } from './throttle.ts';
+import { REGISTRATIONS, secondsToWaitOf } from './throttle.ts';
 
 /** Limits registrations from one address, for all replicas together. The gateway's limit counts all kinds of requests. */
 export function limitRegistrations(context: SignInContext) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    const seconds = await secondsToWait(context, REGISTRATIONS, forwardedAddress(request));
+    const seconds = await secondsToWaitOf(context, REGISTRATIONS, forwardedAddress(request));
     if (seconds === 0) return next();
     response
       .status(429)

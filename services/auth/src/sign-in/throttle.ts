@@ -1,4 +1,5 @@
 import type { Statement } from '@crs/kit/data/database';
+import { widerNetworksOf } from '@crs/kit/http/address';
 import { digestOf } from '@crs/kit/product/api-key';
 import { countTry, forgetTries } from '../store/throttles.ts';
 import { directoryScopeNow, type SignInContext } from './context.ts';
@@ -30,6 +31,18 @@ export const PROVIDERS_OF_ADDRESS: Throttle = { name: 'provider', tries: 1_000, 
 export async function secondsToWait({ db }: Pick<SignInContext, 'db'>, throttle: Throttle, whose: string): Promise<number> {
   const [row] = await db.run(directoryScopeNow(), countTry(bucket(throttle, whose), throttle.windowSeconds));
   return row!.tries > throttle.tries ? Math.max(1, row!.resetsInSeconds) : 0;
+}
+
+/**
+ * Counts a try of an address, and of the networks around it, which have wider limits. A try that one of them refuses doesn't count for the
+ * wider ones: otherwise one address could use up the tries of its neighbours.
+ */
+export async function secondsToWaitOf(context: Pick<SignInContext, 'db'>, throttle: Throttle, address: string): Promise<number> {
+  for (const { network, times } of [{ network: address, times: 1 }, ...widerNetworksOf(address)]) {
+    const seconds = await secondsToWait(context, { ...throttle, tries: throttle.tries * times }, network);
+    if (seconds > 0) return seconds;
+  }
+  return 0;
 }
 
 export function forget(throttle: Throttle, whose: string): Statement {

@@ -6,10 +6,11 @@ import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-provide
 import { toAccountId } from '../account-id.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
 import { cookieSettings } from '../cookies.ts';
+import { FetchesBusy, FetchPool } from '../fetch-pool.ts';
 import { expired, Problem } from '../problem.ts';
 import { cookiesOf, forwardedAddress, queryOf, type Visit } from '../request.ts';
-import { PROVIDERS_OF_ADDRESS, secondsToWait } from '../throttle.ts';
 import { recordRefusal } from '../record-refusal.ts';
+import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
 import { allowedHosts } from './allowed-hosts.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
 import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
@@ -42,6 +43,8 @@ export type Finished = SignInResult & { uid: string | undefined };
 export class Federation {
   readonly #context: SignInContext;
   readonly #begun: BegunSeal;
+  /** By organization: several may have the same host as their provider, and one silent provider must not stop the sign-in of others. */
+  readonly #fetches = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 4 });
 
   constructor(context: SignInContext) {
     this.#context = context;
@@ -73,6 +76,7 @@ export class Federation {
       cookiesOf(visit).set(cookie, value, { ...options, maxAge: BEGUN_MS });
       return url;
     } catch (error) {
+      if (error instanceof FetchesBusy) throw busy(error);
       if (!(error instanceof ProviderFault)) throw error;
       await this.#audit(visit.request, { organization, issuer }, 'provider away', error.publicDetail);
       throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(error.detail));
@@ -117,6 +121,7 @@ export class Federation {
       await this.#context.db.run(credentialScopeNow(organization), entry);
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, ...user }) };
     } catch (error) {
+      if (error instanceof FetchesBusy) throw busy(error);
       if (!(error instanceof ProviderFault)) throw error;
       this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
       return refuse(error.reason, error.publicDetail);
@@ -142,6 +147,8 @@ export class Federation {
 
   #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow): RelyingParty {
     return {
+      organization,
+      fetches: this.#fetches,
       issuer,
       clientId,
       clientSecret: clientSecretSealed
@@ -166,9 +173,18 @@ export class Federation {
   }
 
   async #throttle({ request, response }: Visit): Promise<void> {
-    const seconds = await secondsToWait(this.#context, PROVIDERS_OF_ADDRESS, forwardedAddress(request));
+    const seconds = await secondsToWaitOf(this.#context, PROVIDERS_OF_ADDRESS, forwardedAddress(request));
     if (seconds === 0) return;
     response.set('Retry-After', String(seconds));
     throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
   }
+}
+
+function busy(cause: FetchesBusy): Problem {
+  return new Problem(
+    503,
+    'Sign-in is busy',
+    'Too many people of your organization sign in right now. Go back, and try again in a few seconds.',
+    cause,
+  );
 }

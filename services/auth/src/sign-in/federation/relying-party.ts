@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client';
 import { unstorable } from '@crs/kit/text';
+import { FetchesBusy, isBusy, type FetchPool } from '../fetch-pool.ts';
 import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
 import { ProviderFault } from './provider-fault.ts';
 
@@ -8,6 +9,9 @@ const MAX_SUBJECT_LENGTH = 255;
 
 /** This service as a client of an organization's OpenID provider. */
 export interface RelyingParty {
+  organization: string;
+  /** Bounds the requests that wait for providers. */
+  fetches: FetchPool;
   issuer: string;
   clientId: string;
   clientSecret: string | undefined;
@@ -35,7 +39,7 @@ export function newChecks(): Checks {
   return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
 }
 
-/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws ProviderFault */
+/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws ProviderFault, FetchesBusy */
 export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks, email: string): Promise<string> {
   return ask(async () => {
     const url = oidc.buildAuthorizationUrl(await discover(party), {
@@ -51,7 +55,7 @@ export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifi
   });
 }
 
-/** Exchanges the provider's answer for the person's identity. @throws ProviderFault */
+/** Exchanges the provider's answer for the person's identity. @throws ProviderFault, FetchesBusy */
 export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Checks): Promise<Identity> {
   return ask(async () => {
     const configuration = await discover(party);
@@ -84,6 +88,8 @@ async function ask<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    // The provider is not to blame.
+    if (isBusy(error)) throw new FetchesBusy();
     throw new ProviderFault(error);
   }
 }
@@ -108,10 +114,19 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
   };
 }
 
-function fetcher({ allowHosts, proxyUrl }: Pick<RelyingParty, 'allowHosts' | 'proxyUrl'>): oidc.CustomFetch {
+function fetcher({
+  organization,
+  fetches,
+  allowHosts,
+  proxyUrl,
+}: Pick<RelyingParty, 'organization' | 'fetches' | 'allowHosts' | 'proxyUrl'>): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
       throw new GuardedFetchError('the request is neither GET nor a POST of a form');
-    return guardedFetch(url, { method, headers, body: body?.toString(), allowHosts, proxyUrl });
+    // Metadata and keys are the same for everybody; tokens and userinfo belong to one person.
+    const isForAll = method === 'GET' && !new Headers(headers).has('authorization');
+    return fetches.fetch(organization, isForAll ? url : undefined, () =>
+      guardedFetch(url, { method, headers, body: body?.toString(), allowHosts, proxyUrl }),
+    );
   };
 }

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import type { SignInContext } from './context.ts';
+import { FetchPool } from './fetch-pool.ts';
+import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
+import { forwardedAddress } from './request.ts';
+import { FETCHES, secondsToWaitOf } from './throttle.ts';
+
+/** A request to oidc-provider. */
+interface Asked {
+  req: IncomingMessage;
+}
+
+/** Fetches metadata documents and keys from addresses that clients name. Anybody can name any address. */
+export class ClientFetches {
+  readonly #context: SignInContext;
+  /** By host: a host that stays silent holds few places, and one that answers has its document remembered after the first fetch. */
+  readonly #pool = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 1 });
+  readonly #documents = new WeakMap<Asked, { url: string; response: Promise<Response> }>();
+
+  constructor(context: SignInContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Waits for the document of a request before oidc-provider fetches it: there, any number of requests would wait for a document that is
+   * under way already. {@link fetch} then returns the document, or throws what went wrong.
+   */
+  async prepare(asked: Asked, url: string): Promise<void> {
+    // After a failure, oidc-provider looks for the client again: the same request then gets the same answer.
+    if (this.#documents.get(asked)?.url === url) return;
+    const response = this.#get(asked, url);
+    this.#documents.set(asked, { url, response });
+    await response.catch(() => {});
+  }
+
+  /** @throws GuardedFetchError, FetchesBusy */
+  async fetch(asked: Asked, url: string, headers: Headers): Promise<Response> {
+    const document = this.#documents.get(asked);
+    return document?.url === url ? (await document.response).clone() : this.#get(asked, url, headers);
+  }
+
+  async #get(asked: Asked, url: string, headers = new Headers()): Promise<Response> {
+    const seconds = await secondsToWaitOf(this.#context, FETCHES, forwardedAddress(asked.req));
+    if (seconds > 0) throw new GuardedFetchError('too many fetches were made for the address of the client');
+    const { cimdAllowHosts: allowHosts, proxyUrl } = this.#context;
+    const options = { headers: Object.fromEntries(headers), allowHosts, proxyUrl };
+    return this.#pool.fetch(URL.parse(url)?.host ?? '', url, () => guardedFetch(url, options));
+  }
+}

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
+import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
+import { authorizePath, Browser, pkce, refresh, register, type Answer } from './_sign-in.ts';
+
+/** Places for fetches of metadata documents, in all and for a host; those for providers are as many, and as many for an organization. */
+const [TOTAL, PER_KEY] = [16, 4];
+
+let world: AuthWorld;
+let clientId: string;
+let idp: IdentityProvider;
+/** Each accepts connections and stays silent. */
+const silent: { server: Server; host: string; connections: number }[] = [];
+
+beforeAll(async () => {
+  for (let n = 0; n < TOTAL / PER_KEY + 2; n++) {
+    const host = { server: createServer(), host: '', connections: 0 };
+    host.server.on('connection', (socket) => {
+      host.connections++;
+      socket.on('error', () => {});
+    });
+    await once(host.server.listen(0, '127.0.0.1'), 'listening');
+    host.host = `localhost:${(host.server.address() as AddressInfo).port}`;
+    silent.push(host);
+  }
+  idp = await startIdentityProvider();
+  const tenants = ['acme', 'globex', 'good', 'p0', 'p1', 'p2', 'p3'];
+  world = await startAuthWorld(
+    tenants.flatMap((tenant) => [organization(tenant), user(tenant, ANN, { password: 'correct horse battery' })]),
+    { cimdAllowHosts: [...silent.map(({ host }) => host), idp.host] },
+  );
+  clientId = (await register(browser())).body.client_id;
+});
+afterAll(async () => {
+  await world?.close();
+  for (const { server } of silent) server.close();
+  await idp?.stop();
+});
+
+const browser = () => new Browser(world.stack.addresses.authHttp);
+const reset = () => world.rows('delete from auth.throttles');
+
+/** Begins requests that wait for silent hosts. @returns those that have answered, and a promise of all */
+function stall(count: number, send: (n: number) => Promise<Answer>) {
+  const answers: Answer[] = [];
+  const all = Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const answer = await send(n);
+      answers.push(answer);
+      return answer;
+    }),
+  );
+  return { answers, all };
+}
+
+const authorizeDocument = (host: string, path: string) =>
+  browser().send(authorizePath(`https://${host}/${path}`, pkce().challenge), { headers: { accept: 'text/html' } });
+const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).toSorted();
+const times = (count: number, status: number) => Array.from({ length: count }, () => status);
+
+describe('a host of metadata documents that stays silent', () => {
+  it('is asked for one document at a time, and requests for its other documents are refused at once', async () => {
+    await reset();
+    const [host] = silent;
+    host!.connections = 0;
+    const { answers, all } = stall(20, (n) => authorizeDocument(host!.host, String(n)));
+    await expect.poll(() => answers.length).toBe(19);
+    expect(statusesOf(answers)).toEqual(times(19, 503));
+    expect(answers[0]!.headers.get('retry-after')).toBe('2');
+    expect(answers[0]!.text).toContain('Try again in a few seconds.');
+    expect(host!.connections).toBe(1);
+    // Who waited hears that the document can't be fetched.
+    expect(statusesOf(await all)).toEqual([400, ...times(19, 503)]);
+  });
+
+  it('holds few requests for one document', async () => {
+    await reset();
+    const [host] = silent;
+    host!.connections = 0;
+    const { answers, all } = stall(20, () => authorizeDocument(host!.host, 'same'));
+    await expect.poll(() => answers.length).toBe(20 - PER_KEY);
+    expect(host!.connections).toBe(1);
+    expect(statusesOf(await all)).toEqual([...times(PER_KEY, 400), ...times(20 - PER_KEY, 503)]);
+  });
+
+  it('doesn’t stop pages, tokens and clients that are registered, together with all others like it', async () => {
+    await reset();
+    const { answers, all } = stall(8 * silent.length, (n) => authorizeDocument(silent[n % silent.length]!.host, 'same'));
+    await expect.poll(() => answers.length).toBe(8 * silent.length - TOTAL);
+    expect((await browser().send('/connections')).status).toBe(200);
+    expect((await browser().open(authorizePath(clientId, pkce().challenge))).page.status).toBe(200);
+    expect((await refresh(browser(), clientId, 'none')).body.error).toBe('invalid_grant');
+    const unknown = await refresh(browser(), `https://${silent[0]!.host}/token`, 'none');
+    expect([unknown.status, unknown.headers.get('retry-after'), unknown.body.error]).toEqual([
+      503,
+      '2',
+      'temporarily_unavailable',
+    ]);
+    // All of this was served while the silent hosts held every place.
+    expect(answers).toHaveLength(8 * silent.length - TOTAL);
+    await all;
+  });
+});
+
+describe('an organization’s provider that stays silent', () => {
+  const provide = async (tenant: string, issuer: string) => {
+    const settings = {
+      name: undefined,
+      writeSurface: undefined,
+      anonymizeInterviewees: undefined,
+      allowedFields: undefined,
+      rateLimit: undefined,
+      toolRateLimit: undefined,
+      oidcProvider: { domains: [`${tenant}.example`], ...CLIENT, issuer },
+    };
+    await world.operator.auth.updateOrganization({ settings }, await world.operate(tenant));
+  };
+  const pageOf = async (tenant: string) => {
+    const b = browser();
+    const { page } = await b.open(authorizePath(clientId, pkce().challenge, { organization: tenant }));
+    return { b, page };
+  };
+
+  it('stops neither another organization with a provider at the same host nor passwords', async () => {
+    await reset();
+    for (const tenant of ['acme', 'globex']) await provide(tenant, `https://${silent[0]!.host}`);
+    await provide('good', idp.issuer);
+    const pages = await Promise.all(Array.from({ length: 10 }, () => pageOf('acme')));
+    const { answers, all } = stall(10, async (n) => (await pages[n]!.b.submit(pages[n]!.page, {})).page);
+    await expect.poll(() => answers.length).toBe(10 - PER_KEY);
+    expect(statusesOf(answers)).toEqual(times(10 - PER_KEY, 503));
+    expect(answers[0]!.headers.get('retry-after')).toBe('1');
+    expect(answers[0]!.text).toContain('try again in a few seconds');
+
+    const good = await pageOf('good');
+    expect((await good.b.submit(good.page, {})).away?.host).toBe(idp.host);
+    const same = await pageOf('globex');
+    const sameHost = stall(1, async () => (await same.b.submit(same.page, {})).page);
+    expect((await browser().send('/connections')).status).toBe(200);
+    expect(answers).toHaveLength(10 - PER_KEY);
+    // Its own host is silent, so it fails, but only after it was asked.
+    expect((await sameHost.all)[0]!.text).toContain('can’t be reached');
+    await all;
+  });
+
+  it('leaves places for metadata documents', async () => {
+    await reset();
+    for (const [n, tenant] of ['p0', 'p1', 'p2', 'p3'].entries()) await provide(tenant, `https://${silent[n]!.host}`);
+    const pages = await Promise.all(Array.from({ length: TOTAL }, (_, n) => pageOf(`p${n % 4}`)));
+    const { answers, all } = stall(TOTAL, async (n) => (await pages[n]!.b.submit(pages[n]!.page, {})).page);
+    await expect.poll(() => silent.slice(0, 4).every(({ connections }) => connections > 0)).toBe(true);
+    const { page, b } = await pageOf('good');
+    expect((await b.submit(page, {})).page.status).toBe(503);
+    const document = await browser().send(authorizePath(`https://${idp.host}/none`, pkce().challenge));
+    expect(document.status).toBe(400);
+    expect(answers).toEqual([]);
+    await all;
+  });
+});
+
+it('people who sign in at once share one fetch of their provider’s metadata', async () => {
+  await reset();
+  idp.asked.length = 0;
+  const begun = await Promise.all(
+    Array.from({ length: PER_KEY }, async () => {
+      const b = browser();
+      const { page } = await b.open(authorizePath(clientId, pkce().challenge, { organization: 'good' }));
+      return { b, page };
+    }),
+  );
+  const away = await Promise.all(begun.map(async ({ b, page }) => (await b.submit(page, {})).away?.host));
+  expect(away).toEqual(Array.from({ length: PER_KEY }, () => idp.host));
+  expect(idp.asked.length).toBeLessThan(PER_KEY);
+});

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT, startIdentityProvider, type IdentityProvider } from './_identity-provider.ts';
 import { ANN, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
@@ -74,6 +73,7 @@ describe('a host of metadata documents that stays silent', () => {
     expect(host!.connections).toBe(1);
     // Who waited hears that the document can't be fetched.
     expect(statusesOf(await all)).toEqual([400, ...times(19, 503)]);
+    expect(host!.connections).toBe(1);
   });
 
   it('holds few requests for one document', async () => {

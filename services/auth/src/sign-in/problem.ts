@@ -54,17 +54,15 @@ export function renderError(ctx: KoaContextWithOIDC, { error, error_description:
   });
 }
 
-/** Refuses a request that found no place for a fetch from the client's host. */
-export function renderBusy(ctx: Pick<KoaContextWithOIDC, 'status' | 'set' | 'type' | 'body' | 'accepts' | 'res'>): void {
+/** Replaces the answer to a request that found no place for a fetch from the client's host. */
+export function renderBusy(ctx: Pick<KoaContextWithOIDC, 'status' | 'set' | 'type' | 'body' | 'res'>): void {
   const description = 'Too many details of assistants are being fetched right now. Try again in a few seconds.';
   ctx.status = 503;
   ctx.set('Retry-After', '2');
-  if (ctx.accepts('json', 'html') !== 'html') {
+  if (ctx.type !== 'text/html') {
     ctx.body = { error: 'temporarily_unavailable', error_description: description };
     return;
   }
-  ctx.set(FLOW_HEADERS);
-  ctx.type = 'html';
   const requestId = stateOf(ctx.res as Response).id;
   ctx.body = errorPage({ status: 503, title: 'Sign-in is busy', message: description, requestId });
 }

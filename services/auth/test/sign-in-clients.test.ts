@@ -196,6 +196,23 @@ describe('a client that registers itself', () => {
     expect((await from('203.0.113.10')).status).toBe(201);
   });
 
+  it('may do so from a /56 of IPv6 four times as often as from one address, and from a /48 sixteen times', async () => {
+    const from = async (n56: number, n64: number) => {
+      const address = `2001:db8:9:${(n56 * 256 + n64).toString(16)}::`;
+      return (await browser().send('/register', { json: BODIES.Claude, headers: { 'x-forwarded-for': address } })).status;
+    };
+    for (let n64 = 0; n64 < 4; n64++) for (let n = 0; n < 20; n++) expect(await from(0, n64)).toBe(201);
+    expect(await from(0, 0)).toBe(429);
+    expect(await from(0, 4)).toBe(429);
+    // What the /56 refuses doesn't count for the /48.
+    expect(await world.rows('select tries from auth.throttles where tries = 80')).toHaveLength(1);
+    expect(await from(1, 0)).toBe(201);
+    // Two rows: the /56 above, and the /48.
+    await world.rows('update auth.throttles set tries = 319 where tries = 81');
+    expect(await from(2, 0)).toBe(201);
+    expect(await from(3, 0)).toBe(429);
+  });
+
   it('is deleted after a day unless somebody has consented', async () => {
     const { body: idle } = await register(browser());
     const { body: used } = await register(browser());

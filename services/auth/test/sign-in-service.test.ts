@@ -14,7 +14,18 @@ import { SECRET } from '@crs/testing/setup';
 import { createAuthService } from '../src/service.ts';
 import { deleteExcess, deleteExpired } from '../src/store/oidc-payloads.ts';
 import { ANN, organization, serviceUrl, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
-import { askedBy, Browser, CALLBACK, authorizePath, connectAssistant, pkce, redeem, refresh, register } from './_sign-in.ts';
+import {
+  askedBy,
+  Browser,
+  CALLBACK,
+  authorizePath,
+  connectAssistant,
+  pkce,
+  redeem,
+  refresh,
+  register,
+  signIn,
+} from './_sign-in.ts';
 
 const PERSON = { organization: 'acme', email: ANN, password: 'correct horse battery' };
 const log = createLogger('auth', { level: 'silent' });
@@ -264,6 +275,55 @@ describe('what strangers store', () => {
       { model: 'Interaction', left: 8 },
     ]);
     expect(await world.rows('select 1 from auth.throttles')).toHaveLength(3);
+  });
+});
+
+describe('a flood of authorizations and registrations', () => {
+  it('deletes its own rows before those of a person who is signing in', async () => {
+    await world.rows('delete from auth.oidc_payloads');
+    await world.rows('delete from auth.throttles');
+    const person = new Browser(world.stack.addresses.authHttp);
+    const { body } = await register(person);
+    const { page } = await person.open(authorizePath(body.client_id, pkce().challenge));
+    for (let n = 0; n < 10; n++) {
+      const attacker = new Browser(world.stack.addresses.authHttp);
+      const client = await register(attacker);
+      // Nobody follows the redirect with the cookie.
+      expect((await attacker.send(authorizePath(client.body.client_id, pkce().challenge))).status).toBe(303);
+    }
+    const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
+    try {
+      const most = { Interaction: 3, Client: 3, ReplayDetection: 3 };
+      await db.transact(directoryScope(workFor(5_000)), (query) => deleteExcess(query, 100, most));
+    } finally {
+      await db.close();
+    }
+    const left = await world.rows('select model, count(*)::int as left from auth.oidc_payloads group by 1 order by 1');
+    expect(left).toEqual([
+      { model: 'Client', left: 3 },
+      { model: 'Interaction', left: 3 },
+    ]);
+    const consent = await signIn(person, page, PERSON);
+    expect((await person.submit(consent.page, { decision: 'allow' })).away?.searchParams.get('code')).toBeTruthy();
+  });
+
+  it('that follows its redirects takes turns with people, by age', async () => {
+    await world.rows('delete from auth.oidc_payloads');
+    await world.rows(
+      `insert into auth.oidc_payloads (model, id_digest, payload_sealed, expires_at, browser_returned)
+        select 'Interaction', sha256(n::text::bytea), '', now() + n * interval '1 minute', true from generate_series(1, 5) n`,
+    );
+    const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
+    try {
+      const most = { Interaction: 3, Client: 3, ReplayDetection: 3 };
+      await db.transact(directoryScope(workFor(5_000)), (query) => deleteExcess(query, 100, most));
+    } finally {
+      await db.close();
+    }
+    const left = await world.rows<{ minutes: number }>(
+      'select round(extract(epoch from expires_at - now()) / 60)::int as minutes from auth.oidc_payloads order by 1',
+    );
+    expect(left.map(({ minutes }) => minutes)).toEqual([3, 4, 5]);
   });
 });
 

@@ -3,13 +3,13 @@ import { randomBase62 } from '@crs/kit/product/api-key';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import { auditEntry } from '../store/audit.ts';
 import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
-import { keepPayload } from '../store/oidc-payloads.ts';
+import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
 import { parseAccountId } from './account-id.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { documentHost, isPreRegistered } from './clients.ts';
-import { credentialScopeNow, type SignInContext } from './context.ts';
+import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { Federation, Finished, SignInResult } from './federation/federation.ts';
 import { FormTokens } from './keys.ts';
 import { consentPage, type Client } from './pages/consent.ts';
@@ -41,6 +41,9 @@ export class Interactions {
 
   async show(visit: Visit): Promise<void> {
     const step = await stepOf(visit, visit.request.params['uid']);
+    const { uid, params } = step.interaction;
+    const client = payloadKey('Client', stringOf(params['client_id']) ?? '');
+    await this.#context.db.run(directoryScopeNow(), noteBrowser(payloadKey('Interaction', uid), client));
     if (step.interaction.prompt.name === 'login') await this.#signIn.show(step, this.#place(step));
     else await this.#showConsent(step);
   }

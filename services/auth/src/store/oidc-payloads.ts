@@ -100,6 +100,16 @@ export function keepPayload({ model, idDigest }: PayloadKey, until: Date): State
   };
 }
 
+/** Notes that a browser came back for an authorization: it sent the cookie that it got with the first answer. */
+export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statement {
+  return {
+    name: 'note_browser',
+    text: `update auth.oidc_payloads set browser_returned = true
+      where (model, id_digest) in (($1, $2), ($3, $4)) and not browser_returned`,
+    values: [interaction.model, interaction.idDigest, client.model, client.idDigest],
+  };
+}
+
 /**
  * How many payloads of a model all strangers together may have. Anybody can begin an authorization, register a client, and prove to be a
  * client that they registered.
@@ -115,8 +125,9 @@ export interface Gone {
 }
 
 /**
- * Deletes some of what strangers have stored beyond the bounds, beginning with what would expire next. A client that somebody consented to is
- * kept: it expires later than in a day.
+ * Deletes some of what strangers have stored beyond the bounds. It begins with what no browser came back for, so that a flood of requests
+ * deletes its own rows and not those of people who are signing in; and among these, with what would expire next. A client that somebody
+ * consented to is kept: it expires later than in a day.
  */
 export async function deleteExcess(
   query: Query,
@@ -131,7 +142,7 @@ export async function deleteExcess(
       row: { model: column.text },
       text: `delete from auth.oidc_payloads where model = $1 and id_digest in (
         select id_digest from auth.oidc_payloads where model = $1 and expires_at <= now() + interval '1 day'
-        order by expires_at desc offset $2 limit $3) returning model`,
+        order by browser_returned desc, expires_at desc offset $2 limit $3) returning model`,
       values: [model, bound, limit],
     });
     payloads = Math.max(payloads, gone.length);

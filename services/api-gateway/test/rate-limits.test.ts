@@ -209,8 +209,7 @@ describe('the limits of an IPv6 address', () => {
       return [answer.status, number(answer, 'x-ratelimit-limit'), remaining(answer)];
     };
     // The headers state the limit of the /64, unless a wider one refuses.
-    for (const n64 of [0, 1, 2, 3])
-      for (const left of [2, 1, 0]) expect(await from(0, n64)).toEqual([401, 3, left]);
+    for (const n64 of [0, 1, 2, 3]) for (const left of [2, 1, 0]) expect(await from(0, n64)).toEqual([401, 3, left]);
     expect(await from(0, 0)).toEqual([429, 3, 0]);
     expect(await from(0, 4)).toEqual([429, 12, 0]);
     for (let n56 = 1; n56 < 4; n56++)

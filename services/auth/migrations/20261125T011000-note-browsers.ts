@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Migration } from '@crs/kit/data/migration';
 
-/** When strangers store too many authorizations and clients, those that a browser came back for are deleted last. */
+/** When unauthenticated clients store too many authorizations and clients, those that a browser came back for are deleted last. */
 export const noteBrowsers: Migration = {
   name: '20261125T011000-note-browsers',
 

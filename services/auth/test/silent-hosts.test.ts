@@ -42,7 +42,7 @@ afterAll(async () => {
 const browser = () => new Browser(world.stack.addresses.authHttp);
 const reset = () => world.rows('delete from auth.throttles');
 
-/** Begins requests that wait for silent hosts. @returns those that have answered, and a promise of all */
+/** Begins requests that wait for silent hosts. @returns the answers so far, and a promise for all of them */
 function stall(count: number, send: (n: number) => Promise<Answer>) {
   const answers: Answer[] = [];
   const all = Promise.all(
@@ -61,7 +61,7 @@ const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).to
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
 
 describe('a host of metadata documents that stays silent', () => {
-  it('is asked for one document at a time, and requests for its other documents are refused at once', async () => {
+  it('gets one fetch at a time, and requests for its other documents are refused at once', async () => {
     await reset();
     const [host] = silent;
     host!.connections = 0;
@@ -144,7 +144,7 @@ describe('an organization’s provider that stays silent', () => {
     const sameHost = stall(1, async () => (await same.b.submit(same.page, {})).page);
     expect((await browser().send('/connections')).status).toBe(200);
     expect(answers).toHaveLength(10 - PER_KEY);
-    // Its own host is silent, so it fails, but only after it was asked.
+    // Its own host is silent, so it fails, but only after the fetch.
     expect((await sameHost.all)[0]!.text).toContain('can’t be reached');
     await all;
   });

@@ -46,12 +46,7 @@ const linesOf = (msg: string, from: string) =>
 
 describe.each<[string, Ask, number, number]>([
   ['a message for a foreign Host', { ...listed(), headers: { ...listed().headers, host: 'evil.example' } }, 403, LIMIT],
-  [
-    'a message of a foreign page',
-    { ...listed(), headers: { ...listed().headers, origin: 'https://evil.example' } },
-    403,
-    LIMIT,
-  ],
+  ['a message of a foreign page', { ...listed(), headers: { ...listed().headers, origin: 'https://evil.example' } }, 403, LIMIT],
   ['a preflight of a message', { method: 'OPTIONS', headers: preflight }, 204, PREFLIGHTS],
   [
     'a preflight of a foreign page',
@@ -59,9 +54,14 @@ describe.each<[string, Ask, number, number]>([
     403,
     PREFLIGHTS,
   ],
-  ['a page of sign-in for a foreign Host', { method: 'GET', path: '/connections', headers: { host: 'evil.example' } }, 403, LIMIT],
+  [
+    'a page of sign-in for a foreign Host',
+    { method: 'GET', path: '/connections', headers: { host: 'evil.example' } },
+    403,
+    LIMIT,
+  ],
   ['a preflight of sign-in', { method: 'OPTIONS', path: '/token', headers: preflight }, 204, PREFLIGHTS],
-  ['OPTIONS at sign-in that is no preflight', { method: 'OPTIONS', path: '/token' }, 204, LIMIT],
+  ['OPTIONS at sign-in without the headers of a preflight', { method: 'OPTIONS', path: '/token' }, 204, LIMIT],
   ['a wrong method at sign-in', { method: 'DELETE', path: '/token' }, 405, LIMIT],
   [
     'a preflight of the metadata',

@@ -107,7 +107,7 @@ export function createGateway(
       server.on('checkExpectation', listener);
       answerContinue(server);
       answerConnect(server, listener);
-      answerParserErrors(server, { ...limits, name, showLimits });
+      answerParserErrors(server, { ...limits, refusals, name, showLimits });
       return { http: address };
     },
     stop: () => closer.close(),

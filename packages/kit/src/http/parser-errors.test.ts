@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../process/log.ts';
 import type { Check, RateLimiter } from '../limits/limiter.ts';
 import { answerParserErrors } from './parser-errors.ts';
+import { RefusalCounts } from './refusal-counts.ts';
 
 const addressLimit = { requests: 60, periodSeconds: 60 };
 const servers: Server[] = [];
@@ -15,18 +16,25 @@ afterEach(() => {
 });
 
 /** Starts a server that answers `ok` after `delayMs` and charges each bad request in `chargeMs`. */
-async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & { delayMs?: number; chargeMs?: number }) {
+async function start({
+  delayMs = 0,
+  chargeMs = 0,
+  limit = 60,
+  ...options
+}: ServerOptions & { delayMs?: number; chargeMs?: number; limit?: number }) {
   const charged: Check[] = [];
   const check = async (charge: Check) => {
     charged.push(charge);
     await sleep(chargeMs);
-    return { allowed: true, limit: 60, remaining: 59, resetInMs: 1_000, source: 'service' };
+    return { allowed: charged.length <= limit, limit: 60, remaining: 59, resetInMs: 1_000, source: 'service' };
   };
   const lines: string[] = [];
   const log = createLogger('test', { destination: { write: (line) => void lines.push(line) } });
   const server = createServer(options, (_request, response) => void sleep(delayMs).then(() => response.end('ok')));
   servers.push(server);
+  const refusals = new RefusalCounts(log);
   answerParserErrors(server, {
+    refusals,
     limiter: { check } as unknown as RateLimiter,
     addressLimit,
     trustedProxies: [],
@@ -37,7 +45,7 @@ async function start({ delayMs = 0, chargeMs = 0, ...options }: ServerOptions & 
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const connect = (allowHalfOpen = false): Socket =>
     createConnection({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });
-  return { connect, charged, lines };
+  return { connect, charged, lines, refusals };
 }
 
 const statuses = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
@@ -115,4 +123,19 @@ it('the log has the request id of the answer', async () => {
   socket.write('nonsense\r\n\r\n');
   const [, id] = /"request_id":"(\w+)"/.exec(await text(socket))!;
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ status: 400, trace_id: id }]);
+});
+
+it('bytes beyond the limit of their address share one line of the log', async () => {
+  const { connect, lines, refusals } = await start({ limit: 2 });
+  for (let n = 0; n < 5; n++) {
+    const socket = connect();
+    socket.write('nonsense\r\n\r\n');
+    expect(statuses(await text(socket))).toEqual([400]);
+  }
+  refusals.flush();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'unparsable request', status: 400 },
+    { msg: 'unparsable request', status: 400 },
+    { msg: 'refused again', status: 400, client_address: '127.0.0.1', count: 3 },
+  ]);
 });

@@ -5,14 +5,16 @@ import type { Logger } from '../process/log.ts';
 import { tracer } from '../process/telemetry.ts';
 import { INERT } from './app.ts';
 import { breakBody } from './body.ts';
-import { chargeAddress, fullAddressOf, limitHeaders, type AddressCharging } from './charge.ts';
+import { addressOf, chargeAddress, fullAddressOf, limitHeaders, type AddressCharging } from './charge.ts';
 import { hangUp } from './hang-up.ts';
 import { envelope, Refusal } from './refusal.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
 
 const REASONS: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
 type Options = AddressCharging & {
   log: Logger;
+  refusals: RefusalCounts;
   /** The gateway's name. */
   name: string;
   /** Whether answers say how much of the limit is left. */
@@ -71,14 +73,21 @@ async function sent(response: ServerResponse): Promise<void> {
   if (!response.writableFinished && !response.destroyed) await once(response, 'close');
 }
 
-async function answerTo(refusal: Refusal, socket: Socket, { log, name, showLimits, ...limits }: Options): Promise<string> {
+async function answerTo(
+  refusal: Refusal,
+  socket: Socket,
+  { log, refusals, name, showLimits, ...limits }: Options,
+): Promise<string> {
   const span = tracer(name).startSpan('unparsable request', { root: true });
   const requestId = span.spanContext().traceId;
   span.end();
   const sender = { socket, headers: {} };
-  const facts = { status: refusal.status, client_address: fullAddressOf(limits, sender), code: refusal.code };
-  log.info({ ...facts, trace_id: requestId }, 'unparsable request');
+  const { status, code } = refusal;
   const decision = await chargeAddress(limits, sender);
+  // Beyond the limit, one line counts many, so that a client that sends garbage can't fill the log.
+  if (decision.allowed)
+    log.info({ status, client_address: fullAddressOf(limits, sender), code, trace_id: requestId }, 'unparsable request');
+  else refusals.count({ status, client_address: addressOf(limits, sender), count: 0 });
   const body = envelope(refusal, requestId);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',

@@ -50,8 +50,7 @@ function ofUnknown(
   { address, digest, check, overUnknown }: Sender,
 ): ReturnType<Recall> {
   if (digest === undefined || credentials.isKnown(digest)) return undefined;
-  const lookUp = () =>
-    credentials.resolve(headers.authorization, { deadline: Date.now() + LOOK_UP_MS, address: () => address });
+  const lookUp = () => credentials.resolve(headers.authorization, { deadline: Date.now() + LOOK_UP_MS, address: () => address });
   return guesses.refuse({ check, digest, lookUp, over: overUnknown });
 }
 

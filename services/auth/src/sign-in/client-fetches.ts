@@ -5,17 +5,17 @@ import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
 import { forwardedAddress } from './request.ts';
 import { FETCHES, secondsToWaitOf } from './throttle.ts';
 
-/** A request to oidc-provider. */
-interface Asked {
+/** oidc-provider's context of one request. */
+interface RequestContext {
   req: IncomingMessage;
 }
 
 /** Fetches metadata documents and keys from addresses that clients name. Anybody can name any address. */
 export class ClientFetches {
   readonly #context: SignInContext;
-  /** By host: a host that stays silent holds few places, and one that answers has its document remembered after the first fetch. */
+  /** By host: a host that stays silent holds few places, and one that answers needs one fetch, because oidc-provider caches its document. */
   readonly #pool = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 1 });
-  readonly #documents = new WeakMap<Asked, { url: string; response: Promise<Response> }>();
+  readonly #documents = new WeakMap<RequestContext, { url: string; response: Promise<Response> }>();
 
   constructor(context: SignInContext) {
     this.#context = context;
@@ -25,22 +25,22 @@ export class ClientFetches {
    * Waits for the document of a request before oidc-provider fetches it: there, any number of requests would wait for a document that is
    * under way already. {@link fetch} then returns the document, or throws what went wrong.
    */
-  async prepare(asked: Asked, url: string): Promise<void> {
+  async prepare(ctx: RequestContext, url: string): Promise<void> {
     // After a failure, oidc-provider looks for the client again: the same request then gets the same answer.
-    if (this.#documents.get(asked)?.url === url) return;
-    const response = this.#get(asked, url);
-    this.#documents.set(asked, { url, response });
+    if (this.#documents.get(ctx)?.url === url) return;
+    const response = this.#get(ctx, url);
+    this.#documents.set(ctx, { url, response });
     await response.catch(() => {});
   }
 
   /** @throws GuardedFetchError, FetchesBusy */
-  async fetch(asked: Asked, url: string, headers: Headers): Promise<Response> {
-    const document = this.#documents.get(asked);
-    return document?.url === url ? (await document.response).clone() : this.#get(asked, url, headers);
+  async fetch(ctx: RequestContext, url: string, headers: Headers): Promise<Response> {
+    const document = this.#documents.get(ctx);
+    return document?.url === url ? (await document.response).clone() : this.#get(ctx, url, headers);
   }
 
-  async #get(asked: Asked, url: string, headers = new Headers()): Promise<Response> {
-    const seconds = await secondsToWaitOf(this.#context, FETCHES, forwardedAddress(asked.req));
+  async #get(ctx: RequestContext, url: string, headers = new Headers()): Promise<Response> {
+    const seconds = await secondsToWaitOf(this.#context, FETCHES, forwardedAddress(ctx.req));
     if (seconds > 0) throw new GuardedFetchError('too many fetches were made for the address of the client');
     const { cimdAllowHosts: allowHosts, proxyUrl } = this.#context;
     const options = { headers: Object.fromEntries(headers), allowHosts, proxyUrl };

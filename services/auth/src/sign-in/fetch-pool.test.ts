@@ -36,7 +36,15 @@ it('requests for the same URL of a key share one fetch, and each gets the whole 
 });
 
 it.each<[string, [string, string?][], [string, string?], [string, string?]]>([
-  ['of one key', [['a', 'u'], ['a', 'u']], ['a', 'u'], ['a', 'u']],
+  [
+    'of one key',
+    [
+      ['a', 'u'],
+      ['a', 'u'],
+    ],
+    ['a', 'u'],
+    ['a', 'u'],
+  ],
   ['of one key, with fetches of their own', [['a'], ['a']], ['a'], ['a']],
   ['of all keys', [['a'], ['b'], ['c']], ['d'], ['e']],
   ['for different URLs of one key', [['a', 'u']], ['a', 'v'], ['a', 'w']],

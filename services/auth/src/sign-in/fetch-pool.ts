@@ -47,7 +47,8 @@ export class FetchPool {
     const { total, perKey, urlsPerKey } = this.#limits;
     const waiting: Waiting = this.#keys.get(key) ?? { count: 0, shared: new Map() };
     const shared = url === undefined ? undefined : waiting.shared.get(url);
-    if (this.#total >= total || waiting.count >= perKey || (!shared && waiting.shared.size >= urlsPerKey)) throw new FetchesBusy();
+    if (this.#total >= total || waiting.count >= perKey || (!shared && waiting.shared.size >= urlsPerKey))
+      throw new FetchesBusy();
     this.#keys.set(key, waiting);
     this.#total++;
     waiting.count++;

@@ -160,7 +160,11 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     const grant_id = oidc.entities.AccessToken?.grantId;
     Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
   });
-  provider.on('authorization.error', note).on('grant.error', note).on('registration_create.error', note).on('revocation.error', note);
+  provider
+    .on('authorization.error', note)
+    .on('grant.error', note)
+    .on('registration_create.error', note)
+    .on('revocation.error', note);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
     if (!isAway(error)) return;

@@ -125,7 +125,7 @@ export interface Gone {
 }
 
 /**
- * Deletes some of what strangers have stored beyond the bounds. It begins with what no browser came back for, so that a flood of requests
+ * Deletes some of what unauthenticated clients have stored beyond the bounds. It begins with what no browser came back for, so that a flood of requests
  * deletes its own rows and not those of people who are signing in; and among these, with what would expire next. A client that somebody
  * consented to is kept: it expires later than in a day.
  */

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
 import { createApiKey } from '@crs/kit/product/api-key';
 import { interceptStatements } from '@crs/testing/intercept-statements';
+import { sendRaw } from '@crs/testing/send-raw';
 import { startWorld, type World } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';
 
@@ -101,4 +102,31 @@ it('the networks of a customer share one queue', async () => {
   const began = performance.now();
   await Promise.all(Array.from({ length: 10 }, (_, n) => flood(from(n), 20)));
   expect(lookUps).toBeLessThanOrEqual(16 + (performance.now() - began) / 25);
+});
+
+describe.each([
+  ['two Hosts', `GET /v1/calls`, 'Host: a\r\nHost: b\r\n', 400],
+  ['no Host', `GET /v1/calls`, '', 400],
+  ['a path at which there is nothing', 'GET /nothing', 'Host: a\r\n', 404],
+  ['the documentation', 'GET /docs', 'Host: a\r\n', 200],
+  ['the OpenAPI document', 'GET /v1/openapi.json', 'Host: a\r\n', 200],
+  ['a wrong method at the OpenAPI document', 'DELETE /v1/openapi.json', 'Host: a\r\n', 405],
+  ['a preflight', 'OPTIONS /v1/calls', 'Host: a\r\nAccess-Control-Request-Method: GET\r\n', 401],
+])('without a key, %s', (what, line, hosts, status) => {
+  it('is charged to the address, and beyond its limit it is 429 and counted in the log', async () => {
+    const from = `198.51.100.${what.length}`;
+    const send = async () => {
+      const bytes = `${line} HTTP/1.1\r\n${hosts}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`;
+      return Number(/^HTTP\/1\.1 (\d{3}) /.exec(await sendRaw(gateway.address, bytes))?.[1]);
+    };
+    const statuses: number[] = [];
+    for (let n = 0; n < LIMIT + 10; n++) statuses.push(await send());
+    expect(statuses).toEqual([...Array.from({ length: LIMIT }, () => status), ...Array.from({ length: 10 }, () => 429)]);
+    const lines = () => world.log.map((each) => JSON.parse(each)).filter(({ client_address }) => client_address === from);
+    const counted = () => lines().filter(({ msg }) => msg === 'refused again');
+    await vi.waitFor(() => expect(counted().reduce((sum, { count }) => sum + count, 0)).toBeGreaterThanOrEqual(9), {
+      timeout: 5_000,
+    });
+    expect(lines().filter(({ msg }) => msg === 'request').length).toBeLessThanOrEqual(LIMIT + 1);
+  });
 });

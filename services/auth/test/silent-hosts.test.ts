@@ -57,7 +57,7 @@ function stall(count: number, send: (n: number) => Promise<Answer>) {
 
 const authorizeDocument = (host: string, path: string) =>
   browser().send(authorizePath(`https://${host}/${path}`, pkce().challenge), { headers: { accept: 'text/html' } });
-const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).toSorted();
+const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
 
 describe('a host of metadata documents that stays silent', () => {

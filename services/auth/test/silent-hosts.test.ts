@@ -27,9 +27,10 @@ beforeAll(async () => {
   }
   idp = await startIdentityProvider();
   const tenants = ['acme', 'globex', 'good', 'p0', 'p1', 'p2', 'p3'];
+  const hosts = [...silent.map(({ host }) => host), idp.host];
   world = await startAuthWorld(
     tenants.flatMap((tenant) => [organization(tenant), user(tenant, ANN, { password: 'correct horse battery' })]),
-    { cimdAllowHosts: [...silent.map(({ host }) => host), idp.host] },
+    { cimdAllowHosts: hosts, oidcAllowHosts: hosts.map((host) => ({ host })) },
   );
   clientId = (await register(browser())).body.client_id;
 });

@@ -123,6 +123,13 @@ describe('where the problem is', () => {
     expect(names(MAX_ITEMS + 1)).toEqual(refused('must have at most 200000 items'));
   });
 
+  test('a list with its own bound is refused by its length, before any item is read', () => {
+    const short = list(email, { most: 2 });
+    expect(parse(short, ['a@b', 'c@d'])).toEqual({ record: { it: ['a@b', 'c@d'] } });
+    // The items are bad too, and the length is what the reason names: no item was read.
+    expect(parse(short, ['', '', ''])).toEqual(refused('must have at most 2 items'));
+  });
+
   test('a union that is told apart by a property', () => {
     const lines = z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('user') }),

@@ -159,11 +159,15 @@ export function orNull<S extends z.ZodType>(schema: S) {
 /** Millions of empty items fit into a line, and REST shows each of their fields: they would make an answer that nobody can read. */
 export const MAX_ITEMS = 200_000;
 
-/** A list. Reading ends at the first bad item, because the issues of millions of bad items would exhaust the memory. */
-export function list<S extends z.ZodType>(item: S) {
+/**
+ * A list. A list with too many items is refused before any item is read. Reading ends at the first bad item, because the issues of millions
+ * of bad items would exhaust the memory.
+ * @param options.most the number of items that the list may have
+ */
+export function list<S extends z.ZodType>(item: S, { most = MAX_ITEMS }: { most?: number } = {}) {
   return withForm(z.array(z.unknown()), { item }).transform((values, context) => {
-    if (values.length > MAX_ITEMS) {
-      context.addIssue({ code: 'custom', message: `must have at most ${MAX_ITEMS} items` });
+    if (values.length > most) {
+      context.addIssue({ code: 'custom', message: `must have at most ${most} items` });
       return z.NEVER;
     }
     const items: z.output<S>[] = [];

@@ -41,8 +41,7 @@ const body = closedObject({
       pattern: String.raw`\S`,
     }),
   lead_email: personEmail.describe('The e-mail address of the lead, in any case: a user of the organization.'),
-  member_emails: list(personEmail)
-    .refine((emails) => emails.length <= MAX_MEMBERS, `must be at most ${MAX_MEMBERS}`)
+  member_emails: list(personEmail, { most: MAX_MEMBERS })
     .meta({ items: requestSchema(personEmail), maxItems: MAX_MEMBERS })
     .nullish()
     .describe(

@@ -95,7 +95,7 @@ function rowsOf({ properties = {}, required = [] }: Json, path: string): string[
 }
 
 function valueOf(field: Json): string {
-  const { anyOf, enum: values, format, items, minimum, maximum, minLength, maxLength, title } = field;
+  const { anyOf, enum: values, format, items, maxItems, minimum, maximum, minLength, maxLength, title } = field;
   const [type] = [field.type].flat();
   if (values)
     return values
@@ -107,7 +107,7 @@ function valueOf(field: Json): string {
       .filter((it) => it.type !== 'null')
       .map(valueOf)
       .join(', or ');
-  if (items) return (items as Json).enum ? `list of ${valueOf(items as Json)}` : 'list of objects';
+  if (items) return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems} objects`}`;
   if (title !== undefined) return title;
   if (format !== undefined) return { uuid: 'UUID', 'date-time': 'instant' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;

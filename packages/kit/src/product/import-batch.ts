@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type {
   CheckRecordsRequest,
   CheckRecordsResponse,
@@ -8,16 +7,18 @@ import type {
   ImportRecordsRequest,
   ImportRecordsResponse,
 } from '@crs/proto/crs/imports/v1/imports';
+import type { Scope } from '../data/scope.ts';
 import { ServiceError } from '../errors.ts';
-import { rpc, type CallContext } from '../rpc/server.ts';
-import { parseLine, type Problem } from './import-record.ts';
+import { timeSlices } from '../process/event-loop.ts';
 import { meter } from '../process/telemetry.ts';
-import type { z } from 'zod';
+import { runInWorker, type WorkerTask } from '../process/worker.ts';
+import { rpc, type CallContext } from '../rpc/server.ts';
+import { MAX_LINE_BYTES, type Problem } from './import-record.ts';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Lines that are read without a pause. Callers, and the writing of the previous batch, must not wait for a whole batch. */
-const LINES_AT_ONCE = 10;
+/** A longer line is read in the worker thread. Reading one of this length takes up to 5 ms, and nothing can interrupt it. */
+const MAX_BYTES_HERE = 64 * 1024;
 
 /** Records an import, a check or an export in the audit trail before it happens. Equal counted entries of a minute are one. */
 export type RecordImport = (
@@ -73,26 +74,38 @@ export interface Line<R> {
   record: R;
 }
 
+/** Reads a line: its record, or why the line can't be used. */
+export type LineReader<R> = WorkerTask<Uint8Array, { record: R } | Problem>;
+
 /**
  * Reads a batch: the good lines as records of one organization, and the errors of the other lines. The caller may refuse more lines.
- * @throws ServiceError if the batch as a whole is too large
+ * @throws ServiceError if the batch as a whole is too large, or its time is up
  */
-export async function readBatch<S extends z.ZodType<{ organization: string }>>(
+export async function readBatch<R extends { organization: string }>(
   request: Batch,
-  schema: S,
-  organization: string,
-): Promise<{ lines: Line<z.output<S>>[]; errors: ImportError[] }> {
+  reader: LineReader<R>,
+  { organization, signal }: Scope,
+): Promise<{ lines: Line<R>[]; errors: ImportError[] }> {
   checkSize(request);
-  const lines: Line<z.output<S>>[] = [];
+  const lines: Line<R>[] = [];
   const errors: ImportError[] = [];
-  for (const [position, { number, json }] of request.lines.entries()) {
-    if (position % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
-    const result = parseLine(schema, json);
+  const yieldWhenDue = timeSlices();
+  for (const { number, json } of request.lines) {
+    await yieldWhenDue();
+    signal?.throwIfAborted();
+    const result = await readLine(reader, json);
     if (!('record' in result)) errors.push(refused(number, result));
     else if (result.record.organization !== organization) errors.push(refused(number, WRONG_ORGANIZATION));
     else lines.push({ number, record: result.record });
   }
   return { lines, errors };
+}
+
+function readLine<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | Problem> | { record: R } | Problem {
+  if (json.length > MAX_LINE_BYTES) return TOO_LONG;
+  if (json.length <= MAX_BYTES_HERE) return reader.run(json);
+  // Without a copy, the whole batch would travel: the line is a view of it.
+  return runInWorker(reader, new Uint8Array(json));
 }
 
 /** @throws ServiceError if the batch is too large */
@@ -105,6 +118,7 @@ export function checkSize({ lines }: Batch): void {
   }
 }
 
+const TOO_LONG: Problem = { field: '', reason: 'must be at most 8 MiB long' };
 const WRONG_ORGANIZATION: Problem = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
 
 /** Refuses each line of a batch whose organization does not exist. */

@@ -7,7 +7,6 @@ import {
   freeText,
   instant,
   list,
-  MAX_ITEMS,
   nullableText,
   orDefault,
   organizationId,
@@ -54,8 +53,8 @@ describe('a line as a whole', () => {
 describe('where the problem is', () => {
   const schema = z.strictObject({
     name: freeText,
-    blocks: orDefault(list(z.strictObject({ id: uuid, state: orNull(z.enum(['on', 'off'])) })), []),
-    body: orNull(z.union([freeText, list(z.strictObject({ text: freeText }))], 'must be text or a list')),
+    blocks: orDefault(list(z.strictObject({ id: uuid, state: orNull(z.enum(['on', 'off'])) }), { most: 3 }), []),
+    body: orNull(z.union([freeText, list(z.strictObject({ text: freeText }), { most: 3 })], 'must be text or a list')),
   });
 
   test.each<[string, object, string, string]>([
@@ -109,18 +108,8 @@ describe('where the problem is', () => {
   });
 
   test('a list of many bad items is refused as one bad item is', () => {
-    const line = bytes(`{"name":"","blocks":[${'0,'.repeat(MAX_ITEMS - 1)}0]}`);
+    const line = bytes(`{"name":"","blocks":[0,0,0]}`);
     expect(parseLine(schema, line)).toEqual({ field: 'blocks[0]', reason: 'must be an object' });
-  });
-
-  test('a list has at most 200,000 items', () => {
-    const names = (count: number) =>
-      parse(
-        list(freeText),
-        Array.from({ length: count }, () => ''),
-      );
-    expect(names(MAX_ITEMS)).toHaveProperty('record.it.length', 200_000);
-    expect(names(MAX_ITEMS + 1)).toEqual(refused('must have at most 200000 items'));
   });
 
   test('a list with its own bound is refused by its length, before any item is read', () => {
@@ -128,6 +117,8 @@ describe('where the problem is', () => {
     expect(parse(short, ['a@b', 'c@d'])).toEqual({ record: { it: ['a@b', 'c@d'] } });
     // The items are bad too, and the length is what the reason names: no item was read.
     expect(parse(short, ['', '', ''])).toEqual(refused('must have at most 2 items'));
+    const union = z.union([freeText, short], 'must be text or a list');
+    expect(parse(union, ['', '', ''])).toEqual(refused('must have at most 2 items'));
   });
 
   test('a union that is told apart by a property', () => {
@@ -144,7 +135,7 @@ describe('where the problem is', () => {
 test('no reason holds a value of the line', () => {
   const schemas = [
     freeText, text(1, 2), email, organizationId, callId, uuid, instant, z.number().min(0), z.int(), z.boolean(), z.literal('call'),
-    z.enum(['on', 'off']), z.strictObject({}), list(freeText), z.union([z.number(), z.boolean()]),
+    z.enum(['on', 'off']), z.strictObject({}), list(freeText, { most: 2 }), z.union([z.number(), z.boolean()]),
     z.discriminatedUnion('type', [z.strictObject({ type: z.literal('call') })]),
   ]; // prettier-ignore
   const values = ['canary\0', 'canary\ud800', ['canary\0'], { canary: 'canary' }, { type: 'canary' }, -4242, 42.42, 1e300];

@@ -107,8 +107,8 @@ function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: stri
     return { path: PLAIN_NAME.test(name) ? [...issue.path, name] : issue.path, reason: issue.message };
   }
   if (issue.code === 'invalid_union') {
-    // The writer meant the alternative whose error lies inside the value.
-    const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path }) => path.length > 0);
+    // The writer meant the alternative whose type the value has: its error lies inside the value, or is one of our checks.
+    const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path, code }) => path.length > 0 || code === 'custom');
     if (inner) return problemOf({ ...inner, path: [...issue.path, ...inner.path] });
   }
   return { path: issue.path, reason: issue.message };
@@ -156,16 +156,16 @@ export function orNull<S extends z.ZodType>(schema: S) {
   return withForm(schema.nullable().default(null), { default: null });
 }
 
-/** Millions of empty items fit into a line, and REST shows each of their fields: they would make an answer that nobody can read. */
-export const MAX_ITEMS = 200_000;
+/** The most items of a list of people, notes or blocks: more than a call or a project has, and few enough to read and show at once. */
+export const MAX_ITEMS = 1_000;
 
 /**
  * A list. A list with too many items is refused before any item is read. Reading ends at the first bad item, because the issues of millions
  * of bad items would exhaust the memory.
  * @param options.most the number of items that the list may have
  */
-export function list<S extends z.ZodType>(item: S, { most = MAX_ITEMS }: { most?: number } = {}) {
-  return withForm(z.array(z.unknown()), { item }).transform((values, context) => {
+export function list<S extends z.ZodType>(item: S, { most }: { most: number }) {
+  return withForm(z.array(z.unknown()), { item, maxItems: most }).transform((values, context) => {
     if (values.length > most) {
       context.addIssue({ code: 'custom', message: `must have at most ${most} items` });
       return z.NEVER;

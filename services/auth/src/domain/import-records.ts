@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { email, freeText, kept, organizationId, text } from '@crs/kit/product/import-record';
+import type { LineReader } from '@crs/kit/product/import-batch';
+import { email, kept, list, organizationId, parseLine, text } from '@crs/kit/product/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
 import { MAX_PERIOD_SECONDS } from './settings.ts';
 
@@ -23,8 +24,7 @@ const organization = z
     anonymize_interviewees: kept(z.boolean()).describe(
       'Whether REST replaces names of interviewees. False for a new organization.',
     ),
-    allowed_fields: z
-      .array(z.enum(ALLOWED_FIELDS))
+    allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
       // Each field once and in one order, as `crs org update` stores them.
       .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
       .nullable()
@@ -39,7 +39,7 @@ const user = z.strictObject({
   type: z.literal('user'),
   organization: organizationId,
   email: email.describe('Identifies the user within the organization, without regard to case.'),
-  name: kept(freeText).describe('Name for people.'),
+  name: kept(text(1, 200)).describe('Name for people.'),
   password: kept(text(MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH)).describe(
     'Password for sign-in, hard to guess. A user who has a password keeps it.',
   ),
@@ -54,3 +54,6 @@ export const authLine = z.discriminatedUnion('type', [organization, user]);
 export type AuthRecord = z.output<typeof authLine>;
 export type OrganizationRecord = Extract<AuthRecord, { type: 'organization' }>;
 export type UserRecord = Extract<AuthRecord, { type: 'user' }>;
+
+export const run: LineReader<AuthRecord>['run'] = (json) => parseLine(authLine, json);
+export const lineReader: LineReader<AuthRecord> = { url: import.meta.url, run };

@@ -7,6 +7,7 @@ import {
   freeText,
   instant,
   list,
+  MAX_ITEMS,
   nullableText,
   organizationId,
   orDefault,
@@ -69,7 +70,10 @@ const segment = z.strictObject({
   text: freeText.describe('What is said.'),
 });
 
-const transcript = orNull(z.union([freeText, list(segment)], 'must be text or a list of segments'));
+/** A meeting of two hours has 1,000 to 2,000 turns of speakers. Captions with one segment in three seconds last 16 hours. */
+const MAX_SEGMENTS = 20_000;
+
+const transcript = orNull(z.union([freeText, list(segment, { most: MAX_SEGMENTS })], 'must be text or a list of segments'));
 
 const note = z.strictObject({
   email: email.describe('The user who wrote the note. A user has one note, which nobody else sees.'),
@@ -91,10 +95,10 @@ const call = z
     id: callId.describe('Identifies the call within the organization: 1 to 128 of `A-Z`, `a-z`, `0-9`, `.`, `_`, `:` and `-`.'),
     ...shapeOf(LINE_FIELDS),
     expert: orNull(z.strictObject({ ...shapeOf(EXPERT_FIELDS) })).describe('The interviewee.'),
-    qa_blocks: orDefault(list(qaBlock), []).describe('Questions and answers, in the order of the call.'),
+    qa_blocks: orDefault(list(qaBlock, { most: MAX_ITEMS }), []).describe('Questions and answers, in the order of the call.'),
     conducted_by: orNull(email).describe('E-mail address of the user who conducted the call, and therefore sees it.'),
     created_at: orNull(instant).describe('When the record was created. Absent: the stored time, or the time of this import.'),
-    notes: orDefault(list(note), []).describe('Personal notes of users. REST never shows them.'),
+    notes: orDefault(list(note, { most: MAX_ITEMS }), []).describe('Personal notes of users. REST never shows them.'),
     transcript: transcript.describe('The verbatim transcript: plain text, or a list of segments.'),
     redacted_transcript: transcript.describe(
       'The transcript without names and other traces of the interviewee, in the same form.',

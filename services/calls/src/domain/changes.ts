@@ -1,30 +1,36 @@
 /** Works out the changes that a batch of import lines makes, before anything is written. */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
 import { FORM } from './stored.ts';
 
-/** The parts of a record that are kept until it is written: its references, and its rows and texts, which the store formats ahead of time, for COPY. */
+/**
+ * The parts of a record that are kept until it is written: its references, and texts, which the store formats ahead of time, for COPY. They are
+ * bytes, because the thread that reads long lines can hand over bytes without copying them.
+ */
 export interface PreparedCall extends Pick<
   CallRecord,
-  'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy' | 'notes'
+  'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy'
 > {
-  /** The columns of the call that the record alone fills. */
-  row: string;
-  /** The text of `item` before the times of the call, and the text after them. */
-  item: string;
-  /** The same of `shown`. */
-  shown: string;
-  /** Undefined where the record leaves `createdAt` open: it's part of the hash. */
-  shownHash: Buffer | undefined;
+  /** The columns of the call that the record alone fills, and the texts of `item` and `shown` before and after the times of the call. */
+  row: Uint8Array;
+  rowHash: Uint8Array;
+  notes: { email: string; text: Uint8Array | null }[];
 }
 
 /** A record whose references are ids. */
 export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
   /** Among the calls of the batch, as they are staged. */
   position: number;
-  notes: { userId: string; text: string }[];
+  notes: ResolvedNote[];
+  /** The {@link referencesHashOf} the ids and notes. */
+  referencesHash: Buffer;
   /** The {@link lineHashOf} the line that holds the record. */
   lineHash: Buffer;
+}
+
+export interface ResolvedNote {
+  userId: string;
+  text: Uint8Array;
 }
 
 interface Written {
@@ -41,7 +47,7 @@ interface Written {
 export type StoredCall = Written;
 
 /** A call to be written, with the times that it gets. */
-export type CallWrite = Omit<ResolvedCall, 'shownHash'> & Written;
+export type CallWrite = ResolvedCall & Written;
 
 export interface Changes {
   /** How many lines change anything. */
@@ -101,8 +107,8 @@ function remove(fate: Fate): boolean {
 function put(fate: Fate, call: ResolvedCall, time: Date): boolean {
   const { now } = fate;
   const createdAt = call.createdAt ?? now?.createdAt ?? time;
-  const shownHash = call.shownHash ?? shownHashOf(call, createdAt);
-  const recordHash = recordHashOf(call, shownHash);
+  const shownHash = hash('sha256', Buffer.concat([call.rowHash, Buffer.from(createdAt.toISOString())]), 'buffer');
+  const recordHash = hash('sha256', Buffer.concat([shownHash, call.referencesHash]), 'buffer');
   if (now?.recordHash.equals(recordHash)) return false;
   const updatedAt = now?.shownHash.equals(shownHash) ? now.updatedAt : time;
   fate.now = fate.write = { ...call, createdAt, updatedAt, recordHash, shownHash };
@@ -114,15 +120,14 @@ function count(days: Map<string, number>, { createdAt }: Written, by: number): v
   days.set(day, (days.get(day) ?? 0) + by);
 }
 
-/** The hash of everything that the REST detail can show of a call. */
-export function shownHashOf({ row, shown }: Pick<PreparedCall, 'row' | 'shown'>, createdAt: Date): Buffer {
-  return hash('sha256', [createdAt.getTime(), row, shown].join('\n'), 'buffer');
-}
-
-function recordHashOf({ conductedBy, notes }: ResolvedCall, shownHash: Buffer): Buffer {
+/** The hash of what is stored of a call, but REST never shows. */
+export function referencesHashOf(conductedBy: string | null, notes: readonly ResolvedNote[]): Buffer {
+  const result = createHash('sha256').update(String(conductedBy));
   // Notes are stored in no order.
-  const byUser = notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
-  return hash('sha256', JSON.stringify([shownHash.toString('hex'), conductedBy, byUser]), 'buffer');
+  for (const { userId, text } of notes.toSorted((a, b) => (a.userId < b.userId ? -1 : 1))) {
+    result.update(` ${userId} ${text.length} `).update(text);
+  }
+  return result.digest();
 }
 
 /** The hash of a line, byte for byte, and the form of the texts. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */

@@ -1,6 +1,6 @@
 /** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
 import * as column from '@crs/kit/data/column';
-import { instant, list, email, nullableText, orDefault, orNull, text as textOf, uuid } from '@crs/kit/product/import-record';
+import { instant, list, email, MAX_ITEMS, nullableText, orDefault, orNull, text as textOf, uuid } from '@crs/kit/product/import-record';
 import { z } from 'zod';
 import {
   ANONYMITY_STATUSES,
@@ -91,7 +91,7 @@ export const CONTENT = {
     orNull(z.enum(KTA_APPROVAL_STATUSES)),
     'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
   ),
-  participants: fromLine(column.json<Participant[]>(), orDefault(list(participant), []), 'Who took part.'),
+  participants: fromLine(column.json<Participant[]>(), orDefault(list(participant, { most: MAX_ITEMS }), []), 'Who took part.'),
 };
 
 const { callId, callStatus, cost, country, date, durationMinutes, jobTitle, name, employer, rating, segment, source } = METADATA;

@@ -4,23 +4,23 @@ import { withEarlier } from '@crs/kit/product/earlier-lines';
 import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
+import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
 import { CALL_ID } from '@crs/kit/text';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { PoolClient } from 'pg';
-import { callLine, type CallDeletion } from '../domain/call-record.ts';
-import { changesOf, lineHashOf, type Changes, type PreparedCall, type ResolvedCall } from '../domain/changes.ts';
-import { placeChanges } from '../store/feed.ts';
+import type { CallDeletion } from '../domain/call-record.ts';
 import {
-  deleteCalls,
-  discardPlans,
-  findRepeated,
-  findStored,
-  moveDays,
-  prepare,
-  stageCalls,
-  writeCalls,
-} from '../store/import-calls.ts';
+  changesOf,
+  lineHashOf,
+  referencesHashOf,
+  type Changes,
+  type PreparedCall,
+  type ResolvedCall,
+} from '../domain/changes.ts';
+import { placeChanges } from '../store/feed.ts';
+import { deleteCalls, discardPlans, findRepeated, findStored, moveDays, stageCalls, writeCalls } from '../store/import-calls.ts';
+import { lineReader } from '../store/prepare-call.ts';
 
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
@@ -29,9 +29,6 @@ type Resolved = Line<CallDeletion | ResolvedCall>;
 const MAX_TRANSACTION_MS = 30_000;
 /** Well below the limits of auth, and of a message to it. */
 const REFERENCES_AT_ONCE = 2_000;
-
-/** Each record is replaced by its rows at once, because a whole batch of records would take much memory. */
-const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
 export function imports({ importDb, auth }: RecordContext) {
   const held = meter('calls').createHistogram('crs.import.lock.duration', {
@@ -42,7 +39,7 @@ export function imports({ importDb, auth }: RecordContext) {
   return importRpcs('calls', auth.recordAudit, async (batch, call) => {
     const scope = callerScope(call);
     checkSize(batch);
-    const hashes = new Map(batch.lines.map(({ number, json }) => [number, lineHashOf(json)]));
+    const hashes = await lineHashesOf(batch.lines);
     const fresh = await importDb.transact(scope, async (query) => {
       await query(discardPlans());
       // In a check, an earlier line may have deleted the call with its project.
@@ -50,7 +47,7 @@ export function imports({ importDb, auth }: RecordContext) {
     });
     const repeated = batch.lines.length - fresh.length;
     // Before the lock, so that the next batch is read while this one is written.
-    const { lines, errors } = await readBatch({ lines: fresh }, preparedLine, scope.organization);
+    const { lines, errors } = await readBatch({ lines: fresh }, lineReader, scope);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     const since: Record<string, number> = {};
@@ -83,6 +80,16 @@ export function imports({ importDb, auth }: RecordContext) {
     for (const [lock, start] of Object.entries(since)) held.record((performance.now() - start) / 1000, { lock });
     return response;
   });
+}
+
+async function lineHashesOf(lines: ImportLine[]): Promise<Map<number, Buffer>> {
+  const hashes = new Map<number, Buffer>();
+  const yieldWhenDue = timeSlices();
+  for (const { number, json } of lines) {
+    await yieldWhenDue();
+    hashes.set(number, lineHashOf(json));
+  }
+  return hashes;
 }
 
 /**
@@ -122,14 +129,13 @@ async function resolve(
   hashes: Map<number, Buffer>,
   ask: Ask,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
-  const { users, projects, organizationExists } = await lookUp(
-    lines.flatMap(({ record }) => (record.deleted ? [] : record)),
-    ask,
-  );
+  const yieldWhenDue = timeSlices();
+  const { users, projects, organizationExists } = await lookUp(lines, ask, yieldWhenDue);
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
   let calls = 0;
   for (const { number, record } of lines) {
+    await yieldWhenDue();
     const position = record.deleted ? -1 : calls++;
     if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
     else if (record.deleted) known.push({ number, record });
@@ -147,7 +153,8 @@ async function resolve(
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
-        known.push({ number, record: { ...record, position, conductedBy, notes, lineHash: hashes.get(number)! } });
+        const referencesHash = referencesHashOf(conductedBy, notes);
+        known.push({ number, record: { ...record, position, conductedBy, notes, referencesHash, lineHash: hashes.get(number)! } });
       }
     }
   }
@@ -155,25 +162,29 @@ async function resolve(
 }
 
 /** Of the users and projects that the records name, the ones that exist. Users are keyed by e-mail as written. */
-async function lookUp(records: PreparedCall[], ask: Ask) {
-  const emails = [
-    ...new Set(
-      records.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.email)]),
-    ),
-  ];
-  const projectIds = [...new Set(records.flatMap(({ projectId }) => projectId ?? []))];
+async function lookUp(lines: Prepared[], ask: Ask, yieldWhenDue: () => Promise<void>) {
+  const emails = new Set<string>();
+  const projectIds = new Set<string>();
+  for (const { record } of lines) {
+    if (record.deleted) continue;
+    await yieldWhenDue();
+    if (record.projectId !== null) projectIds.add(record.projectId);
+    if (record.conductedBy !== null) emails.add(record.conductedBy);
+    for (const { email } of record.notes) emails.add(email);
+  }
   const users = new Map<string, string>();
   const projects = new Set<string>();
+  const [allEmails, allProjectIds] = [[...emails], [...projectIds]];
   let organizationExists;
+  let at = 0;
   do {
-    const answer = await ask({
-      emails: emails.splice(0, REFERENCES_AT_ONCE),
-      projectIds: projectIds.splice(0, REFERENCES_AT_ONCE),
-    });
+    const end = at + REFERENCES_AT_ONCE;
+    const answer = await ask({ emails: allEmails.slice(at, end), projectIds: allProjectIds.slice(at, end) });
     for (const { email, userId } of answer.users) users.set(email, userId);
     for (const id of answer.projectIds) projects.add(id);
     organizationExists = answer.organizationExists;
-  } while (emails.length > 0 || projectIds.length > 0);
+    at = end;
+  } while (at < allEmails.length || at < allProjectIds.length);
   return { users, projects, organizationExists };
 }
 

@@ -1,12 +1,10 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
-import { fold } from '@crs/kit/text';
 import type { PoolClient } from 'pg';
-import type { CallRecord } from '../domain/call-record.ts';
-import { shownHashOf, type Changes, type PreparedCall, type StoredCall } from '../domain/changes.ts';
-import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
-import { aroundTimes, itemAroundTimes, storedTranscripts, timesOf } from '../domain/stored.ts';
-import { copyRows, formatRow, type Cell } from './copy.ts';
+import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
+import { timesOf } from '../domain/stored.ts';
+import { copyRows, formatRow } from './copy.ts';
+import { AROUND_TIMES, OF_LINE } from './prepare-call.ts';
 
 /**
  * Makes the connection plan its statements anew, the checks of foreign keys included. A connection keeps a plan until the table is analyzed.
@@ -49,12 +47,6 @@ export function findRepeated(
   return { name: 'find_repeated_lines', row: REPEATED, text: FIND_REPEATED, values: [organization, callIds, lineHashes] };
 }
 
-const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
-const { shown: _, ...TRANSCRIPTS } = STORED;
-const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
-/** The columns of the call that a line alone fills. */
-const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), ...TRANSCRIPT_NAMES].map(column.snakeCase);
-
 /** These depend on references, on what is stored, and on the line's bytes. */
 const GIVEN = {
   position: 'integer',
@@ -68,26 +60,6 @@ const GIVEN = {
 const GIVEN_NAMES = Object.keys(GIVEN) as (keyof typeof GIVEN)[];
 const [, ...GIVEN_COLUMNS] = GIVEN_NAMES.map(column.snakeCase);
 
-/** Does most of the work of writing a call, before anything is locked. */
-export function prepare(record: CallRecord): PreparedCall {
-  const { organization, callId, createdAt, projectId, conductedBy, notes } = record;
-  const transcripts = storedTranscripts(record);
-  const cells: Cell[] = [
-    ...METADATA_NAMES.map((name) => record[name]),
-    ...FOLDED.map((name) => foldOrNull(record[name])),
-    ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
-  ];
-  const row = formatRow(cells);
-  const item = formatRow(itemAroundTimes(record, transcripts.verbatim !== null));
-  const shown = formatRow(aroundTimes(record));
-  const shownHash = createdAt ? shownHashOf({ row, shown }, createdAt) : undefined;
-  return { deleted: false, organization, callId, createdAt, projectId, conductedBy, notes, row, item, shown, shownHash };
-}
-
-function foldOrNull(text: string | null): string | null {
-  return text === null ? null : fold(text);
-}
-
 /** Deletes calls with their notes. */
 export function deleteCalls(organization: string, callIds: string[]): Statement {
   return {
@@ -97,16 +69,13 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
   };
 }
 
-/** Texts before and after the times of a call, which are known last. */
-const AROUND_TIMES = ['item_before', 'item_after', 'shown_before', 'shown_after'];
-
 /** Puts the calls of a batch into a temporary table, before anything is locked. Each is known by its position in the list. */
 export function stageCalls(
   query: Query,
   connection: PoolClient,
-  calls: readonly Pick<PreparedCall, 'row' | 'item' | 'shown'>[],
+  calls: readonly Pick<PreparedCall, 'row'>[],
 ): Promise<void> {
-  const rows = calls.map(({ row, item, shown }, position) => `${position}\t${row}\t${item}\t${shown}`);
+  const rows = calls.map(({ row }, position) => [Buffer.from(`${position}\t`), row]);
   const columns = ['position', ...OF_LINE, ...AROUND_TIMES];
   const made = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;
   return stage(query, connection, { table: 'calls', made, columns, rows });
@@ -140,14 +109,13 @@ export async function writeCalls(
       values: [organization, replaced],
     });
   }
-  const notes = writes.flatMap((write) => write.notes.map(({ userId, text }) => formatRow([write.callId, userId, text])));
-  if (notes.length > 0) {
+  if (writes.some(({ notes }) => notes.length > 0)) {
     const columns = ['call_id', 'user_id', 'text'];
     await stage(query, connection, {
       table: 'notes',
       made: `select ${columns.join(', ')} from calls.notes`,
       columns,
-      rows: notes,
+      rows: noteRows(writes),
     });
     await query({
       name: 'insert_notes',
@@ -158,13 +126,19 @@ export async function writeCalls(
   }
 }
 
+function* noteRows(writes: readonly CallWrite[]): Generator<Uint8Array[]> {
+  for (const { callId, notes } of writes) {
+    for (const { userId, text } of notes) yield [Buffer.from(`${formatRow([callId, userId])}\t`), text];
+  }
+}
+
 /** Rows of a table, and the temporary table `staged_<table>` that they go to. */
 interface Staged {
   table: 'calls' | 'notes';
   /** The query whose columns it has. */
   made: string;
   columns: readonly string[];
-  rows: string[];
+  rows: Iterable<readonly Uint8Array[]>;
 }
 
 /**

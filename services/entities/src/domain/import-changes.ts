@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { EntityLine, EntityRecord } from './import-records.ts';
 
 /** What an import needs to know of a stored entity. */
@@ -55,8 +55,6 @@ function toWrite(record: EntityRecord, createdAt: Date) {
     overview: record.overview,
     domain: record.domain,
     createdAt,
-    recordHash: createHash('sha256')
-      .update(JSON.stringify({ ...record, created_at: createdAt }))
-      .digest(),
+    recordHash: hash('sha256', `${record.contentHash} ${createdAt.toISOString()}`, 'buffer'),
   };
 }

@@ -1,4 +1,6 @@
-import { instant, nullableText, organizationId, orNull, uuid } from '@crs/kit/product/import-record';
+import { hash } from 'node:crypto';
+import type { LineReader } from '@crs/kit/product/import-batch';
+import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/kit/product/import-record';
 import { z } from 'zod';
 
 const entity = z
@@ -22,7 +24,13 @@ const entity = z
       'When the entity was first recognized. Absent: the stored time, or the time of this import.',
     ),
   })
-  .transform(({ type: _type, deleted: _deleted, ...record }) => ({ ...record, deleted: false as const }));
+  .transform(({ type: _type, deleted: _deleted, created_at, ...content }) => ({
+    ...content,
+    created_at,
+    deleted: false as const,
+    /** Here, because a long line is read in the worker thread, and the time of creation may not be known yet. */
+    contentHash: hash('sha256', JSON.stringify(content), 'hex'),
+  }));
 
 const deletion = z
   .strictObject({ type: z.literal('entity'), deleted: z.literal(true), organization: organizationId, id: uuid })
@@ -33,3 +41,6 @@ export const entityLine = z.discriminatedUnion('deleted', [entity, deletion], 'm
 
 export type EntityLine = z.output<typeof entityLine>;
 export type EntityRecord = Extract<EntityLine, { deleted: false }>;
+
+export const run: LineReader<EntityLine>['run'] = (json) => parseLine(entityLine, json);
+export const lineReader: LineReader<EntityLine> = { url: import.meta.url, run };

@@ -5,7 +5,7 @@ import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { changesOf } from '../domain/import-changes.ts';
-import { entityLine, type EntityLine } from '../domain/import-records.ts';
+import { lineReader, type EntityLine } from '../domain/import-records.ts';
 import { deleteEntities, findStored, putEntities } from '../store/entities.ts';
 
 const NO_PROJECT = { field: 'project_id', reason: 'must be a project of this organization' };
@@ -14,7 +14,7 @@ export function imports({ importDb, auth }: RecordContext) {
   return importRpcs('entities', auth.recordAudit, async (batch, call) => {
     const scope = callerScope(call);
     const { organization } = scope;
-    const { lines, errors } = await readBatch(batch, entityLine, organization);
+    const { lines, errors } = await readBatch(batch, lineReader, scope);
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('entities', organization));

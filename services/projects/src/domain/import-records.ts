@@ -1,12 +1,15 @@
+import type { LineReader } from '@crs/kit/product/import-batch';
 import {
   email,
   instant,
   kept,
   list,
+  MAX_ITEMS,
   nullableText,
   orDefault,
   organizationId,
   orNull,
+  parseLine,
   text,
   uuid,
 } from '@crs/kit/product/import-record';
@@ -43,7 +46,7 @@ const project = z
     created_at: orNull(instant).describe('When the project was created. Absent: the stored time, or the time of this import.'),
     created_by: orNull(email).describe('The user who created the project, and therefore sees it.'),
     billing_office_name: nullableText.describe('Name of a billing office that exists.'),
-    members: orDefault(list(member), []).describe('The people of the project, as one list that replaces the stored one.'),
+    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe('The people of the project, as one list that replaces the stored one.'),
   })
   .superRefine(({ members }, context) => {
     const seen = new Set<string>();
@@ -61,3 +64,6 @@ export const projectsLine = z.discriminatedUnion('type', [billingOffice, project
 export type ProjectsRecord = z.output<typeof projectsLine>;
 export type BillingOfficeRecord = Extract<ProjectsRecord, { type: 'billing_office' }>;
 export type ProjectRecord = Extract<ProjectsRecord, { type: 'project' }>;
+
+export const run: LineReader<ProjectsRecord>['run'] = (json) => parseLine(projectsLine, json);
+export const lineReader: LineReader<ProjectsRecord> = { url: import.meta.url, run };

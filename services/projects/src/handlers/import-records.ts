@@ -7,7 +7,7 @@ import { lockImports } from '@crs/kit/product/lock-imports';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
-import { projectsLine, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
+import { lineReader, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
 import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
 
@@ -21,7 +21,7 @@ export function imports({ importDb, auth }: RecordContext) {
   return importRpcs('projects', auth.recordAudit, async (batch, call) => {
     const { earlier } = batch;
     const scope = callerScope(call);
-    const { lines, errors } = await readBatch(batch, projectsLine, scope.organization);
+    const { lines, errors } = await readBatch(batch, lineReader, scope);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
     return importDb[earlier ? 'rehearse' : 'transact'](scope, async (query) => {

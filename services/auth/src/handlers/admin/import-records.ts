@@ -16,7 +16,7 @@ import type { Problem } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import { countOperatorAction } from '../../count-action.ts';
-import { authLine, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
+import { lineReader, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword } from '../../domain/password.ts';
 import { passwordProblem } from '../../domain/password-policy.ts';
@@ -47,7 +47,7 @@ export function imports({ db }: Context) {
   };
   return importRpcs('auth', record, async (batch, call) => {
     const scope = callerScope(call);
-    const { lines, errors } = await readBatch(batch, authLine, scope.organization);
+    const { lines, errors } = await readBatch(batch, lineReader, scope);
     const read: Query = (statement) => db.read(scope, statement);
     const hashed = batch.earlier ? undefined : await setPasswords(read, scope.organization, lines, hashPassword);
     const { mayBeSeen, ...answer } = await db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {

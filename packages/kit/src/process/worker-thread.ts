@@ -1,0 +1,17 @@
+/** Entry point of the thread that `worker.ts` starts. */
+import { parentPort } from 'node:worker_threads';
+import type { WorkerTask } from './worker.ts';
+
+parentPort!.on('message', async ({ url, input }: { url: string; input: unknown }) => {
+  const { run } = (await import(url)) as Pick<WorkerTask<unknown, object>, 'run'>;
+  const output = run(input);
+  parentPort!.postMessage(output, [...buffersOf(output)]);
+});
+
+/** The buffers in plain data. They are handed over, because copying megabytes would hold up the receiver. */
+function* buffersOf(value: unknown): Generator<ArrayBuffer> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!(value instanceof Uint8Array)) for (const each of Object.values(value)) yield* buffersOf(each);
+  // A small Buffer shares its memory with others, and is copied.
+  else if (value.byteLength === value.buffer.byteLength) yield value.buffer as ArrayBuffer;
+}

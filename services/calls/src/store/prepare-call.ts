@@ -1,0 +1,45 @@
+/** Turns a line into the rows of its call. Long lines are read in the worker thread, which imports this module. */
+import { hash } from 'node:crypto';
+import * as column from '@crs/kit/data/column';
+import type { LineReader } from '@crs/kit/product/import-batch';
+import { parseLine } from '@crs/kit/product/import-record';
+import { fold } from '@crs/kit/text';
+import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
+import type { PreparedCall } from '../domain/changes.ts';
+import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
+import { aroundTimes, itemAroundTimes, storedTranscripts } from '../domain/stored.ts';
+import { formatRow, type Cell } from './copy.ts';
+
+const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
+const { shown: _, ...TRANSCRIPTS } = STORED;
+const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
+/** The columns of the call that a line alone fills. */
+export const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), ...TRANSCRIPT_NAMES].map(column.snakeCase);
+
+/** Texts before and after the times of a call, which are known last. */
+export const AROUND_TIMES = ['item_before', 'item_after', 'shown_before', 'shown_after'];
+
+const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
+
+export const run: LineReader<CallDeletion | PreparedCall>['run'] = (json) => parseLine(preparedLine, json);
+export const lineReader: LineReader<CallDeletion | PreparedCall> = { url: import.meta.url, run };
+
+/** Does most of the work of writing a call, before anything is locked. */
+function prepare(record: CallRecord): PreparedCall {
+  const { organization, callId, createdAt, projectId, conductedBy } = record;
+  const transcripts = storedTranscripts(record);
+  const cells: Cell[] = [
+    ...METADATA_NAMES.map((name) => record[name]),
+    ...FOLDED.map((name) => foldOrNull(record[name])),
+    ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
+    ...itemAroundTimes(record, transcripts.verbatim !== null),
+    ...aroundTimes(record),
+  ];
+  const row = Buffer.from(formatRow(cells));
+  const notes = record.notes.map(({ email, text }) => ({ email, text: text === null ? null : Buffer.from(formatRow([text])) }));
+  return { deleted: false, organization, callId, createdAt, projectId, conductedBy, notes, row, rowHash: hash('sha256', row, 'buffer') };
+}
+
+function foldOrNull(text: string | null): string | null {
+  return text === null ? null : fold(text);
+}

@@ -107,7 +107,8 @@ function valueOf(field: Json): string {
       .filter((it) => it.type !== 'null')
       .map(valueOf)
       .join(', or ');
-  if (items) return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems} objects`}`;
+  if (items)
+    return `list of ${(items as Json).enum ? valueOf(items as Json) : `at most ${maxItems!.toLocaleString('en')} objects`}`;
   if (title !== undefined) return title;
   if (format !== undefined) return { uuid: 'UUID', 'date-time': 'instant' }[format] ?? format;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;

@@ -154,7 +154,10 @@ async function resolve(
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
         const notes = record.notes.flatMap(({ email, text }) => (text === null ? [] : { userId: users.get(email)!, text }));
         const referencesHash = referencesHashOf(conductedBy, notes);
-        known.push({ number, record: { ...record, position, conductedBy, notes, referencesHash, lineHash: hashes.get(number)! } });
+        known.push({
+          number,
+          record: { ...record, position, conductedBy, notes, referencesHash, lineHash: hashes.get(number)! },
+        });
       }
     }
   }

@@ -70,11 +70,7 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
 }
 
 /** Puts the calls of a batch into a temporary table, before anything is locked. Each is known by its position in the list. */
-export function stageCalls(
-  query: Query,
-  connection: PoolClient,
-  calls: readonly Pick<PreparedCall, 'row'>[],
-): Promise<void> {
+export function stageCalls(query: Query, connection: PoolClient, calls: readonly Pick<PreparedCall, 'row'>[]): Promise<void> {
   const rows = calls.map(({ row }, position) => [Buffer.from(`${position}\t`), row]);
   const columns = ['position', ...OF_LINE, ...AROUND_TIMES];
   const made = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;

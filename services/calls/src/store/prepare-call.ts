@@ -37,7 +37,17 @@ function prepare(record: CallRecord): PreparedCall {
   ];
   const row = Buffer.from(formatRow(cells));
   const notes = record.notes.map(({ email, text }) => ({ email, text: text === null ? null : Buffer.from(formatRow([text])) }));
-  return { deleted: false, organization, callId, createdAt, projectId, conductedBy, notes, row, rowHash: hash('sha256', row, 'buffer') };
+  return {
+    deleted: false,
+    organization,
+    callId,
+    createdAt,
+    projectId,
+    conductedBy,
+    notes,
+    row,
+    rowHash: hash('sha256', row, 'buffer'),
+  };
 }
 
 function foldOrNull(text: string | null): string | null {

@@ -46,7 +46,9 @@ const project = z
     created_at: orNull(instant).describe('When the project was created. Absent: the stored time, or the time of this import.'),
     created_by: orNull(email).describe('The user who created the project, and therefore sees it.'),
     billing_office_name: nullableText.describe('Name of a billing office that exists.'),
-    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe('The people of the project, as one list that replaces the stored one.'),
+    members: orDefault(list(member, { most: MAX_ITEMS }), []).describe(
+      'The people of the project, as one list that replaces the stored one.',
+    ),
   })
   .superRefine(({ members }, context) => {
     const seen = new Set<string>();

@@ -27,8 +27,55 @@ export function upsert<Row extends object>({
   return (organization, rows) => ({
     name,
     text,
-    values: [organization, ...properties.map((property) => rows.map((row) => row[property]))],
+    values: [
+      organization,
+      ...properties.map((property) => {
+        const values = rows.map((row) => row[property]);
+        return columns[property].oids[0] === types.builtins.TEXT ? textArray(values as (string | null)[]) : values;
+      }),
+    ],
   });
+}
+
+const PART_LENGTH = 1024 * 1024;
+
+/** Divides rows by the length of their texts. The parameters of a statement are written in one turn of the event loop. */
+export function* parts<Row extends object>(rows: readonly Row[]): Generator<Row[]> {
+  let part: Row[] = [];
+  let length = 0;
+  for (const row of rows) {
+    const added = Object.values(row).reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+    if (part.length > 0 && length + added > PART_LENGTH) {
+      yield part;
+      part = [];
+      length = 0;
+    }
+    part.push(row);
+    length += added;
+  }
+  if (part.length > 0) yield part;
+}
+
+const NULL_LENGTH = -1;
+
+/** A `text[]` in PostgreSQL's binary format. In the text format, the driver takes a second to escape 8 MiB of quotes. */
+function textArray(values: readonly (string | null)[]): Buffer {
+  const pieces = [int32s(values.length > 0 ? 1 : 0, 1, types.builtins.TEXT)];
+  if (values.length > 0) pieces.push(int32s(values.length, 1));
+  for (const value of values) {
+    if (value === null) pieces.push(int32s(NULL_LENGTH));
+    else {
+      const bytes = Buffer.from(value);
+      pieces.push(int32s(bytes.length), bytes);
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+function int32s(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, i) => bytes.writeInt32BE(value, 4 * i));
+  return bytes;
 }
 
 /** PostgreSQL's name of a column's type. */

@@ -2,6 +2,7 @@ import type { ExportRecordsRequest, ExportRecordsResponse } from '@crs/proto/crs
 import type { Database, Statement } from '../data/database.ts';
 import type { Scope } from '../data/scope.ts';
 import { invalid } from '../errors.ts';
+import { timeSlices } from '../process/event-loop.ts';
 import { rpc, type CallContext } from '../rpc/server.ts';
 import { parseUuid, unstorable } from '../text.ts';
 import type { RecordImport } from './import-batch.ts';
@@ -16,7 +17,7 @@ type ReadLines = (
   after: string,
   call: CallContext<'operator'>,
 ) => Promise<{
-  lines: object[];
+  lines: (object | Uint8Array)[];
   /** Empty: this page is the last one. */
   next: string;
 }>;
@@ -32,8 +33,20 @@ export function exportRpc(service: string, record: RecordImport, readers: Record
     const target = after === '' ? type : `${type} after ${after}`.slice(0, 300);
     await record({ action: `${service}.export`, target, address: call.address, counted: false }, call);
     const { lines, next } = await read(after, call);
-    return { lines: lines.map((line) => Buffer.from(JSON.stringify(line))), next };
+    return { lines: await toBytes(lines), next };
   });
+}
+
+async function toBytes(lines: (object | Uint8Array)[]): Promise<Buffer[]> {
+  const bytes: Buffer[] = [];
+  const yieldWhenDue = timeSlices();
+  for (const line of lines) {
+    await yieldWhenDue();
+    bytes.push(
+      line instanceof Uint8Array ? Buffer.from(line.buffer, line.byteOffset, line.byteLength) : Buffer.from(JSON.stringify(line)),
+    );
+  }
+  return bytes;
 }
 
 /** A page of an export: its rows, and whether there may be more. */
@@ -66,13 +79,20 @@ export function readPage<Row>(db: Database, scope: Scope, statement: Statement<R
         ...(row && { row }),
       });
       for (const each of fetched) {
-        bytes += Buffer.byteLength(JSON.stringify(each));
+        bytes += lengthOf(each);
         if (bytes > MAX_BYTES && rows.length > 0) return { rows, hasMore: true };
         rows.push(each);
       }
       if (fetched.length < ROWS_AT_ONCE) return { rows, hasMore: rows.length === MAX_ROWS };
     }
   });
+}
+
+/** About the number of bytes of a value as JSON, without making its JSON. */
+export function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null) return 8;
+  return Object.values(value).reduce((sum: number, each) => sum + lengthOf(each), 0);
 }
 
 /** The `next` of a page. @param keyOf the place of a row in the order of the pages */

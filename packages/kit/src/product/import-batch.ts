@@ -1,17 +1,19 @@
-import type {
+import {
   CheckRecordsRequest,
-  CheckRecordsResponse,
-  EarlierLines,
-  ImportError,
-  ImportLine,
   ImportRecordsRequest,
-  ImportRecordsResponse,
+  ImportServiceService,
+  type CheckRecordsResponse,
+  type EarlierLines,
+  type ImportError,
+  type ImportLine,
+  type ImportRecordsResponse,
 } from '@crs/proto/crs/imports/v1/imports';
 import type { Scope } from '../data/scope.ts';
 import { ServiceError } from '../errors.ts';
 import { timeSlices } from '../process/event-loop.ts';
 import { meter } from '../process/telemetry.ts';
 import { runInWorker, type WorkerTask } from '../process/worker.ts';
+import { hasAtMost } from '../rpc/message-size.ts';
 import { rpc, type CallContext } from '../rpc/server.ts';
 import { MAX_LINE_BYTES, type Problem } from './import-record.ts';
 
@@ -32,6 +34,27 @@ export interface Batch {
   /** Present: nothing is stored. The answer is as if these lines of the file had been. */
   earlier?: EarlierLines;
 }
+
+/** Of 1,000 lines with three fields each, and of 40,000 earlier records. */
+const MAX_FIELDS = 200_000;
+const REQUEST_SHAPE = { 1: {}, 2: { 1: {}, 2: {}, 3: {} } };
+/** Stands for a message that isn't decoded. {@link checkSize} refuses it. */
+const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
+const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE), earlier: undefined };
+
+/** The service of imports, whose messages are measured before they are decoded. */
+export const ImportService = {
+  importRecords: {
+    ...ImportServiceService.importRecords,
+    requestDeserialize: (bytes: Buffer): ImportRecordsRequest =>
+      hasAtMost(MAX_FIELDS, bytes, REQUEST_SHAPE) ? ImportRecordsRequest.decode(bytes) : TOO_LARGE,
+  },
+  checkRecords: {
+    ...ImportServiceService.checkRecords,
+    requestDeserialize: (bytes: Buffer): CheckRecordsRequest =>
+      hasAtMost(MAX_FIELDS, bytes, REQUEST_SHAPE) ? CheckRecordsRequest.decode(bytes) : TOO_LARGE,
+  },
+} as const;
 
 const NOTHING_EARLIER: EarlierLines = { organization: undefined, users: [], projects: [], billingOffices: [] };
 
@@ -93,7 +116,7 @@ export async function readBatch<R extends { organization: string }>(
   for (const { number, json } of request.lines) {
     await yieldWhenDue();
     signal?.throwIfAborted();
-    const result = await readLine(reader, json);
+    const result = await read(reader, json);
     if (!('record' in result)) errors.push(refused(number, result));
     else if (result.record.organization !== organization) errors.push(refused(number, WRONG_ORGANIZATION));
     else lines.push({ number, record: result.record });
@@ -101,20 +124,17 @@ export async function readBatch<R extends { organization: string }>(
   return { lines, errors };
 }
 
-function readLine<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | Problem> | { record: R } | Problem {
+function read<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | Problem> | { record: R } | Problem {
   if (json.length > MAX_LINE_BYTES) return TOO_LONG;
-  if (json.length <= MAX_BYTES_HERE) return reader.run(json);
-  // Without a copy, the whole batch would travel: the line is a view of it.
-  return runInWorker(reader, new Uint8Array(json));
+  return json.length > MAX_BYTES_HERE ? runInWorker(reader, json) : reader.run(json);
 }
 
 /** @throws ServiceError if the batch is too large */
 export function checkSize({ lines }: Batch): void {
   const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
   if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
-    throw new ServiceError('invalid_argument', `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes.`, {
-      field: 'lines',
-    });
+    const message = `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes, and a check few earlier records. Send smaller batches.`;
+    throw new ServiceError('invalid_argument', message, { field: 'lines' });
   }
 }
 

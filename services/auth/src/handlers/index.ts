@@ -1,8 +1,8 @@
+import { ImportService } from '@crs/kit/product/import-batch';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
-import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../context.ts';
 import { addMember } from './admin/add-member.ts';
 import { beginErasure } from './admin/begin-erasure.ts';
@@ -141,7 +141,7 @@ export function adminServices(context: Context) {
       revokeOperator: revokeOperator(context),
       listAudit: listAudit(context),
     }),
-    bind(ImportServiceService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
   ];
 }

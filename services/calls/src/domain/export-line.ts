@@ -1,3 +1,4 @@
+import type { WorkerTask } from '@crs/kit/process/worker';
 import { withoutNulls } from '@crs/kit/product/export';
 import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 import { fold } from '@crs/kit/text';
@@ -13,11 +14,20 @@ export interface ExportedCall extends Metadata, Stored {
   notes: { userId: string; text: string }[];
 }
 
-/**
- * The line that an import makes the call of. If it would be too long for an import, it leaves out what an import makes by itself.
- * @param emails e-mails by user id; a user who isn't there is being deleted
- */
-export function exportLine(organization: string, call: ExportedCall, emails: Map<string, string>): object {
+/** A call to export. */
+export interface LineInput {
+  organization: string;
+  call: ExportedCall;
+  /** E-mails by user id; a user who isn't there is being deleted. */
+  emails: Map<string, string>;
+}
+
+/** Makes a line. Long ones are made in the worker thread, which imports this module. */
+export const run: WorkerTask<LineInput, Uint8Array>['run'] = (input) => Buffer.from(JSON.stringify(exportLine(input)));
+export const lineWriter: WorkerTask<LineInput, Uint8Array> = { url: import.meta.url, run };
+
+/** The line that an import makes the call of. If it would be too long for an import, it leaves out what an import makes by itself. */
+function exportLine({ organization, call, emails }: LineInput): object {
   const content = readContent(call);
   const line = lineOf(organization, { ...call, ...content }, emails);
   if (Buffer.byteLength(JSON.stringify(line)) <= MAX_LINE_BYTES) return line;

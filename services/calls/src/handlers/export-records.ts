@@ -1,7 +1,9 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { exportRpc, nextOf, readPage } from '@crs/kit/product/export';
+import { timeSlices } from '@crs/kit/process/event-loop';
+import { runInWorker } from '@crs/kit/process/worker';
+import { exportRpc, lengthOf, nextOf, readPage } from '@crs/kit/product/export';
 import type { RecordContext } from '@crs/kit/product/record-service';
-import { exportLine, type ExportedCall } from '../domain/export-line.ts';
+import { lineWriter, type ExportedCall } from '../domain/export-line.ts';
 import { exportCalls } from '../store/export-calls.ts';
 
 /** Well below the limit of auth. */
@@ -15,10 +17,30 @@ export function exportRecords({ importDb, auth }: RecordContext) {
       const { emails, projects } = await describe(page.rows, (question) => auth.describeReferences(question, call));
       // The calls of a project go with it, and its deletion may have begun.
       const rows = page.rows.filter(({ projectId }) => projectId === null || projects.has(projectId));
-      const lines = rows.map((row) => exportLine(scope.organization, row, emails));
+      const lines = await linesOf(scope.organization, rows, emails);
       return { lines, next: nextOf(page, ({ callId }) => callId) };
     },
   });
+}
+
+/** A longer row becomes a line in the worker thread, because nothing can interrupt that. */
+const MAX_BYTES_HERE = 64 * 1024;
+
+async function linesOf(organization: string, calls: ExportedCall[], emails: Map<string, string>): Promise<Uint8Array[]> {
+  const lines: Uint8Array[] = [];
+  const yieldWhenDue = timeSlices();
+  for (const call of calls) {
+    await yieldWhenDue();
+    const isLong = lengthOf(call) > MAX_BYTES_HERE;
+    const input = { organization, call, emails: isLong ? emailsOf(call, emails) : emails };
+    lines.push(isLong ? await runInWorker(lineWriter, input) : lineWriter.run(input));
+  }
+  return lines;
+}
+
+function emailsOf({ conductedBy, notes }: ExportedCall, emails: Map<string, string>): Map<string, string> {
+  const named = [conductedBy, ...notes.map(({ userId }) => userId)].filter((id) => id !== null && emails.has(id));
+  return new Map(named.map((id) => [id!, emails.get(id!)!]));
 }
 
 type Ask = (question: {

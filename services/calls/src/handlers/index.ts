@@ -1,9 +1,9 @@
+import { ImportService } from '@crs/kit/product/import-batch';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
-import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { getOrganizationCall } from './get-organization-call.ts';
@@ -41,7 +41,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

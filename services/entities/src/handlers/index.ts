@@ -1,9 +1,9 @@
+import { ImportService } from '@crs/kit/product/import-batch';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind } from '@crs/kit/rpc/server';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
-import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
 import { imports } from './import-records.ts';
@@ -17,7 +17,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ImportServiceService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
+import { parts } from '@crs/kit/data/upsert';
 import { withEarlier } from '@crs/kit/product/earlier-lines';
 import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
@@ -10,6 +11,8 @@ import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { lineReader, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
 import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
+
+const MEMBERS_AT_ONCE = 2_000;
 
 interface Counts {
   accepted: number;
@@ -91,7 +94,8 @@ async function storeProjects(
     );
     return false;
   });
-  const outcomes = await putGrants(known.map(({ record }) => toGrant(record)));
+  const outcomes: GrantOutcome[] = [];
+  for (const group of byMembers(known)) outcomes.push(...(await putGrants(group.map(({ record }) => toGrant(record)))));
   const stored = await query(findProjects(organization, [...new Set(known.map(({ record }) => record.id))]));
   const rows = new Map(stored.map((row) => [row.projectId, row]));
   const written = new Set<string>();
@@ -112,7 +116,24 @@ async function storeProjects(
     else counts.unchanged++;
   }
   const writes = [...written].map((id) => rows.get(id)!);
-  await query(putProjects(organization, writes));
+  for (const part of parts(writes)) await query(putProjects(organization, part));
+}
+
+/** Divides lines by their members, because auth resolves the members of a call in one turn of its event loop. */
+function* byMembers(lines: Line<ProjectRecord>[]): Generator<Line<ProjectRecord>[]> {
+  let group: Line<ProjectRecord>[] = [];
+  let members = 0;
+  for (const line of lines) {
+    const added = line.record.members.length;
+    if (group.length > 0 && members + added > MEMBERS_AT_ONCE) {
+      yield group;
+      group = [];
+      members = 0;
+    }
+    group.push(line);
+    members += added;
+  }
+  yield group;
 }
 
 function toGrant({ id, created_by: createdBy, members }: ProjectRecord): ProjectGrant {

@@ -1,9 +1,9 @@
+import { ImportService } from '@crs/kit/product/import-batch';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { retention } from '@crs/kit/product/retention';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
-import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { forgetCreations } from '../store/creations.ts';
@@ -41,7 +41,7 @@ export function internalServices(context: RecordContext) {
 export function adminServices(context: RecordContext) {
   return [
     bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context) }),
-    bind(ImportServiceService, ['crs'], imports(context)),
+    bind(ImportService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),
   ];

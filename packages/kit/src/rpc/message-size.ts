@@ -1,0 +1,44 @@
+/** The fields of a message that are messages themselves, by their numbers. */
+export interface MessageShape {
+  readonly [field: number]: MessageShape;
+}
+
+/** Wire types of protobuf. */
+const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5];
+
+/**
+ * Whether a protobuf message has at most this many fields, including those of its inner messages. gRPC decodes a message before any handler
+ * sees it, and 16 MiB of empty inner messages take seconds and hundreds of megabytes to decode. Malformed messages are left to the decoder.
+ */
+export function hasAtMost(fields: number, bytes: Uint8Array, shape: MessageShape): boolean {
+  let left = fields;
+  let at = 0;
+  const varint = () => {
+    let value = 0;
+    for (let shift = 0; at < bytes.length; shift += 7) {
+      const byte = bytes[at++]!;
+      if (shift < 32) value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    return value >>> 0;
+  };
+  const fits = (end: number, inner: MessageShape): boolean => {
+    while (at < end) {
+      if (left-- === 0) return false;
+      const tag = varint();
+      const type = tag & 7;
+      if (type === VARINT) varint();
+      else if (type === FIXED64) at += 8;
+      else if (type === FIXED32) at += 4;
+      else if (type === BYTES) {
+        const length = varint();
+        const fieldEnd = Math.min(at + length, end);
+        const field = inner[tag >>> 3];
+        if (field && !fits(fieldEnd, field)) return false;
+        at = fieldEnd;
+      }
+    }
+    return true;
+  };
+  return fits(bytes.length, shape);
+}

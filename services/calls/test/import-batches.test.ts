@@ -72,13 +72,23 @@ describe('the size of a batch', () => {
   it('is at most 16 MiB', async () => {
     const empty = JSON.stringify(callLine('large', 'huge', { summary: '' }));
     const line = (bytes: number) => empty.replace('""', `"${'x'.repeat(bytes - empty.length)}"`);
-    const tooLarge = [line(8 * MIB), line(8 * MIB + 1)];
+    const tooLarge = [line(8 * MIB), line(8 * MIB), 'x'];
     await expect(sendBatch(world, 'large', tooLarge)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
-    expect(await sendBatch(world, 'large', [line(16 * MIB)])).toEqual({ accepted: 1, unchanged: 0, refused: [] });
+    expect(await sendBatch(world, 'large', tooLarge.slice(0, 2))).toEqual({ accepted: 1, unchanged: 1, refused: [] });
     const [row] = await database.query(
       `select length(substring(shown from '"summary":"(x*)"')) as length from calls.calls where call_id = 'huge'`,
     );
-    expect(row).toEqual({ length: 16 * MIB - empty.length });
+    expect(row).toEqual({ length: 8 * MIB - empty.length });
+  });
+
+  it('refuses a line of more than 8 MiB, and keeps the others', async () => {
+    const line = JSON.stringify(callLine('large', 'longest', { summary: 'x' })).padEnd(8 * MIB, ' ');
+    expect(await sendBatch(world, 'large', [`${line} `, callLine('large', 'other')])).toEqual({
+      accepted: 1,
+      unchanged: 0,
+      refused: ['1: : must be at most 8 MiB long'],
+    });
+    expect(await sendBatch(world, 'large', [line])).toEqual({ accepted: 1, unchanged: 0, refused: [] });
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { MAX_ITEMS, MAX_LINE_BYTES } from '@crs/kit/product/import-record';
 import { exportLines } from '@crs/testing/export';
 import { toolClient } from '@crs/testing/mcp';
 import { startWorld, type World } from '@crs/testing/world';
@@ -139,7 +139,7 @@ describe('an export', () => {
       organization,
       id: 'call_1',
       created_at: '2026-01-01T00:00:00.000Z',
-      qa_blocks: Array.from({ length: 10_000 }, (_, i) => ({ question: String(i) })),
+      qa_blocks: Array.from({ length: MAX_ITEMS }, (_, i) => ({ question: String(i) })),
       summary: '',
     };
     const length = (line: object) => Buffer.byteLength(JSON.stringify(line));
@@ -152,7 +152,7 @@ describe('an export', () => {
     // With room for them, the ids are there.
     await here.load([record]);
     const [, short] = await exportLines(here.operator, organization);
-    expect((short as { qa_blocks: object[] }).qa_blocks[9_999]).toEqual({ id: expect.any(String) as string, question: '9999' });
+    expect((short as { qa_blocks: object[] }).qa_blocks.at(-1)).toEqual({ id: expect.any(String) as string, question: '999' });
   });
 
   it('leaves out a user and a project whose deletion has begun, and the calls and entities of that project', async () => {

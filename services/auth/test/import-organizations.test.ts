@@ -141,6 +141,7 @@ describe('a line of an organization', () => {
     ['write_surface', 'must be true or false', { write_surface: 'on' }],
     ['anonymize_interviewees', 'must be true or false', { anonymize_interviewees: 1 }],
     ['allowed_fields', 'must be a list', { allowed_fields: 'summary' }],
+    ['allowed_fields', `must have at most ${ALLOWED_FIELDS.length} items`, { allowed_fields: [...ALLOWED_FIELDS, 'x'] }],
     ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
     ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
     ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],

@@ -167,6 +167,7 @@ describe('a line of a user', () => {
   const PASSWORD = 'must have 12 to 256 characters';
 
   it.each<[object]>([
+    [{ name: '😀'.repeat(200) }],
     [{ email: 'a@b' }],
     [{ email: `${'😀'.repeat(252)}@b` }],
     [{ password: SHORTEST }],
@@ -188,6 +189,7 @@ describe('a line of a user', () => {
     ['email', 'is required', { email: undefined }],
     ['email', 'must be text', { email: null }],
     ['name', 'must be text', { name: ['x'] }],
+    ['name', 'must have 1 to 200 characters', { name: 'x'.repeat(201) }],
     ['name', 'must not contain the NUL character', { name: '\u0000' }],
     ['name', 'must not contain a lone surrogate', { name: 'x\ud83d' }],
     ['password', PASSWORD, { password: SHORTEST.slice(1) }],

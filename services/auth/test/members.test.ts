@@ -76,6 +76,21 @@ describe('adding a member', () => {
     await Promise.all(targets.map((target) => remove(target)));
   });
 
+  it('refuses the 1,001st member, because an import takes 1,000, and lets a member be added again', async () => {
+    const full = '00000000-0000-4000-b000-0000000000ff';
+    const emails = Array.from({ length: 1_000 }, (_, i) => `${i}@example.com`);
+    await world.load(emails.map((email) => user('acme', email)));
+    await world.load([project('acme', full, { members: emails.slice(1).map((email) => ({ email })) })]);
+    await add({ projectId: full, email: emails[0]! });
+    await add({ projectId: full, email: emails[0]! });
+    expect(await failureOf(add({ projectId: full }))).toMatchObject({
+      kind: 'failed_precondition',
+      message: "The project has 1000 members, and can't have more. Remove one, then add this one.",
+    });
+    const members = `select count(*)::int as count from auth.project_roles where project_id = '${full}'`;
+    expect(await world.rows(members)).toEqual([{ count: 1_000 }]);
+  });
+
   it('works for a disabled user', async () => {
     await world.load([user('acme', 'gone@example.com')]);
     await world.operator.auth.setUserDisabled({ email: 'gone@example.com', disabled: true }, await world.operate('acme'));

@@ -49,6 +49,15 @@ describe('a project', () => {
     expect(await grantOf(world, 'globex', ALPHA)).toBeUndefined();
   });
 
+  it('has at most 1,000 members', async () => {
+    const strangers = (count: number) => Array.from({ length: count }, (_, i) => member(`${i}@example.com`));
+    const { refused } = await load(...[1_000, 1_001].map((count) => project('acme', ALPHA, { members: strangers(count) })));
+    expect(refused).toEqual([
+      '1: members[0].email: must be the e-mail of a user of this organization',
+      '2: members: must have at most 1000 items',
+    ]);
+  });
+
   it('may come with so many others, and so many people, that one batch names 5 MB of e-mails', async () => {
     const members = Array.from({ length: 40 }, (_, i) => member(`${'x'.repeat(120)}${i}@example.com`));
     const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;

@@ -1,5 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { ServiceError } from '@crs/kit/errors';
+import { MAX_ITEMS } from '@crs/kit/product/import-record';
 
 /** The register of projects, with their creators and the roles of users in them. A user sees a project by any of these. */
 export type Role = 'lead' | 'member';
@@ -100,7 +102,10 @@ export async function putProjectRoles(query: Query, organization: string, change
   if (moved.length > 0) await query(moveVersions(organization, moved));
 }
 
-/** Changes nothing where the user has the role already. */
+/**
+ * Changes nothing where the user has the role already.
+ * @throws ServiceError failed_precondition if the project would have more roles than an import takes: it couldn't be exported
+ */
 export async function addRole(query: Query, organization: string, projectId: string, userId: string, role: Role): Promise<void> {
   const added = await query({
     name: 'add_role',
@@ -109,7 +114,18 @@ export async function addRole(query: Query, organization: string, projectId: str
       on conflict do nothing returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
-  if (added.length > 0) await query(moveVersions(organization, [userId]));
+  if (added.length === 0) return;
+  const [roles] = await query({
+    name: 'count_roles',
+    row: { count: column.integer },
+    text: 'select count(*)::integer as count from auth.project_roles where organization = $1 and project_id = $2',
+    values: [organization, projectId],
+  });
+  if (roles!.count > MAX_ITEMS) {
+    const message = `The project has ${MAX_ITEMS} members, and can't have more. Remove one, then add this one.`;
+    throw new ServiceError('failed_precondition', message);
+  }
+  await query(moveVersions(organization, [userId]));
 }
 
 /** @returns false where the user did not have the role */

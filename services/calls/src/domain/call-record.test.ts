@@ -1,4 +1,4 @@
-import { parseLine } from '@crs/kit/product/import-record';
+import { MAX_ITEMS, parseLine } from '@crs/kit/product/import-record';
 import { describe, expect, test } from 'vitest';
 import { callLine } from './call-record.ts';
 
@@ -257,4 +257,19 @@ test('an anonymized name has at most 200 characters', () => {
   expect(record({ anonymized_name: longest })).toMatchObject({ anonymizedName: longest });
   const problem = { field: 'anonymized_name', reason: 'must have 0 to 200 characters' };
   expect(parse({ ...REQUIRED, anonymized_name: `${longest}x` })).toEqual(problem);
+});
+
+test.each([
+  ['participants', MAX_ITEMS, () => ({})],
+  ['qa_blocks', MAX_ITEMS, () => ({})],
+  ['notes', MAX_ITEMS, (i: number) => ({ email: `${i}@acme.example` })],
+  ['transcript', 20_000, () => ({ text: '' })],
+  ['redacted_transcript', 20_000, () => ({ text: '' })],
+])('%s has at most %i items, and a longer list is refused by its length alone', (field, most, item) => {
+  const list = (length: number) => Array.from({ length }, (_, i) => item(i));
+  expect(parse({ ...REQUIRED, [field]: list(most) })).toHaveProperty('record');
+  const reason = `must have at most ${most} items`;
+  expect(parse({ ...REQUIRED, [field]: list(most + 1) })).toEqual({ field, reason });
+  // An item that is bad, too, is not looked at.
+  expect(parse({ ...REQUIRED, [field]: [0, ...list(most)] })).toEqual({ field, reason });
 });

@@ -29,7 +29,7 @@ describe('while a batch is imported, no turn of the event loop of projects or au
     [
       '8 MiB of members',
       () => [fillLine(project('acme', id(99)), '"members":[{}', () => ',{}', ']}')],
-      { errors: [{ field: 'members', reason: 'must have at most 1000 items' }] },
+      { errors: [{ reason: 'must have at most 200000 values' }] },
     ],
     [
       '300 projects of 1,000 strangers',

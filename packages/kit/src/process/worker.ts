@@ -13,7 +13,8 @@ let idle: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a task in the process's worker thread, for work that can't yield, such as `JSON.parse`. The thread starts with its first task and stays.
- * Tasks wait for one another, so one that exhausts the thread's memory takes no other with it: the next task gets a new thread.
+ * Tasks wait for one another, so one that fails takes no other with it: the next task gets a new thread. Memory isn't separate: a task that
+ * exhausts its heap may end the process, so the memory of a task must be bounded as it would be here.
  */
 export function runInWorker<Input, Output>({ url }: WorkerTask<Input, Output>, input: Input): Promise<Output> {
   const output = idle.then(() => send(url, input));

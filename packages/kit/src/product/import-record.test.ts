@@ -44,10 +44,21 @@ describe('a line as a whole', () => {
     ['null', 'null', 'must be a JSON object'],
     ['a list', '[{}]', 'must be a JSON object'],
     ['text', '"{}"', 'must be a JSON object'],
-    ['a million brackets', '['.repeat(1e6) + ']'.repeat(1e6), 'must be a JSON object'],
+    ['100,000 brackets', '['.repeat(1e5) + ']'.repeat(1e5), 'must be a JSON object'],
+    ['a million brackets', '['.repeat(1e6), 'must have at most 200000 values'],
   ])('refuses %s', (_, line, reason) => {
     expect(parseLine(empty, Buffer.from(line))).toEqual({ field: '', reason });
   });
+});
+
+test('a line has at most 200,000 commas, brackets and braces outside of its texts, whatever its schema', () => {
+  const line = (items: number) => bytes(`{"a":"[{,\\",[{","b":[${'0,'.repeat(items)}0]}`);
+  const schema = z.strictObject({ a: freeText, b: z.array(z.number()) });
+  // A brace, a comma between a and b, and a bracket.
+  expect(parseLine(schema, line(199_997))).toHaveProperty('record.a', '[{,",[{');
+  expect(parseLine(schema, line(199_998))).toEqual({ field: '', reason: 'must have at most 200000 values' });
+  for (const broken of ['"', '{"a":"', '{"a":"\\'])
+    expect(parseLine(schema, bytes(broken))).toMatchObject({ reason: 'must be valid JSON' });
 });
 
 describe('where the problem is', () => {

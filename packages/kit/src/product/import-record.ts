@@ -18,6 +18,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Parses a line of UTF-8 JSON into the record that the schema makes. Only the first problem is reported. */
 export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Problem {
+  if (hasTooManyValues(bytes)) return { field: '', reason: `must have at most ${MAX_VALUES} values` };
   let text: string;
   try {
     text = UTF8.decode(bytes);
@@ -31,6 +32,27 @@ export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { 
     return { field: '', reason: 'must be valid JSON' };
   }
   return parseObject(schema, value);
+}
+
+/** More than a line has whose lists are all as long as may be. */
+const MAX_VALUES = 200_000;
+const [QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = Buffer.from('",[\\{');
+
+/** Whether JSON has too many commas, brackets and braces. To parse millions of them takes half a second, and a hundred times their memory. */
+function hasTooManyValues(json: Uint8Array): boolean {
+  let count = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++count > MAX_VALUES) return true;
+  }
+  return false;
+}
+
+function endOfString(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 /** Parses a JSON value that must be an object: a line, or the arguments of a tool. */

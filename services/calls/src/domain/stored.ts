@@ -121,7 +121,7 @@ export function storedTranscripts({
   };
   for (const { kind, content } of transcripts) {
     if (typeof content === 'string') {
-      stored[kind] = markedString(content, (text) => findLabels(text, name));
+      stored[kind] = `"${[...pieces(content)].map((piece) => markNames(piece, findLabels(piece, name))).join('')}"`;
       stored[`${kind}Segments`] = '[]';
     } else [stored[kind], stored[`${kind}Segments`]] = storedSegments(content, name);
   }
@@ -175,6 +175,19 @@ function storedParticipants(participants: readonly Participant[], interviewee: N
       return `{"name":${shown},"role":${JSON.stringify(role)}${markEmail(member('email', email), isInterviewees)}}`;
     })
     .join(',');
+}
+
+const PIECE_LENGTH = 64 * 1024;
+const LINE_END = /[\n\r\v\f\u0085\u2028\u2029]/g;
+
+/** Divides a text after some of its lines. A text may be the label of millions of lines, and all their spans at once would exhaust the memory. */
+function* pieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    LINE_END.lastIndex = at + PIECE_LENGTH;
+    const end = LINE_END.test(text) ? LINE_END.lastIndex : text.length;
+    yield text.slice(at, end);
+    at = end;
+  }
 }
 
 function storedSegments(segments: Segment[], name: Name | undefined): [text: string, segments: string] {

@@ -13,7 +13,7 @@ export function encodedImporter({ stack, operator }: World, service: 'auth' | 'c
   const importer = client(DEFINITION, options);
   return {
     send: async (organization: string, batch: Buffer): Promise<ImportRecordsResponse> =>
-      importer.importRecords(batch as never, await operator.operator(organization)),
+      importer.importRecords(batch, await operator.operator(organization)),
     close: () => importer.close(),
   };
 }

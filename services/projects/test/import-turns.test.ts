@@ -32,7 +32,7 @@ describe('while a batch is imported, no turn of the event loop of projects or au
       { errors: [{ reason: 'must have at most 200000 values' }] },
     ],
     [
-      '300 projects of 1,000 strangers',
+      '300 projects of 1,000 people who are not users',
       () =>
         many(300, (i) => project('acme', id(i), { members: Array.from({ length: 1_000 }, (_, j) => ({ email: `${i}@${j}` })) })),
       { accepted: 0 },

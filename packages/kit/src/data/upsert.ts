@@ -37,25 +37,6 @@ export function upsert<Row extends object>({
   });
 }
 
-const PART_LENGTH = 1024 * 1024;
-
-/** Divides rows by the length of their texts. The parameters of a statement are written in one turn of the event loop. */
-export function* parts<Row extends object>(rows: readonly Row[]): Generator<Row[]> {
-  let part: Row[] = [];
-  let length = 0;
-  for (const row of rows) {
-    const added = Object.values(row).reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
-    if (part.length > 0 && length + added > PART_LENGTH) {
-      yield part;
-      part = [];
-      length = 0;
-    }
-    part.push(row);
-    length += added;
-  }
-  if (part.length > 0) yield part;
-}
-
 const NULL_LENGTH = -1;
 
 /** A `text[]` in PostgreSQL's binary format. In the text format, the driver takes a second to escape 8 MiB of quotes. */

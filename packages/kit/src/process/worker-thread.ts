@@ -2,11 +2,14 @@
 import { parentPort } from 'node:worker_threads';
 import type { WorkerTask } from './worker.ts';
 
-parentPort!.on('message', async ({ url, input }: { url: string; input: unknown }) => {
+// A task that fails ends the thread, and `worker.ts` gets its error from the thread's 'error' event.
+parentPort!.on('message', (task: { url: string; input: unknown }) => void answer(task));
+
+async function answer({ url, input }: { url: string; input: unknown }): Promise<void> {
   const { run } = (await import(url)) as Pick<WorkerTask<unknown, object>, 'run'>;
   const output = run(input);
   parentPort!.postMessage(output, [...buffersOf(output)]);
-});
+}
 
 /** The buffers in plain data. They are handed over, because copying megabytes would hold up the receiver. */
 function* buffersOf(value: unknown): Generator<ArrayBuffer> {

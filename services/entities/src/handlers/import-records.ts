@@ -1,5 +1,4 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { parts } from '@crs/kit/data/upsert';
 import { withEarlier } from '@crs/kit/product/earlier-lines';
 import { byLine, importRpcs, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
@@ -36,7 +35,7 @@ export function imports({ importDb, auth }: RecordContext) {
       const counts = { accepted, unchanged: known.length - accepted, errors: byLine([...errors, ...unknown]) };
       if (batch.earlier) return counts;
       if (deleted.length > 0) await query(deleteEntities(organization, deleted));
-      for (const part of parts(written)) await query(putEntities(organization, part));
+      if (written.length > 0) await query(putEntities(organization, written));
       return counts;
     });
   });

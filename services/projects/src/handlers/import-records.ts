@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { parts } from '@crs/kit/data/upsert';
 import { withEarlier } from '@crs/kit/product/earlier-lines';
 import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
 import { lockImports } from '@crs/kit/product/lock-imports';
@@ -116,7 +115,7 @@ async function storeProjects(
     else counts.unchanged++;
   }
   const writes = [...written].map((id) => rows.get(id)!);
-  for (const part of parts(writes)) await query(putProjects(organization, part));
+  await query(putProjects(organization, writes));
 }
 
 /** Divides lines by their members, because auth resolves the members of a call in one turn of its event loop. */

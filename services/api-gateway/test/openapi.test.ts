@@ -250,7 +250,7 @@ describe('answers match the document', () => {
     ['all', 'post', '/projects', '/projects', 422, post(NEW.replace('New', 'Other'), { ...json, 'idempotency-key': 'one' })],
     ['all', 'post', '/projects', '/projects', 400, post('{}')],
     ['reader', 'post', '/projects', '/projects', 404, post(NEW)],
-    ['all', 'post', '/projects', '/projects', 413, post(NEW.padEnd(1024 * 1024 + 1, ' '))],
+    ['all', 'post', '/projects', '/projects', 413, post(NEW.padEnd(64 * 1024 + 1, ' '))],
     ['all', 'post', '/projects', '/projects', 415, post(NEW, { 'content-type': 'text/plain' })],
     ['all', 'get', '/projects/{project_id}', `/projects/${PROJECT}`, 200, {}],
     ['all', 'get', '/projects/{project_id}', '/projects/nonsense', 400, {}],

@@ -831,7 +831,7 @@ export type ListBillingOfficesResponse = ListBillingOfficesResponses[keyof ListB
 
 export type CreateProjectData = {
     /**
-     * The new project, in JSON of at most 1 MiB. A property that is not listed is refused.
+     * The new project, in JSON of at most 64 KiB. A property that is not listed is refused.
      */
     body: NewProject;
     headers?: {
@@ -867,7 +867,7 @@ export type CreateProjectErrors = {
      */
     409: Error;
     /**
-     * The body is larger than 1 MiB. Code `bad_request`.
+     * The body is larger than 64 KiB. Code `bad_request`.
      */
     413: Error;
     /**

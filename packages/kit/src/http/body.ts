@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter } from '@opentelemetry/api';
-import express from 'express';
 import { overloaded } from '../errors.ts';
 import { meter } from '../process/telemetry.ts';
 import { Attached } from './attached.ts';
 import { Refusal } from './refusal.ts';
 
 /** How long a body may take to arrive. */
-const ARRIVAL_MS = 5_000;
+export const ARRIVAL_MS = 5_000;
 const tooSlow = new Refusal(408, 'bad_request', `The body did not arrive within ${ARRIVAL_MS / 1000} s.`);
 const notWhole = new Refusal(400, 'bad_request', 'The body did not arrive whole.');
+const compressed = new Refusal(415, 'bad_request', 'The body must not be compressed: leave Content-Encoding out.');
 
 export interface BodyLimits {
   /** Of one body. */
@@ -25,43 +25,34 @@ export const SMALL_BODIES: BodyLimits = { maxBytes: 64 * 1024, perAddress: 128, 
 
 /**
  * A reader of whole bodies. The caller takes nothing scarce, such as a slot, before its body is there. A body that is too large is
- * refused (413), and so is a body that is compressed (415), cut off (400) or not there after 5 s (408). A new body is always read: where
- * there are too many, the body that has been arriving for the longest time is given up (503), so that clients which send slowly can't
- * keep out other clients. Whoever asks again for the body of a request gets the same answer.
+ * refused (413), by its `Content-Length` before any of it is read, and so is a body that is compressed (415), cut off (400) or not there
+ * after 5 s (408). A new body is always read: where there are too many, the body that has been arriving for the longest time is given up
+ * (503), so that clients which send slowly can't keep out other clients. Whoever asks again for the body of a request gets the same answer.
  */
 export function bodyReader(
   limits: BodyLimits,
 ): (request: IncomingMessage, response: ServerResponse, address: string) => Promise<Buffer> {
   const { maxBytes } = limits;
-  const readBytes = express.raw({ type: () => true, limit: maxBytes, inflate: false });
-  const refusals = new Map<unknown, Refusal>([
-    [413, new Refusal(413, 'bad_request', `The body is larger than ${maxBytes} bytes.`)],
-    [415, new Refusal(415, 'bad_request', 'The body must not be compressed: leave Content-Encoding out.')],
-    [400, notWhole],
-  ]);
+  const tooLarge = new Refusal(413, 'bad_request', `The body is larger than ${maxBytes} bytes.`);
   const arrivals = new Arrivals(limits);
   const bodies = new Attached<IncomingMessage, Promise<Buffer>>();
-  const read = async (request: IncomingMessage & { body?: unknown }, response: ServerResponse, address: string) => {
-    await new Promise<void>((resolve, reject) => {
-      if (broken.has(request)) throw notWhole;
-      const leave = request.complete
-        ? undefined
-        : arrivals.enter(address, (refusal) => {
-            // The rest of the body may still come on this connection.
-            response.shouldKeepAlive = false;
-            reject(refusal);
-          });
-      request.once(BROKEN, () => {
-        leave?.();
-        reject(notWhole);
-      });
-      readBytes(request, response, (error?: { status?: unknown }) => {
-        leave?.();
-        if (error === undefined) resolve();
-        else reject(refusals.get(error.status) ?? error);
-      });
-    });
-    return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const read = async (request: IncomingMessage, response: ServerResponse, address: string) => {
+    const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } = request.headers;
+    if (encoding.toLowerCase() !== 'identity') throw compressed;
+    if (Number(length) > maxBytes) throw tooLarge;
+    if (broken.has(request)) throw notWhole;
+    const arrived = Promise.withResolvers<Buffer>();
+    const leave = request.complete
+      ? undefined
+      : arrivals.enter(address, (refusal) => {
+          // The rest of the body may still come on this connection.
+          response.shouldKeepAlive = false;
+          arrived.reject(refusal);
+        });
+    const breakOff = () => arrived.reject(notWhole);
+    request.once(BROKEN, breakOff).once('error', breakOff);
+    collect(request, maxBytes, arrived.resolve, () => arrived.reject(tooLarge));
+    return arrived.promise.finally(leave);
   };
   return (request, response, address) => {
     const known = bodies.get(request);
@@ -70,6 +61,21 @@ export function bodyReader(
     bodies.set(request, body);
     return body;
   };
+}
+
+/** Collects a body. What comes of a body beyond `maxBytes` is discarded. */
+function collect(request: IncomingMessage, maxBytes: number, whole: (body: Buffer) => void, tooLarge: () => void): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= maxBytes) chunks.push(chunk);
+    else {
+      chunks.length = 0;
+      tooLarge();
+    }
+  });
+  request.once('end', () => whole(Buffer.concat(chunks)));
 }
 
 const broken = new WeakSet<IncomingMessage>();

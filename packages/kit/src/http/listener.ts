@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { bindHttp } from '../process/bind.ts';
+import { endHalfSent } from './half-sent.ts';
 
 export interface ListenOptions {
   /** `host:port`; port 0 takes a free one. */
@@ -61,6 +62,7 @@ export async function listen(
   };
   server.prependListener('request', watch);
   server.prependListener('checkExpectation', watch);
+  endHalfSent(server);
 
   return {
     address: bound,

@@ -2,15 +2,15 @@ import { parse } from 'content-type';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { bodyReader } from '@crs/kit/http/body';
+import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
 import { parseLine } from '@crs/kit/product/import-record';
 import { admittedOf } from './admission.ts';
 
-/** The largest body, in bytes. */
-export const MAX_BODY_BYTES = 1024 * 1024;
+/** The largest body, in bytes: the largest sensible project has about 40 KB. */
+export const MAX_BODY_BYTES = SMALL_BODIES.maxBytes;
 
-const readBytes = bodyReader({ maxBytes: MAX_BODY_BYTES, perAddress: 32, total: 256 });
+const readBytes = bodyReader(SMALL_BODIES);
 
 /**
  * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request takes its slot once the body

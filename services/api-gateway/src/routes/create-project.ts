@@ -77,7 +77,7 @@ export const createProjectOperation: Operation = {
   headers,
   body: {
     name: 'NewProject',
-    description: 'The new project, in JSON of at most 1 MiB. A property that is not listed is refused.',
+    description: 'The new project, in JSON of at most 64 KiB. A property that is not listed is refused.',
     schema: body,
     examples: {
       full: { summary: 'With all fields', value: NEW_PROJECT },
@@ -104,7 +104,7 @@ export const createProjectOperation: Operation = {
       when: 'A request of the same `Idempotency-Key` is still being answered. Send it again after `Retry-After` seconds.',
       message: 'Idempotency-Key: a request with this key is being worked on; try again shortly',
     },
-    413: { when: 'The body is larger than 1 MiB.', message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
+    413: { when: 'The body is larger than 64 KiB.', message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
     415: {
       when: 'The body is not JSON in UTF-8, or it is compressed.',
       message: 'The body must be JSON in UTF-8: send "Content-Type: application/json".',

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import type { Document } from '@crs/testing/openapi';
 import { learnCursors, learnPages } from './learn.ts';
 import { superlinear } from './linear.ts';
-import { leastLoopMs, slowness } from './loop-time.ts';
+import type { Greatest } from './greatest.ts';
+import { longestHold, slowness, type Held } from './loop-time.ts';
 import { growth, type Memory } from './memory.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
@@ -18,8 +19,10 @@ export interface RunConfig {
   requests: number;
   seed: number;
   concurrency: number;
-  /** How many of the requests, from the first on, are sent again one at a time to measure the time of the gateway's event loop. */
+  /** How many of the requests, from the first on, are sent again one at a time to measure how long they hold the event loops. */
   measured: number;
+  /** Inputs that are only sent one at a time. */
+  greatest: Greatest[];
   /** How many requests whose size grows are sent. */
   growing: number;
   /** Ends the run early; the report then covers the requests so far. */
@@ -33,14 +36,19 @@ export interface Report {
   seconds: number;
   /** Number of answers by route and outcome. */
   outcomes: Map<string, Map<string, number>>;
-  /** The longest time of a gateway's event loop for one request, in milliseconds. */
-  slowest: number;
+  /** For each route and process, the input that held the event loop longest; the slowest ones first. */
+  slowest: Slow[];
   /** Memory of the processes, by the finished share of the run. */
   memory: Map<string, Memory>;
   /** Each kind of violation once, with the smallest request that shows it. */
   violations: string[];
   /** Number of answers that broke the contract. */
   broken: number;
+}
+
+/** An input that was sent alone. */
+export interface Slow extends Held {
+  input: string;
 }
 
 type Drawn = Fuzzed | Raw;
@@ -65,7 +73,7 @@ const MAX_KINDS = 12;
 const SHRINK_MS = 15_000;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
-  const { requests, seed, concurrency, measured, growing, progress, signal } = config;
+  const { requests, seed, concurrency, measured, greatest, growing, progress, signal } = config;
   const { document, tools } = await describe(system);
   const [pages, cursors] = [await learnPages(system), await learnCursors(system)];
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
@@ -87,13 +95,12 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
     asked++;
     return 'pieces' in request ? sendRaw(system, request) : examine(lane, oracle, request);
   };
-  let slowest = 0;
+  const slowest = new Slowest();
   const askAlone = async (request: Drawn): Promise<Verdict> => {
     let verdict: Verdict | undefined;
-    const send = async () => (verdict = await ask(lanes[0]!, request));
-    const ms = await leastLoopMs(send, () => system.loopMs(request.server));
-    slowest = Math.max(slowest, ms);
-    return { outcome: verdict!.outcome, violations: [...verdict!.violations, ...slowness(ms)] };
+    const held = await longestHold(system, async () => (verdict = await ask(lanes[0]!, request)));
+    slowest.add(request.route, { ...held, input: `${request.route} (${wireBytes(request).length} bytes)` });
+    return { outcome: verdict!.outcome, violations: [...verdict!.violations, ...slowness(held)] };
   };
   const begun = performance.now();
   const marks = MEASURED.map((share) => Math.ceil(requests * share));
@@ -131,6 +138,13 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   const seconds = (performance.now() - begun) / 1000;
   const violations: string[] = [];
   for (const each of found.values()) violations.push(await smallest(drawn, each, askAlone));
+  for (const { name, send } of greatest) {
+    if (signal?.aborted) break;
+    let wrong: string[] = [];
+    const held = await longestHold(system, async () => (wrong = await send()));
+    slowest.add(name, { ...held, input: name });
+    violations.push(...[...wrong, ...slowness(held)].map((violation) => `${name}: ${violation}`));
+  }
   violations.push(...(await superlinear(system, { seed, count: growing })));
   for (const { api, tools: other } of lanes) {
     api.close();
@@ -141,7 +155,26 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
   memory.set(nameOf(1), late);
   // In a short run, memory still grows because caches fill up.
   if (asked >= 20_000) violations.push(...growth(early!, late));
-  return { requests: asked, seconds, slowest, outcomes, memory, violations, broken };
+  return { requests: asked, seconds, slowest: slowest.list(), outcomes, memory, violations, broken };
+}
+
+/** The slowest input of each route. */
+class Slowest {
+  readonly #byRoute = new Map<string, Slow>();
+
+  add(route: string, slow: Slow): void {
+    const key = `${route} ${slow.process}`;
+    const before = this.#byRoute.get(key);
+    if (!before || before.ms < slow.ms) this.#byRoute.set(key, slow);
+  }
+
+  list(): Slow[] {
+    return [...this.#byRoute.values()].toSorted((a, b) => b.ms - a.ms);
+  }
+}
+
+function wireBytes(request: Drawn): Buffer {
+  return 'pieces' in request ? Buffer.concat(request.pieces) : bytesOf(request);
 }
 
 const nameOf = (share: number) => `${share * 100}%`;
@@ -210,9 +243,8 @@ async function smallest(
   const request = counterexample?.[0] ?? fc.sample(drawn, { seed, numRuns: index + 1 })[index]!;
   const again = counterexample ? await shows(request) : [];
   const repeats = again.length > 0 ? again : [`${first} (not each time)`];
-  const bytes = 'pieces' in request ? Buffer.concat(request.pieces) : bytesOf(request);
   const who = 'credential' in request ? ` by ${request.credential.name}` : '';
-  return `${kind}\n  ${repeats.join('\n  ')}\n  seed ${seed}, number ${index}${who}\n${show(bytes).replace(/^/gm, '  | ')}`;
+  return `${kind}\n  ${repeats.join('\n  ')}\n  seed ${seed}, number ${index}${who}\n${show(wireBytes(request)).replace(/^/gm, '  | ')}`;
 }
 
 /** Mixes a seed, because generators with neighboring seeds begin alike. */

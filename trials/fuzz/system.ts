@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from '@crs/crs/connection';
+import { connect, type Connection } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
@@ -11,11 +11,11 @@ import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { PROBED } from '../faults/measure.ts';
 import type { Credential } from './request.ts';
-import { mainThreadMs } from './loop-time.ts';
+import { WITH_TURNS, type Measured } from './loop-time.ts';
 import { memoryOf, type Memory } from './memory.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
 
-export interface FuzzSystem {
+export interface FuzzSystem extends Measured {
   /** `host:port`. */
   api: string;
   tools: string;
@@ -23,9 +23,8 @@ export interface FuzzSystem {
   addressLimit: number;
   keys: Credential[];
   users: Credential[];
+  operator: Connection;
   memory(): Promise<Memory>;
-  /** Milliseconds that the event loop of a gateway has worked so far. */
-  loopMs(server: 'api' | 'tools'): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -60,7 +59,7 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
       CRS_SIGN_IN_RATE_LIMIT: '900000005/3600',
       CRS_TEST_PROBES: probes,
     },
-    execArgv: () => PROBED,
+    execArgv: () => [...PROBED, ...WITH_TURNS],
   });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const stop = async () => {
@@ -109,8 +108,10 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
         user('alpha', EMAILS.ann, ['calls:read']),
         user('beta', EMAILS.ann, ['projects:read', 'entities:read']),
       ]),
+      pids: processes.pids,
+      probes,
+      operator,
       memory: () => memoryOf(processes.pids, probes),
-      loopMs: (server) => mainThreadMs(processes.pids.get(server === 'api' ? 'api-gateway' : 'tool-gateway')!),
       stop,
     };
   } catch (error) {

@@ -1,6 +1,8 @@
 /** The report of a run, as text. */
 import type { Report } from './run.ts';
 
+const MOST_SHOWN = 10;
+
 export function table({ requests, seconds, slowest, outcomes, memory, violations, broken }: Report): string {
   const rows = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...rows.map(([route]) => route.length));
@@ -17,13 +19,19 @@ export function table({ requests, seconds, slowest, outcomes, memory, violations
     });
     return `${name.padEnd(14)}${cells.join('')}`;
   });
+  const slow = slowest
+    .slice(0, MOST_SHOWN)
+    .map(({ ms, process, input }) => `${ms.toFixed(1).padStart(8)}  ${process.padEnd(14)}${input}`);
   return [
     ...counted,
     '',
     `${'MiB'.padEnd(14)}${[...memory.keys()].map((share) => `at ${share}`.padStart(22)).join('')}   heap + buffers after a collection (resident)`,
     ...measured,
     '',
+    'Held the event loop longest, in ms, sent alone:',
+    ...slow,
+    '',
     ...violations.map((violation) => `VIOLATION ${violation}\n`),
-    `${requests} requests in ${seconds.toFixed(0)} s (${(requests / seconds).toFixed(0)}/s), at most ${slowest.toFixed(1)} ms of the event loop for one, ${broken} answers outside the contract, ${violations.length} kinds of violations`,
+    `${requests} requests in ${seconds.toFixed(0)} s (${(requests / seconds).toFixed(0)}/s), ${broken} answers outside the contract, ${violations.length} kinds of violations`,
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { createDatabase } from '@crs/testing/postgres';
+import { greatestRequests } from '../greatest.ts';
 import { fuzz } from '../run.ts';
 import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
@@ -16,6 +17,7 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
       seed: 1,
       concurrency: 16,
       measured: 60,
+      greatest: greatestRequests(system),
       growing: 12,
       progress: () => {},
     });

@@ -28,24 +28,12 @@ const times = <T>(count: number, item: T) => Array<T>(count).fill(item);
 const MARKS = '\u0301\u0316';
 
 const HEADERS = ['Accept', 'Accept-Encoding', 'Authorization', 'baggage', 'Content-Type', 'Cookie', 'Expect', 'Host', 'Idempotency-Key', 'If-None-Match', 'Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version', 'Origin', 'traceparent', 'tracestate', 'X-Forwarded-For']; // prettier-ignore
-const HEADER_UNITS = [
-  'a',
-  ' ',
-  ',',
-  ';',
-  '"',
-  '",',
-  'W/"a",',
-  'a=b;',
-  'a=b,',
-  '*/*,',
-  'a/b;q=0.1,',
-  'a/b;c="d,e",',
-  '1.1.1.1,',
-  '\xe9',
-];
+const HEADER_VALUES = ['a', ' ', ',', ';', '"', '",', 'W/"a",', 'a=b;', 'a=b,', '*/*,', 'a/b;q=0.1,', 'a/b;c="d,e",', '1.1.1.1,', '\xe9'].map((unit) => fill(unit, HEAD_BYTES)).concat(`"${fill(',', HEAD_BYTES)}`, `a="${fill(';', HEAD_BYTES)}`); // prettier-ignore
 const QUERY_UNITS = ['a', '&', 'a=1&', 'page=1&', '%41', '%FF', '%CC%81%CC%96', '+', '=']; // prettier-ignore
 const PATH_UNITS = ['a', '/', 'a/', '%41', '%FF/', '%', '%2F', '../', ';a=1', '%CC%81%CC%96'];
+
+/** Auth gets these headers of a page's request. */
+const PASSED_ON = new Set(['Accept', 'Content-Type', 'Cookie', 'Origin']);
 
 export function greatestRequests(system: FuzzSystem): Greatest[] {
   return [...heads(system), ...projects(system), ...messages(system), ...signIn(system)];
@@ -83,9 +71,7 @@ function heads({ api, tools, keys, users }: FuzzSystem): Greatest[] {
     QUERY_UNITS.map((unit) => name + fill(unit, HEAD_BYTES)),
   );
   const paths = PATH_UNITS.map((unit) => fill(unit, HEAD_BYTES));
-  const long = HEADERS.flatMap((name) =>
-    ['', '"'].flatMap((start) => HEADER_UNITS.map((unit): [string, string] => [name, start + fill(unit, HEAD_BYTES)])),
-  );
+  const long = HEADERS.flatMap((name) => HEADER_VALUES.map((value): [string, string] => [name, value]));
   const many: Headers = times(3_000, ['a', '']);
   const without = (headers: Headers, name: string) => headers.filter(([other]) => other !== name);
   return [
@@ -95,7 +81,7 @@ function heads({ api, tools, keys, users }: FuzzSystem): Greatest[] {
     ...['/', '/sign-in/', '/connections/', '/.well-known/'].flatMap((start) => paths.map((path) => to(tools, 'GET', start + path, []))),
     ...long.map((header) => to(api, 'GET', '/v1/calls/call_0', [...without(key, header[0]), header])),
     ...long.map((header) => to(tools, 'POST', '/mcp', [...without(token, header[0]), header])),
-    ...long.map((header) => to(tools, 'GET', '/connections', [header])),
+    ...long.filter(([name]) => PASSED_ON.has(name)).map((header) => to(tools, 'GET', '/connections', [header])),
     ...[api, tools].map((host) => to(host, 'GET', '/v1/calls', [...key, ...many])),
   ]; // prettier-ignore
 }

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Requests take a few milliseconds of an event loop at most. A turn that takes more than this delays the requests of others. */
 const MOST_MS = 20;
 const TRIES = 3;
-/** A garbage collection may fall into some of the tries. */
-const MEASURED_TURNS = 5;
+/** A garbage collection may fall into one of them. */
+const MEASURED_TURNS = 3;
 
 const TURN_PROBE = new URL('./turn-probe.ts', import.meta.url).href;
 /** Node.js options of processes whose turns are measured. */

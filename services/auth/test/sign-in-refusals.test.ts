@@ -109,6 +109,17 @@ describe('an authorization', () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
+  it('has at most 100 parameters in its address', async () => {
+    const b = browser();
+    const { body } = await register(b);
+    const path = authorizePath(body.client_id, pkce().challenge);
+    const padded = (count: number) => path + '&a=1'.repeat(count - new URLSearchParams(path.split('?')[1]).size);
+    const { page } = await b.open(padded(100));
+    expect([page.status, page.text.includes('id="email"')]).toEqual([200, true]);
+    const refused = await browser().open(padded(101));
+    expect([refused.page.status, refused.page.text.includes('at most 100 parameters')]).toEqual([400, true]);
+  });
+
   it('of an unknown client gets no redirect', async () => {
     const { page, away } = await browser().open(authorizePath('dcr_unknown', pkce().challenge));
     expect(away).toBeUndefined();

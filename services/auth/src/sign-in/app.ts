@@ -13,7 +13,7 @@ import { PAGE_HEADERS } from './pages/headers.ts';
 import { answerProblems, pageNotFound } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { adaptAuthorization, limitRegistrations } from './registration.ts';
-import { forwardedAddress, type Visit } from './request.ts';
+import { forwardedAddress, limitParameters, type Visit } from './request.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -43,6 +43,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     isInner: true,
   });
   app.use(pinOrigin(context.issuer));
+  app.use(limitParameters);
 
   const page = (method: 'get' | 'post', path: string, handle: (visit: Visit) => Promise<void>) => {
     const parse = method === 'post' ? [express.urlencoded({ extended: false, limit: '16kb' })] : [];

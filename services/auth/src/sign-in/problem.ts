@@ -39,6 +39,11 @@ export function pageNotFound(): Problem {
   return new Problem(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
 }
 
+export function tooManyParameters(most: number): Problem {
+  const message = `An address here has at most ${most} parameters. Go back to your assistant and connect again.`;
+  return new Problem(400, 'This address is too long', message);
+}
+
 /** Renders errors after which oidc-provider can't or must not redirect to the client. */
 export function renderError(ctx: KoaContextWithOIDC, { error, error_description: description }: ErrorOut): void {
   ctx.set(FLOW_HEADERS);

@@ -1,8 +1,9 @@
-import type { Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { clientAddress } from '@crs/kit/http/address';
 import { stateOf } from '@crs/kit/http/request';
 import { parseAccountId } from './account-id.ts';
+import { tooManyParameters } from './problem.ts';
 
 /** A request to one of our pages, its response, and the authorization server that the page belongs to. */
 export interface Visit {
@@ -39,6 +40,14 @@ export function field(request: Request, name: string): string {
   const body: unknown = request.body;
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';
+}
+
+/** A request of OAuth has about a dozen. */
+const MAX_PARAMETERS = 100;
+
+/** Refuses a query of many parameters: oidc-provider's parser takes quadratic time for them, a tenth of a second for 16 KiB. */
+export function limitParameters({ url }: Request, _response: Response, next: NextFunction): void {
+  next(url.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS ? tooManyParameters(MAX_PARAMETERS) : undefined);
 }
 
 export function queryOf(request: Request): URLSearchParams {

@@ -71,7 +71,7 @@ export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
   };
   return [
     ...Object.keys(CALLS).map((id) => get(`/calls/${id}`)),
-    ...Object.keys(CALLS).map((id) => use('get_call', { call_id: id })),
+    ...Object.keys(CALLS).map((id) => use('get_call', { call_id: id, include_transcript: true })),
     get(`/calls?expand=detail&per_page=50&${RANGE}`),
     get(`/calls?expand=detail&per_page=1&${RANGE}`),
     get(`/calls?per_page=200&${RANGE}`),

@@ -59,7 +59,7 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
       CRS_SIGN_IN_RATE_LIMIT: '900000005/3600',
       CRS_TEST_PROBES: probes,
     },
-    execArgv: (s) => [...PROBED, ...WITH_TURNS, ...(s === process.env['PROF'] ? ['--cpu-prof', '--cpu-prof-dir=/tmp/prof'] : [])],
+    execArgv: () => [...PROBED, ...WITH_TURNS],
   });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const stop = async () => {

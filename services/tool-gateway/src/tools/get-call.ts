@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pauseIfLong } from '../protocol/pause.ts';
 import { known } from './arguments.ts';
 import { CALL_STATUS_WORDS } from './list-calls.ts';
 import { nullableNumber, nullableString, tool } from './tool.ts';
@@ -80,6 +81,9 @@ export const getCall = tool({
       },
       call,
     );
-    return JSON.parse(callJson.toString()) as z.infer<typeof output>;
+    await pauseIfLong(callJson.length);
+    const value = JSON.parse(callJson.toString()) as z.infer<typeof output>;
+    await pauseIfLong(callJson.length);
+    return value;
   },
 });

@@ -10,7 +10,7 @@ import { Connection, WireError } from './wire.ts';
 export interface Greatest {
   name: string;
   /** @returns what is wrong with the answer */
-  send(): Promise<string[]>;
+  send: () => Promise<string[]>;
 }
 
 type Headers = [name: string, value: string][];

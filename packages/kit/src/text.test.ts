@@ -7,8 +7,7 @@ const MARKS = '\u0301\u0316';
 describe('fold', () => {
   it('makes texts equal that differ in case, composition or the order of their marks', () => {
     expect(fold('Z\u00fcRICH')).toBe(fold('zu\u0308rich'));
-    const [one, other] = [MARKS.repeat(15), [...MARKS].toReversed().join('').repeat(15)];
-    expect(fold(`A${one}`)).toBe(fold(`a${other}`));
+    expect(fold(`A${MARKS.repeat(15)}`)).toBe(fold(`a${'\u0316\u0301'.repeat(15)}`));
   });
 
   it('divides a run of more than 30 marks, and changes no shorter one', () => {

@@ -5,7 +5,7 @@ const TOO_MANY_MARKS = /\p{M}{30}(?=\p{M})/gu;
 
 /**
  * The form in which texts are compared where case doesn't matter. Sorting a run of combining marks takes quadratic time, so a longer run is
- * divided by U+034F, which separates marks for this purpose: 30,000 marks in a row would take a second, and an import line has room for
+ * divided by U+034F, which separates marks for this purpose: 30,000 marks in a row would take a second, and an import line may hold
  * millions.
  */
 export function fold(text: string): string {

@@ -27,7 +27,7 @@ export const SMALL_BODIES: BodyLimits = { maxBytes: 64 * 1024, perAddress: 128, 
  * A reader of whole bodies. The caller takes nothing scarce, such as a slot, before its body is there. A body that is too large is
  * refused (413), by its `Content-Length` before any of it is read, and so is a body that is compressed (415), cut off (400) or not there
  * after 5 s (408). A new body is always read: where there are too many, the body that has been arriving for the longest time is given up
- * (503), so that clients which send slowly can't keep out other clients. Whoever asks again for the body of a request gets the same answer.
+ * (503), so that clients which send slowly can't keep out other clients. A second call for the same request returns the same promise.
  */
 export function bodyReader(
   limits: BodyLimits,

@@ -7,9 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Requests take a few milliseconds of an event loop at most. A turn that takes more than this delays the requests of others. */
 const MOST_MS = 20;
+/** A garbage collection may fall into some of the tries, so the least counts. */
 const TRIES = 3;
-/** A garbage collection may fall into one of them. */
-const MEASURED_TURNS = 3;
 
 const TURN_PROBE = new URL('./turn-probe.ts', import.meta.url).href;
 /** Node.js options of processes whose turns are measured. */
@@ -35,7 +34,7 @@ export async function mainThreadMs(pid: number): Promise<number> {
   return Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
 }
 
-/** The least time of three, or the first that is at most `enough`: a garbage collection may fall into one of them. */
+/** The least time of three, or the first that is at most `enough`. */
 export async function leastLoopMs(work: () => Promise<unknown>, now: () => Promise<number>, enough: number): Promise<number> {
   let least = Infinity;
   for (let n = 0; n < TRIES && least > enough; n++) {
@@ -48,34 +47,25 @@ export async function leastLoopMs(work: () => Promise<unknown>, now: () => Promi
 
 /**
  * Measures how long `work`, sent alone, holds the event loops. Most requests take less than the bound in all, which shows that each turn
- * does. Only for others are the turns measured, because that keeps the processes awake. The least of several tries counts.
+ * does. Only for others are the turns measured, because that keeps the processes awake.
  */
 export async function longestHold({ pids, probes }: Measured, work: () => Promise<unknown>): Promise<Held> {
-  const least = new Map<string, number>();
-  for (let n = 0; n < TRIES && (n === 0 || longest(least).ms > MOST_MS); n++) {
-    const before = await busyMs(pids);
-    await work();
-    for (const [name, ms] of await busyMs(pids)) least.set(name, Math.min(least.get(name) ?? Infinity, ms - before.get(name)!));
+  const before = await busyMs(pids);
+  await work();
+  const held: Held = { process: '', ms: 0 };
+  for (const [process, after] of await busyMs(pids)) {
+    let ms = after - before.get(process)!;
+    for (let n = 0; n < TRIES && ms > MOST_MS; n++)
+      ms = Math.min(ms, await longestTurn(`${probes}/${pids.get(process)!}.turns`, work));
+    if (ms > held.ms) Object.assign(held, { process, ms });
   }
-  for (const [name, ms] of least) {
-    let turn = ms;
-    for (let n = 0; n < MEASURED_TURNS && turn > MOST_MS; n++)
-      turn = Math.min(turn, await longestTurn(`${probes}/${pids.get(name)!}.turns`, work));
-    least.set(name, turn);
-  }
-  return longest(least);
+  return held;
 }
 
 async function busyMs(pids: Map<string, number>): Promise<Map<string, number>> {
   const busy = new Map<string, number>();
   for (const [name, pid] of pids) busy.set(name, await mainThreadMs(pid));
   return busy;
-}
-
-function longest(times: Map<string, number>): Held {
-  const held: Held = { process: '', ms: 0 };
-  for (const [process, ms] of times) if (ms > held.ms) Object.assign(held, { process, ms });
-  return held;
 }
 
 /** The CPU time of a process's longest turn while `work` is done, in milliseconds. @param path the socket of its probe */

@@ -186,6 +186,23 @@ it('an export prints lines that an import takes, and no secret', async () => {
   expect(await crs(['export', '--org', 'nowhere'])).toMatchObject({ status: 1, stdout: '' });
 });
 
+it('neither --json nor an export prints control characters of imported text, and an import reads them back', async () => {
+  const name = 'A\u009b31m\u202eevil\u2066\u200fB';
+  const of = (id: string) => [organization(id, { name }), user(id, ANN, { name })];
+  await world.load([...of('hostile'), ...of('hostile-too')]);
+  const exported = await crs(['export', '--org', 'hostile']);
+  const listed = await crs(['user', 'list', '--org', 'hostile', '--json']);
+  for (const { stdout, stderr, status } of [exported, listed]) {
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain(String.raw`A\u009b31m\u202eevil\u2066\u200fB`);
+    expect(stdout).not.toMatch(/[\u0080-\u009f\p{Bidi_Control}]/u);
+  }
+  expect(JSON.parse(listed.stdout).data[0].name).toBe(name);
+  // The other organization has the same content, so its import changes nothing.
+  const other = exported.stdout.replaceAll('"hostile"', '"hostile-too"');
+  expect(JSON.parse((await crs(['import', '-', '--json'], other)).stdout)).toMatchObject({ accepted: 0, unchanged: 2 });
+});
+
 it('tells whether services, PostgreSQL and Redis answer', async () => {
   const { stdout, status } = await crs(['status', '--json'], '', {
     CRS_RATE_LIMIT_HEALTH_ADDRESS: world.stack.addresses.rateLimit,

@@ -7,12 +7,12 @@ export interface OutputOptions {
 
 /** Prints a result: exactly one JSON object on a line for programs, or the text for people. */
 export function show(options: OutputOptions, value: object, text: () => string): void {
-  process.stdout.write(`${options.json ? JSON.stringify(value) : text()}\n`);
+  process.stdout.write(`${options.json ? escapeControls(JSON.stringify(value)) : text()}\n`);
 }
 
 /** Prints an error on standard error, as one line. */
 export function showError(json: boolean, error: { code: string; message: string }): void {
-  process.stderr.write(json ? `${JSON.stringify({ error })}\n` : `error: ${printable(error.message)}\n`);
+  process.stderr.write(json ? `${escapeControls(JSON.stringify({ error }))}\n` : `error: ${printable(error.message)}\n`);
 }
 
 type Cell = string | number | boolean | null;
@@ -45,9 +45,20 @@ function cell(value: Cell): string {
   return printable(String(value));
 }
 
-/** Replaces characters by which text of others could move the cursor, or forge a line of the terminal. */
+/**
+ * Characters by which untrusted text could control the terminal, forge a line or reorder it: C0 and C1 controls, bidirectional controls, line and
+ * paragraph separators, deprecated format characters and interlinear annotations. All are in the basic plane.
+ */
+const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u206A-\u206F\uFFF9-\uFFFB]/gu;
+
+/** Replaces the characters of untrusted text that could control the terminal. */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\uFFFD');
+  return text.replaceAll(CONTROLS, '\uFFFD');
+}
+
+/** Escapes the same characters in one line of JSON. It stays the same JSON, because outside strings it has none of them. */
+export function escapeControls(json: string): string {
+  return json.replaceAll(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Formats an instant in UTC, like `2026-01-31T12:00:00.000Z`. */

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { details, table } from '../src/output.ts';
+import { expect, test, vi } from 'vitest';
+import { details, show, showError, table } from '../src/output.ts';
 
 test('a table has no borders, and no spaces at its right', () => {
   expect(
@@ -43,4 +43,30 @@ test('an empty table prints None.', () => expect(table(['name'], [])).toBe('None
 
 test('control characters in values do not reach the terminal', () => {
   expect(table(['name'], [['a\u001b[31m\nb\u202Ec']])).toBe('NAME\na�[31m�b�c');
+});
+
+/** A cursor movement in C1, one in C0, DEL, every bidirectional control, and the other format characters that a terminal may act on. */
+const HOSTILE =
+  'A\u0080\u009b31m\u009f\u001b[2J\u007f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028\u2029\u206a\u206f\ufff9\ufffb';
+/** Joiners of Persian words and emoji, a soft hyphen, and a character outside the basic plane: ordinary text. */
+const ORDINARY = 'می\u200cخواهم 👩\u200d🚀 co\u00adop \u00a0é';
+
+test('the JSON of a result has control characters as escapes, and ordinary text as it is', () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  show({ json: true }, { [HOSTILE]: HOSTILE, ordinary: ORDINARY }, () => '');
+  const [line] = write.mock.calls[0] as [string];
+  write.mockRestore();
+  expect(line).not.toMatch(/[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029\u206A-\u206F\uFFF9-\uFFFB]/u);
+  expect(line).toContain('\\u0080\\u009b31m\\u009f');
+  expect(line).toContain(ORDINARY);
+  expect(JSON.parse(line)).toEqual({ [HOSTILE]: HOSTILE, ordinary: ORDINARY });
+});
+
+test.each([true, false])('an error on standard error has no control characters, with JSON: %s', (json) => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  showError(json, { code: 'not_found', message: HOSTILE });
+  const [line] = write.mock.calls[0] as [string];
+  write.mockRestore();
+  expect(line).not.toMatch(/[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029\u206A-\u206F\uFFF9-\uFFFB]/u);
+  if (json) expect(JSON.parse(line)).toEqual({ error: { code: 'not_found', message: HOSTILE } });
 });

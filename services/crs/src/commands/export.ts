@@ -4,6 +4,7 @@ import { organizationId } from '../arguments.ts';
 import { connected, type Connect } from '../command.ts';
 import type { Connection } from '../connection.ts';
 import { Failure } from '../failure.ts';
+import { escapeControls } from '../output.ts';
 
 /** `crs export`: everything of an organization, as lines for `crs import`. */
 export function exportCommand(program: Command, connect: Connect): void {
@@ -37,8 +38,9 @@ async function exportOrganization(connection: Connection, organization: string):
   const tooLong: string[] = [];
   const progress = progressOf(counts);
   try {
-    for await (const { type, lines } of exportPages(read)) {
-      if (lines.length === 0) continue;
+    for await (const { type, lines: records } of exportPages(read)) {
+      if (records.length === 0) continue;
+      const lines = records.map((record) => Buffer.from(escapeControls(Buffer.from(record).toString())));
       tooLong.push(...lines.filter(({ length }) => length > MAX_LINE_BYTES).map(idOf));
       counts.set(type, (counts.get(type) ?? 0) + lines.length);
       const isReady = process.stdout.write(Buffer.concat(lines.flatMap((line) => [line, LINE_END])));

@@ -79,6 +79,12 @@ NODE_EXTRA_CA_CERTS: /etc/crs/trusted/{{ $root.Values.trustedCertificates.key }}
 {{- if has (include "call-research.tlsMode" .) (list "self-signed" "cert-manager" "secrets") }}true{{ end -}}
 {{- end }}
 
+{{/* The end of the names by which services know their clients, such as `api-gateway.crs-call-research.research.call-research`. It names the release and
+the namespace, because one CA may sign the certificates of several releases. */}}
+{{- define "call-research.peerDomain" -}}
+{{- printf "%s.%s.call-research" (include "call-research.fullname" .) .Release.Namespace -}}
+{{- end }}
+
 {{/* The parts that get a certificate, separated by commas. The jobs and the test use the certificate of `crs`. */}}
 {{- define "call-research.certificates" -}}
 {{- $names := list }}
@@ -272,8 +278,13 @@ resources:
 {{- $_ := set $config "CRS_TOOLS_URL" $values.publicUrls.tools }}
 {{- end }}
 {{- if and (include "call-research.namedPeers" .root) .fact.listeners.grpc }}
-{{- $_ := set $config "CRS_TLS_NAMED_PEERS" "on" }}
-{{- with get $values.tls.furtherPeers .name }}
+{{- $domain := include "call-research.peerDomain" .root }}
+{{- $_ := set $config "CRS_TLS_PEER_DOMAIN" $domain }}
+{{- $further := list }}
+{{- range get $values.tls.furtherPeers .name | default list }}
+{{- $further = append $further (printf "%s.%s" . $domain) }}
+{{- end }}
+{{- with $further }}
 {{- $_ := set $config "CRS_TLS_FURTHER_PEERS" (join "," .) }}
 {{- end }}
 {{- end }}

@@ -12,6 +12,7 @@ export type Manifest = any;
 export interface RenderOptions {
   chart?: string;
   release?: string;
+  namespace?: string;
   /** Files in the chart, such as `examples/trial.yaml`. */
   files?: string[];
   /** Values over those of the files. */
@@ -22,10 +23,14 @@ export interface RenderOptions {
  * What `helm template` makes of a chart, in its order. `HELM` names the program.
  * @throws Error with what helm says
  */
-export async function render({ chart = 'call-research', release = 'crs', files = [], values = {} }: RenderOptions = {}): Promise<
-  Manifest[]
-> {
-  const arguments_ = ['template', release, chart, '--namespace', 'research', '--kube-version', '1.34.0'];
+export async function render({
+  chart = 'call-research',
+  release = 'crs',
+  namespace = 'research',
+  files = [],
+  values = {},
+}: RenderOptions = {}): Promise<Manifest[]> {
+  const arguments_ = ['template', release, chart, '--namespace', namespace, '--kube-version', '1.34.0'];
   for (const file of files) arguments_.push('--values', `${chart}/${file}`);
   const run = promisify(execFile)(process.env['HELM'] ?? 'helm', [...arguments_, '--values', '-'], {
     cwd: CHARTS,

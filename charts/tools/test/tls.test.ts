@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { find, ofKind, pods, render, type Manifest } from '../src/render.ts';
 
 const NAME = 'crs-call-research';
+/** The end of the names of this release's programs. */
+const DOMAIN = `${NAME}.research.call-research`;
 const SERVICES = ['api-gateway', 'tool-gateway', 'auth', 'calls', 'projects', 'entities', 'rate-limit'];
 /** The parts of an installation that have a certificate: jobs and the test use the certificate of `crs`. */
 const PARTS = [...SERVICES, 'crs'];
@@ -52,6 +54,7 @@ describe('by default, TLS between the services', () => {
     for (const env of [envOf(install), envOf(container)]) {
       expect(env['CRS_CERTIFICATES']!.split(',').toSorted()).toEqual(PARTS.toSorted());
       expect(env['CRS_SECRET_PREFIX']).toBe(NAME);
+      expect(env['CRS_TLS_PEER_DOMAIN']).toBe(DOMAIN);
     }
     expect(spec).toMatchObject({ schedule: '17 */6 * * *', concurrencyPolicy: 'Forbid' });
     expect(existsSync(new URL(`../../../${container.args[0]}`, import.meta.url))).toBe(true);
@@ -112,8 +115,8 @@ describe('TLS between the services', () => {
       const host = `${NAME}-${part}`;
       const { secretName, dnsNames, usages, issuerRef } = find(manifests, 'Certificate', host).spec;
       expect(secretName).toBe(`${host}-tls`);
-      const names = [part, host, `${host}.research`, `${host}.research.svc`, `${host}.research.svc.cluster.local`];
-      expect(dnsNames).toEqual(names);
+      const names = [host, `${host}.research`, `${host}.research.svc`, `${host}.research.svc.cluster.local`];
+      expect(dnsNames).toEqual([...names, `${part}.${DOMAIN}`]);
       expect(usages).toEqual(expect.arrayContaining(['server auth', 'client auth']));
       expect(issuerRef).toEqual({ name: 'call-research-ca', kind: 'Issuer', group: 'cert-manager.io' });
     }
@@ -149,15 +152,15 @@ describe('TLS between the services', () => {
   ])('in the mode %s with %j, services check the names of their clients: %j', async (mode, values, named) => {
     const manifests = await render({ files: TRIAL, values: { tls: { mode, ...values } } });
     for (const service of ['auth', 'calls', 'projects', 'entities', 'rate-limit'])
-      expect(settingsOf(manifests, service)['CRS_TLS_NAMED_PEERS']).toBe(named ? 'on' : undefined);
+      expect(settingsOf(manifests, service)['CRS_TLS_PEER_DOMAIN']).toBe(named ? DOMAIN : undefined);
     for (const service of SERVICES) expect(settingsOf(manifests, service)).not.toHaveProperty('CRS_TLS_FURTHER_PEERS');
   });
 
   test('admits further clients by name, and makes certificates for them', async () => {
     const furtherPeers = { 'rate-limit': ['envoy', 'istio'], auth: ['envoy'] };
     const manifests = await render({ files: TRIAL, values: { tls: { furtherPeers } } });
-    expect(settingsOf(manifests, 'rate-limit')['CRS_TLS_FURTHER_PEERS']).toBe('envoy,istio');
-    expect(settingsOf(manifests, 'auth')['CRS_TLS_FURTHER_PEERS']).toBe('envoy');
+    expect(settingsOf(manifests, 'rate-limit')['CRS_TLS_FURTHER_PEERS']).toBe(`envoy.${DOMAIN},istio.${DOMAIN}`);
+    expect(settingsOf(manifests, 'auth')['CRS_TLS_FURTHER_PEERS']).toBe(`envoy.${DOMAIN}`);
     expect(settingsOf(manifests, 'calls')).not.toHaveProperty('CRS_TLS_FURTHER_PEERS');
     const { resourceNames } = find(manifests, 'Role', `${NAME}-tls-renewal`).rules[0];
     expect(resourceNames.filter((name: string) => /envoy|istio/.test(name))).toEqual([
@@ -170,6 +173,33 @@ describe('TLS between the services', () => {
       files: ['examples/large.yaml'],
       values: { tls: { furtherPeers: { 'rate-limit': ['envoy'] } } },
     });
-    expect(find(large, 'Certificate', `${NAME}-envoy`).spec.secretName).toBe(`${NAME}-envoy-tls`);
+    const { secretName, dnsNames } = find(large, 'Certificate', `${NAME}-envoy`).spec;
+    expect(secretName).toBe(`${NAME}-envoy-tls`);
+    expect(dnsNames).toContain(`envoy.${DOMAIN}`);
+  });
+
+  test.each([
+    ['another release', { release: 'staging' }, 'staging-call-research.research.call-research'],
+    ['the same release in another namespace', { namespace: 'staging' }, `${NAME}.staging.call-research`],
+  ])('gives %s other names of peers in every mode', async (_, other, domain) => {
+    const modes = [
+      { mode: 'self-signed' },
+      { mode: 'cert-manager', certManager: { issuerRef: { name: 'ca', kind: 'ClusterIssuer' } } },
+      { mode: 'secrets', existingSecrets: Object.fromEntries(PARTS.map((part) => [part, part])) },
+    ];
+    for (const tls of modes) {
+      const manifests = await render({ files: TRIAL, values: { tls }, ...other });
+      const configMaps = ofKind(manifests, 'ConfigMap').flatMap(({ data }) => data['CRS_TLS_PEER_DOMAIN'] ?? []);
+      expect(new Set(configMaps)).toEqual(new Set([domain]));
+      const rendered = JSON.stringify(manifests);
+      expect(rendered).not.toContain(DOMAIN);
+      if (tls.mode === 'self-signed')
+        expect(rendered.match(/"name":"CRS_TLS_PEER_DOMAIN","value":"[^"]*"/g)).toEqual(
+          Array(2).fill(`"name":"CRS_TLS_PEER_DOMAIN","value":"${domain}"`),
+        );
+      const certificates = ofKind(manifests, 'Certificate').map(({ spec }) => spec.dnsNames.at(-1));
+      if (tls.mode === 'cert-manager')
+        expect(certificates.toSorted()).toEqual(PARTS.map((part) => `${part}.${domain}`).toSorted());
+    }
   });
 });

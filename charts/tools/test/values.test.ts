@@ -39,6 +39,11 @@ describe('bad values are refused', () => {
       'Rename topologySpread to topologySpreadConstraints, in services.calls.',
     ],
     [
+      'no Secret for a service',
+      { tls: { mode: 'secrets' } },
+      'the DNS names api-gateway.crs-call-research.research.call-research and crs-call-research-api-gateway.',
+    ],
+    [
       'no account for pods',
       { services: { calls: { serviceAccount: { create: false } } } },
       'Set serviceAccount.name, of defaults or calls, to a ServiceAccount that exists, or serviceAccount.create to true.',

@@ -36,6 +36,8 @@ export interface Parts {
   /** The beginning of the names of the installation's objects, such as `crs-call-research`. */
   prefix: string;
   namespace: string;
+  /** The end of the names by which services recognize their clients, such as `crs-call-research.research.call-research`. */
+  peerDomain: string;
 }
 
 /**
@@ -56,10 +58,17 @@ interface Authorities {
 /** The name of the secret that holds a part's certificate. */
 export const certificateSecretOf = (part: string) => `${part}-mtls`;
 
-/** A part's DNS names: its own, by which servers recognize it, and those of its Service, by which clients reach it. */
-export function namesOf(part: string, { prefix, namespace }: Parts): string[] {
+/** A part's DNS names: those of its Service, by which clients reach it, and the one by which servers recognize it as a client. */
+export function namesOf(part: string, { prefix, namespace, peerDomain }: Parts): string[] {
   const host = `${prefix}-${part}`;
-  return [part, host, `${host}.${namespace}`, `${host}.${namespace}.svc`, `${host}.${namespace}.svc.cluster.local`];
+  // The first name is the certificate's subject, too, which holds 64 characters at most.
+  return [
+    host,
+    `${host}.${namespace}`,
+    `${host}.${namespace}.svc`,
+    `${host}.${namespace}.svc.cluster.local`,
+    `${part}.${peerDomain}`,
+  ];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { passwordFile, postgresUrl } from '@crs/kit/process/config';
+import { dnsName, passwordFile, postgresUrl } from '@crs/kit/process/config';
 import { z } from 'zod';
 import { maintainCertificates } from './certificates.ts';
 import { directorySecrets } from './directory.ts';
@@ -35,6 +35,8 @@ const settings = z.object({
   CRS_SECRET_LABELS: labels.default({}),
   /** The parts that get a certificate, in Kubernetes only. Absent: none is made. */
   CRS_CERTIFICATES: partNames.optional(),
+  /** The end of the names by which services recognize their clients; required with CRS_CERTIFICATES. */
+  CRS_TLS_PEER_DOMAIN: dnsName.optional(),
   CRS_LOG_LEVEL: logLevel,
 });
 
@@ -50,10 +52,13 @@ await runProgram('install', settings, async (env, log) => {
     apart: { projects: serverApart('PROJECTS'), calls: serverApart('CALLS'), entities: serverApart('ENTITIES') },
   };
   if (env.CRS_SECRET_DIR !== undefined) return install(database, directorySecrets(env.CRS_SECRET_DIR), log);
-  const { CRS_SECRET_PREFIX: named, CRS_CERTIFICATES: names } = env;
+  const { CRS_SECRET_PREFIX: named, CRS_CERTIFICATES: names, CRS_TLS_PEER_DOMAIN: peerDomain } = env;
   if (named === undefined) throw new Failure("The configuration can't be used: CRS_SECRET_PREFIX: is required");
+  if (names && peerDomain === undefined)
+    throw new Failure("The configuration can't be used: CRS_TLS_PEER_DOMAIN: is required with CRS_CERTIFICATES");
   const cluster = await findCluster(process.env);
   const store = kubernetesSecrets(cluster, named, env.CRS_SECRET_LABELS);
   await install(database, store, log);
-  if (names) await maintainCertificates(store, { names, prefix: named, namespace: cluster.namespace }, log);
+  if (names && peerDomain !== undefined)
+    await maintainCertificates(store, { names, prefix: named, namespace: cluster.namespace, peerDomain }, log);
 });

@@ -1,14 +1,21 @@
 // Run by a CronJob: renews the certificates that the install Job made, and their authority, as far as that is due.
+import { dnsName } from '@crs/kit/process/config';
 import { z } from 'zod';
 import { existingOnly, maintainCertificates } from './certificates.ts';
 import { findCluster, kubernetesSecrets } from './kubernetes.ts';
 import { logLevel, partNames, prefix, runProgram } from './program.ts';
 
-const settings = z.object({ CRS_SECRET_PREFIX: prefix, CRS_CERTIFICATES: partNames, CRS_LOG_LEVEL: logLevel });
+const settings = z.object({
+  CRS_SECRET_PREFIX: prefix,
+  CRS_CERTIFICATES: partNames,
+  CRS_TLS_PEER_DOMAIN: dnsName,
+  CRS_LOG_LEVEL: logLevel,
+});
 
-await runProgram('certificates', settings, async ({ CRS_SECRET_PREFIX, CRS_CERTIFICATES }, log) => {
+await runProgram('certificates', settings, async (env, log) => {
+  const { CRS_SECRET_PREFIX, CRS_CERTIFICATES: names, CRS_TLS_PEER_DOMAIN: peerDomain } = env;
   const cluster = await findCluster(process.env);
   const store = existingOnly(kubernetesSecrets(cluster, CRS_SECRET_PREFIX, {}));
-  const parts = { names: CRS_CERTIFICATES, prefix: CRS_SECRET_PREFIX, namespace: cluster.namespace };
+  const parts = { names, prefix: CRS_SECRET_PREFIX, namespace: cluster.namespace, peerDomain };
   await maintainCertificates(store, parts, log);
 });

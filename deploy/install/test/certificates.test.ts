@@ -1,13 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@crs/kit/process/log';
+import { Peers } from '@crs/kit/process/peers';
 import { Tls } from '@crs/kit/process/tls';
-import { client } from '@crs/kit/rpc/client';
-import { bind, rpc, serve } from '@crs/kit/rpc/server';
-import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { certificateSecretOf, existingOnly, maintainCertificates, type VersionedSecretStore } from '../src/certificates.ts';
 import { Failure } from '../src/failure.ts';
 import { kubernetesSecrets } from '../src/kubernetes.ts';
@@ -15,8 +16,7 @@ import { startCluster, type FakeCluster } from './_cluster.ts';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
-/** The server's part is called like its host here, so that clients can dial it. */
-const SERVER = 'localhost';
+const SERVER = 'auth';
 const CLIENT = 'calls';
 const names = [SERVER, CLIENT, 'crs'];
 const log = createLogger('test', { level: 'silent' });
@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
-const parts = { names, prefix: 'crs', namespace: 'research' };
+const parts = { names, prefix: 'crs', namespace: 'research', peerDomain: 'crs.research.call-research' };
 const store = () => kubernetesSecrets(cluster.cluster, 'crs', {});
 /** One run of the CronJob, at a time given in milliseconds from now. */
 const maintain = (at: number) => maintainCertificates(store(), parts, log, new Date(now + at));
@@ -45,10 +45,10 @@ const trustedBy = (part: string) => filesOf(part)['ca.crt']!.match(/BEGIN/g)!.le
 const secrets = () => Object.fromEntries(names.map((part) => [part, { ...filesOf(part) }]));
 const writesOf = () => cluster.asked.filter((line) => !line.startsWith('GET'));
 
-async function open(files: Files): Promise<Tls> {
+async function open(files: Files, peers?: Peers): Promise<Tls> {
   const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
-  const tls = await Tls.open(directory, log);
+  const tls = await Tls.open(directory, log, peers);
   cleanups.push(() => {
     tls.close();
     rmSync(directory, { recursive: true });
@@ -56,51 +56,45 @@ async function open(files: Files): Promise<Tls> {
   return tls;
 }
 
-/** Calls a real server by a real client. @returns `OK`, or the kind of error */
+/** Calls a real server, which admits `calls` and `crs`, by a client that dials it by its Service. @returns `OK`, or `unavailable` */
 async function call(server: Files, by: Files): Promise<string> {
-  const shouldRateLimit = rpc({ anyone: true }, async () => ({ overallCode: 'OK' as const, statuses: [] }));
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const verify = () => Promise.reject(new Error('not asked'));
-  const { address, stop } = await serve({
-    name: SERVER,
-    address: '127.0.0.1:0',
-    services,
-    verify,
-    log,
-    tls: await open(server),
-  });
-  const options = { name: SERVER, address: `localhost:${address.split(':')[1]}`, timeoutMs: 5_000, retry: false };
-  const made = client(RateLimitServiceService, { ...options, tls: await open(by) });
+  const tls = await open(server, new Peers(parts.peerDomain));
+  const listener = tls.createHttpsServer({}, ['calls', 'crs'], (_request, response) => response.end('OK'));
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const { port } = listener.address() as AddressInfo;
+  const files = (await open(by)).httpsRequestOptions(`crs-${SERVER}`);
   try {
-    return (await made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 })).overallCode;
-  } catch (error) {
-    return (error as { kind: string }).kind;
+    return await new Promise((resolve) => {
+      request({ host: '127.0.0.1', port, agent: false, ...files }, (response) => resolve(text(response)))
+        .on('error', () => resolve('unavailable'))
+        .end();
+    });
   } finally {
-    made.close();
-    await stop();
+    listener.close();
   }
 }
 
 describe('the certificates of an installation', () => {
   it('name each part by its own name and its Service, and serve real connections', async () => {
     await maintain(0);
-    expect([...cluster.secrets.keys()].toSorted()).toEqual([
-      'crs-authority',
-      'crs-calls-mtls',
-      'crs-crs-mtls',
-      'crs-localhost-mtls',
-    ]);
+    expect([...cluster.secrets.keys()].toSorted()).toEqual(['crs-auth-mtls', 'crs-authority', 'crs-calls-mtls', 'crs-crs-mtls']);
     expect(cluster.secrets.get('crs-calls-mtls')!.type).toBe('kubernetes.io/tls');
     const certificate = certificateOf('calls');
     expect(certificate.subjectAltName!.split(', ')).toEqual(
-      ['calls', 'crs-calls', 'crs-calls.research', 'crs-calls.research.svc', 'crs-calls.research.svc.cluster.local'].map(
-        (name) => `DNS:${name}`,
-      ),
+      [
+        'crs-calls',
+        'crs-calls.research',
+        'crs-calls.research.svc',
+        'crs-calls.research.svc.cluster.local',
+        'calls.crs.research.call-research',
+      ].map((name) => `DNS:${name}`),
     );
     expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(await call(filesOf(SERVER), filesOf(CLIENT))).toBe('OK');
     // A client refuses a server that shows another part's certificate.
     expect(await call(filesOf(CLIENT), filesOf('crs'))).toBe('unavailable');
+    // A server refuses a part that it doesn't admit.
+    expect(await call(filesOf(SERVER), filesOf(SERVER))).toBe('unavailable');
   });
 
   it('are each in a Secret of their own, without the key of the authority', async () => {
@@ -291,7 +285,7 @@ describe('the authority', () => {
     await maintain(-25 * DAY);
     cluster.allowed.delete('patch');
     await expect(maintain(0)).rejects.toThrow(
-      'The ServiceAccount may not patch the Secret crs-localhost-mtls (status 403): its Role must allow that.',
+      'The ServiceAccount may not patch the Secret crs-auth-mtls (status 403): its Role must allow that.',
     );
   });
 });

@@ -16,6 +16,9 @@ import { bind, rpc, serve } from '../src/rpc/server.ts';
 
 const silent = createLogger('test', { level: 'silent' });
 const authority = createAuthority('ours');
+const DOMAIN = 'crs.research.call-research';
+/** The name of one of our programs. */
+const named = (program: string) => `${program}.${DOMAIN}`;
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
@@ -68,39 +71,46 @@ const REFUSED = 'unavailable NOT_OFFERED';
 
 describe('a listener whose clients have names', () => {
   it.each([
-    ['api-gateway', ['api-gateway']],
-    ['tool-gateway, with the names of its Kubernetes Service', ['crs-tool-gateway.crs.svc', 'crs-tool-gateway', 'tool-gateway']],
+    ['api-gateway', [named('api-gateway')]],
+    ['tool-gateway, with the names of its Kubernetes Service', ['crs-tool-gateway', named('tool-gateway')]],
     ['api-gateway by the common name alone', []],
   ])('admits %s', async (_, names) => {
-    const certificate = names.length > 0 ? authority.issue(...names) : authority.issueTo('api-gateway');
-    expect(await call(await startServer(new Peers([])), certificate)).toEqual(['OK']);
+    const certificate = names.length > 0 ? authority.issue(...names) : authority.issueTo(named('api-gateway'));
+    expect(await call(await startServer(new Peers(DOMAIN)), certificate)).toEqual(['OK']);
   });
 
   it.each([
-    ['another service', ['calls']],
+    ['another service', [named('calls')]],
     ['another name of an allowed one', ['crs-api-gateway']],
-    ['a name that begins like an allowed one', ['api-gateway.evil.example']],
-    ['every name', ['*']],
-    ['an allowed name as common name, and others as DNS names', ['10.0.0.1', 'calls']],
+    ['a name without release and namespace', ['api-gateway']],
+    ['api-gateway of another release in the same namespace', ['api-gateway.staging.research.call-research', 'localhost']],
+    ['api-gateway of the same release name in another namespace', ['api-gateway.crs.other.call-research', 'localhost']],
+    ['a name that begins like an allowed one', [`${named('api-gateway')}.evil.example`]],
+    ['a name that ends like an allowed one', [`evil.${named('api-gateway')}`]],
+    ['every name', ['*', `*.${DOMAIN}`]],
+    ['an allowed name as common name, and others as DNS names', ['10.0.0.1', named('calls')]],
     ['a client of its own that is not named', ['envoy']],
   ])('refuses %s, at each call', async (_, names) => {
     const lines: string[] = [];
-    const certificate = names[0] === '10.0.0.1' ? authority.issueTo('api-gateway', 'calls') : authority.issue(...names);
-    expect(await call(await startServer(new Peers([]), lines), certificate, 3)).toEqual([REFUSED, REFUSED, REFUSED]);
+    const certificate =
+      names[0] === '10.0.0.1' ? authority.issueTo(named('api-gateway'), named('calls')) : authority.issue(...names);
+    expect(await call(await startServer(new Peers(DOMAIN), lines), certificate, 3)).toEqual([REFUSED, REFUSED, REFUSED]);
     const warned = lines.map((line) => JSON.parse(line) as { msg: string; rpc: string; peer: string[] });
     expect(warned.filter(({ msg }) => msg.includes('not for it'))).toHaveLength(9);
   });
 
   it('admits a further client whose name is configured', async () => {
-    const address = await startServer(new Peers(['envoy.mesh', 'envoy']));
-    expect(await call(address, authority.issue('envoy'))).toEqual(['OK']);
-    expect(await call(address, authority.issue('calls'))).toEqual([REFUSED]);
-    expect(await call(address, authority.issue('api-gateway'))).toEqual(['OK']);
+    const address = await startServer(new Peers(DOMAIN, ['envoy.mesh', named('envoy')]));
+    expect(await call(address, authority.issue('envoy.mesh'))).toEqual(['OK']);
+    expect(await call(address, authority.issue(named('envoy')))).toEqual(['OK']);
+    expect(await call(address, authority.issue('envoy'))).toEqual([REFUSED]);
+    expect(await call(address, authority.issue(named('calls')))).toEqual([REFUSED]);
+    expect(await call(address, authority.issue(named('api-gateway')))).toEqual(['OK']);
   });
 
   it('answers questions for its health to every client with a certificate', async () => {
-    const address = await startServer(new Peers([]));
-    const tls = await tlsOf(authority.issue('calls'));
+    const address = await startServer(new Peers(DOMAIN));
+    const tls = await tlsOf(authority.issue(named('calls')));
     const made = new Client(address, tls.channelCredentials());
     cleanups.push(() => made.close());
     const { path, requestSerialize, responseDeserialize } = health['Check']!;
@@ -113,7 +123,7 @@ describe('a listener whose clients have names', () => {
   });
 
   it('answers HTTPS for the program alone that it is for', async () => {
-    const tls = await tlsOf(authority.issue('auth', 'localhost'), new Peers([]));
+    const tls = await tlsOf(authority.issue('auth', 'localhost'), new Peers(DOMAIN));
     const server = tls.createHttpsServer({}, ['tool-gateway'], (_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     cleanups.push(() => server.close());
@@ -130,8 +140,9 @@ describe('a listener whose clients have names', () => {
           .on('error', () => resolve('refused'))
           .end();
       });
-    expect(await ask('tool-gateway')).toBe(200);
-    expect(await ask('calls')).toBe('refused');
+    expect(await ask(named('tool-gateway'))).toBe(200);
+    expect(await ask(named('calls'))).toBe('refused');
+    expect(await ask('tool-gateway.staging.research.call-research')).toBe('refused');
   });
 });
 

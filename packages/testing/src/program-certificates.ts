@@ -6,6 +6,7 @@ import { PROCESS_NAMES, type ProcessesConfig } from './processes.ts';
 
 const PROGRAMS = [...PROCESS_NAMES, 'crs'] as const;
 type Program = (typeof PROGRAMS)[number];
+const PEER_DOMAIN = 'crs.tests.call-research';
 
 /** A certificate for each program of an installation, in a directory of its own, as each pod mounts the Secret of its program. */
 export class ProgramCertificates {
@@ -25,7 +26,7 @@ export class ProgramCertificates {
 
   /** The settings by which each program shows its own certificate, and admits others by name. */
   settings(): NonNullable<ProcessesConfig['environments']> {
-    const of = (program: Program) => ({ CRS_TLS_DIR: this.directoryOf(program), CRS_TLS_NAMED_PEERS: 'on' });
+    const of = (program: Program) => ({ CRS_TLS_DIR: this.directoryOf(program), CRS_TLS_PEER_DOMAIN: PEER_DOMAIN });
     return Object.fromEntries(PROCESS_NAMES.map((program) => [program, of(program)]));
   }
 
@@ -37,7 +38,7 @@ export class ProgramCertificates {
   /** Replaces each program's certificate. */
   issue(authority: Authority): void {
     for (const program of PROGRAMS) {
-      const { cert, key } = authority.issue(program, 'localhost', `${program}.crs.test`);
+      const { cert, key } = authority.issue(`${program}.${PEER_DOMAIN}`, 'localhost', `${program}.crs.test`);
       this.#write(program, 'tls.crt', cert);
       this.#write(program, 'tls.key', key);
     }

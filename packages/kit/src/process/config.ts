@@ -38,6 +38,8 @@ export function settings<Fields extends Settings>(fields: Fields) {
 
 const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):(\d{1,5})$/;
 
+/** A DNS name in lower case, without a dot at its end. */
+export const dnsName = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'must be a DNS name in lower case');
 /** `host:port`. */
 export const hostPort = z.string().regex(HOST_PORT, 'must be host:port');
 export const port = z.coerce.number().int().min(0).max(65535);

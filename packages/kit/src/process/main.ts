@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { connectAll } from '../rpc/channel.ts';
-import { commaSeparated, hostPort, settings, type Environment } from './config.ts';
+import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';
@@ -19,9 +19,9 @@ const readConfig = settings({
   healthListen: ['CRS_HEALTH_LISTEN', hostPort.optional()],
   /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
   tlsDir: ['CRS_TLS_DIR', z.string().optional()],
-  /** Whether each program has a certificate with its name, so that listeners admit programs by name. */
-  namedPeers: ['CRS_TLS_NAMED_PEERS', z.enum(['on', 'off']).default('off')],
-  /** Names of other clients, which may make every call here. */
+  /** Each program has a certificate with the DNS name `PROGRAM.` and this, so listeners admit programs by name. Absent: they don't. */
+  peerDomain: ['CRS_TLS_PEER_DOMAIN', dnsName.optional()],
+  /** DNS names of other clients, which may make every call here. */
   furtherPeers: [
     'CRS_TLS_FURTHER_PEERS',
     commaSeparated(z.string().min(1, 'must be names with commas between them')).default([]),
@@ -45,14 +45,14 @@ export async function runMain(
   const log = createLogger(name);
   const closer = new Closer(log);
   try {
-    const { opsListen, healthListen, logLevel, tlsDir, namedPeers, furtherPeers } = readConfig(environment);
+    const { opsListen, healthListen, logLevel, tlsDir, peerDomain, furtherPeers } = readConfig(environment);
     log.level = logLevel;
     const telemetry = startTelemetry(name, environment);
     closer.defer('telemetry', () => telemetry.stop());
     // After telemetry: both register their metrics when they are made.
-    const peers = namedPeers === 'on' ? new Peers(furtherPeers) : undefined;
+    const peers = peerDomain === undefined ? undefined : new Peers(peerDomain, furtherPeers);
     if (peers && tlsDir === undefined)
-      throw new Error('CRS_TLS_NAMED_PEERS: needs CRS_TLS_DIR; without certificates, clients have no names.');
+      throw new Error('CRS_TLS_PEER_DOMAIN: needs CRS_TLS_DIR; without certificates, clients have no names.');
     const tls = tlsDir === undefined ? undefined : await Tls.open(tlsDir, log, peers);
     closer.defer('tls', () => tls?.close());
     const service = create(environment, { log, tls });

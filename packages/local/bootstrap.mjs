@@ -9,8 +9,8 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const PNPM = 'pnpm@12.21.0';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PNPM = join(ROOT, 'packages/local/pnpm');
 const OWN_NODE = join(ROOT, 'node_modules/.bin/node');
 const PARENT = process.ppid;
 const STAMP = join(ROOT, 'node_modules/.crs-installed');
@@ -72,13 +72,14 @@ async function runNode(args, options) {
   return run(process.execPath, args, options);
 }
 
-/** A hash of everything that an install depends on: the lockfile, the settings, each package.json in the lockfile, the platform. */
+/** A hash of everything that an install depends on: pnpm, the lockfile, the settings, each package.json in the lockfile, the platform. */
 function installKey() {
   const lockfile = readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8');
   const importers = lockfile.slice(lockfile.indexOf('\nimporters:\n'), lockfile.indexOf('\npackages:\n'));
   const packages = [...importers.matchAll(/^ {2}(\S+):$/gm)].map(([, path]) => join(ROOT, path, 'package.json'));
-  const hash = createHash('sha256').update(`${PNPM} ${process.platform} ${process.arch} ${lockfile}`);
-  for (const file of [join(ROOT, 'pnpm-workspace.yaml'), ...packages]) if (existsSync(file)) hash.update(readFileSync(file));
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${lockfile}`);
+  for (const file of [join(PNPM, 'package-lock.json'), join(ROOT, 'pnpm-workspace.yaml'), ...packages])
+    if (existsSync(file)) hash.update(readFileSync(file));
   return hash.digest('hex');
 }
 
@@ -94,20 +95,18 @@ async function install() {
   )
     return;
   rmSync(STAMP, { force: true });
+  if (!onPath('npm')) throw new Refusal('npm is missing: install npm (it comes with Node.js) and run this again.');
   say('Installing dependencies ...');
   let tail = '';
   // NODE_ENV=production would leave out what `npm test` needs.
   const { NODE_ENV: _, ...env } = process.env;
-  const code = await run('npx', ['-y', PNPM, 'install', '--frozen-lockfile', '--prefer-offline'], {
+  const code = await run(join(PNPM, 'pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
     onOutput: (chunk) => {
       process.stderr.write(chunk);
       tail = (tail + chunk).slice(-20_000);
     },
-  }).catch((error) => {
-    if (error.code === 'ENOENT') throw new Refusal('npm is missing: install npm (it comes with Node.js) and run this again.');
-    throw error;
   });
   if (code > 128) process.exit(code);
   if (code !== 0 && NO_NETWORK.test(tail)) {

@@ -20,7 +20,13 @@ const predicate = {
         const [uri, digest] = line.split(' ');
         return { uri: `docker://${uri}`, digest: { sha256: digest!.replace('sha256:', '') } };
       }),
-      ...['pnpm-lock.yaml', '.ci/tools/go.sum', '.ci/release/tools/go.sum', '.ci/clients/requirements.txt'].map((path) => ({
+      ...[
+        'pnpm-lock.yaml',
+        '.ci/tools/go.sum',
+        '.ci/release/tools/go.sum',
+        '.ci/clients/requirements.txt',
+        'packages/local/pnpm/package-lock.json',
+      ].map((path) => ({
         uri: path,
         digest: { sha256: hash(path) },
       })),

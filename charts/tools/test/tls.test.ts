@@ -197,7 +197,7 @@ describe('TLS between the services', () => {
         expect(rendered.match(/"name":"CRS_TLS_PEER_DOMAIN","value":"[^"]*"/g)).toEqual(
           Array(2).fill(`"name":"CRS_TLS_PEER_DOMAIN","value":"${domain}"`),
         );
-      const certificates = ofKind(manifests, 'Certificate').map(({ spec }) => spec.dnsNames.at(-1));
+      const certificates = ofKind(manifests, 'Certificate').map(({ spec }): string => spec.dnsNames.at(-1));
       if (tls.mode === 'cert-manager')
         expect(certificates.toSorted()).toEqual(PARTS.map((part) => `${part}.${domain}`).toSorted());
     }

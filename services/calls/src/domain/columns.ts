@@ -1,6 +1,16 @@
 /** The columns of `calls.calls`, each declared once: they make the schema of an import line, the written row and the select lists. */
 import * as column from '@crs/kit/data/column';
-import { instant, list, email, MAX_ITEMS, nullableText, orDefault, orNull, text as textOf, uuid } from '@crs/kit/product/import-record';
+import {
+  instant,
+  list,
+  email,
+  MAX_ITEMS,
+  nullableText,
+  orDefault,
+  orNull,
+  text as textOf,
+  uuid,
+} from '@crs/kit/product/import-record';
 import { z } from 'zod';
 import {
   ANONYMITY_STATUSES,

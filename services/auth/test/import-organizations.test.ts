@@ -143,6 +143,7 @@ describe('a line of an organization', () => {
     ['allowed_fields', 'must be a list', { allowed_fields: 'summary' }],
     ['allowed_fields', `must have at most ${ALLOWED_FIELDS.length} items`, { allowed_fields: [...ALLOWED_FIELDS, 'x'] }],
     ['allowed_fields[1]', `must be one of ${ALLOWED_FIELDS.join(', ')}`, { allowed_fields: ['summary', 'Summary'] }],
+    // The items are bad too. The reason names the number, so no item was read.
     ['rate_limit', 'must be an object', { rate_limit: '600/60' }],
     ['rate_limit.requests', 'is required', { rate_limit: { period_seconds: 60 } }],
     ['rate_limit.requests', 'must be at least 1', { rate_limit: { requests: 0, period_seconds: 60 } }],

@@ -13,6 +13,7 @@ import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy, speaksNothingNewer } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
+import { pauseIfLong } from '../protocol/pause.ts';
 import type { Answer, ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
@@ -71,7 +72,8 @@ export function mcp(context: Context, options: McpOptions) {
     };
     const answer = await serve(request, body, tools, options);
     if (facts.tool_status === 429) options.refusedCalls.learn(request, body, answer.body);
-    send(answer, response);
+    await pauseIfLong(answer.body.length);
+    await send(answer, response);
   };
 }
 
@@ -208,10 +210,12 @@ function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
-function send({ status, headers, body }: Answer, response: ExpressResponse): void {
+async function send({ status, headers, body }: Answer, response: ExpressResponse): Promise<void> {
+  const bytes = Buffer.from(body);
+  await pauseIfLong(bytes.length);
   response.status(status);
   for (const [name, value] of headers) response.set(name, value);
   // A notification's answer has no body, and no length either.
-  if (body !== '') response.set('Content-Length', String(Buffer.byteLength(body)));
-  response.end(body);
+  if (bytes.length > 0) response.set('Content-Length', String(bytes.length));
+  response.end(bytes);
 }

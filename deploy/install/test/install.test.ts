@@ -376,7 +376,7 @@ describe('the program', () => {
   });
 
   it('that renews certificates names a missing setting, too', { timeout: 30_000 }, async () => {
-    expect(await start({ CRS_SECRET_PREFIX: 'crs' }, 'renew')).toEqual({
+    expect(await start({ CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' }, 'renew')).toEqual({
       code: 1,
       messages: ["The configuration can't be used: CRS_CERTIFICATES: is required"],
     });

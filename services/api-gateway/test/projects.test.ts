@@ -208,9 +208,9 @@ describe('POST /v1/projects', () => {
     expect((await post(body(64 * 1024 + 1))).status).toBe(413);
   });
 
-  it('refuses 10,000 member e-mails by their number, before it reads one', async () => {
-    // The items are bad too. The reason names the number, so no item was read.
-    const { status, json } = await post({ ...MINIMAL, member_emails: Array(10_000).fill('') });
+  it('refuses 101 member e-mails by their number, before it reads one', async () => {
+    // The first item is bad, too. The reason names the number, so no item was read.
+    const { status, json } = await post({ ...MINIMAL, member_emails: ['', ...Array(100).fill('ann@acme.example')] });
     expect([status, json.error.message]).toEqual([400, 'member_emails: must have at most 100 items']);
   });
 });

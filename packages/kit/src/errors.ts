@@ -28,8 +28,6 @@ export const REASONS = {
   peerNotAdmitted: 'PEER_NOT_ADMITTED',
   /** No replica that was asked has this call, or none admits the caller to it. During an upgrade, some replicas are of another version. */
   notOffered: 'NOT_OFFERED',
-  /** No replica that was asked has begun the call: each was just stopping, or ended its connection. */
-  notBegun: 'NOT_BEGUN',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
   overloaded: 'OVERLOADED',

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { constants, createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { REASONS } from '../src/errors.ts';
 import { client, type ClientOptions } from '../src/rpc/client.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -29,53 +27,29 @@ async function startServer(refused = 0) {
 }
 
 const REQUEST = { domain: '', descriptors: [], hitsAddend: 1 };
-/** More than HTTP/2 sends before the other end has read. */
-const LONG_REQUEST = { ...REQUEST, domain: 'x'.repeat(4_000_000) };
-const KINDS = {
-  'by itself': (options: ClientOptions, request = REQUEST) => {
-    const service = client(RateLimitServiceService, options);
-    return { ask: () => service.shouldRateLimit(request), close: () => service.close() };
-  },
-  'on a line': (options: ClientOptions, request = REQUEST) => {
-    const service = client(ChargeServiceService, options);
-    return { ask: () => service.charge(request), close: () => service.close() };
-  },
-};
 
-test.each([
-  ['by itself', false, 1],
-  ['by itself', true, 3],
-  ['on a line', false, 1],
-  ['on a line', true, 3],
-] as const)('the target of a call %s that is cut off is not available; repeats: %s', async (kind, retry, times) => {
+function connect(options: Pick<ClientOptions, 'name' | 'address' | 'timeoutMs' | 'retry'>) {
+  const service = client(RateLimitServiceService, options);
+  cleanups.push(() => service.close());
+  return service;
+}
+
+test.each([false, true])('the target of a call that is cut off after its headers is unavailable; retry: %s', async (retry) => {
   const { address, begun } = await startServer();
-  const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry });
-  cleanups.push(close);
-  const failure: unknown = await ask().catch((error: unknown) => error);
+  const service = connect({ name: 'test', address, timeoutMs: 5_000, retry });
+  const failure: unknown = await service.shouldRateLimit(REQUEST).catch((error: unknown) => error);
   expect(failure).toMatchObject({
     kind: 'unavailable',
     message: 'The test service is not available.',
     cause: expect.objectContaining({ message: expect.stringContaining('Call ended without gRPC status') }),
   });
   expect((failure as Error).cause).toBeInstanceOf(Error);
-  expect(begun()).toBe(times);
-});
-
-test.each(['by itself', 'on a line'] as const)('a call %s that is refused while it is sent is sent again', async (kind) => {
-  const { address, begun } = await startServer(2);
-  const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry: false }, LONG_REQUEST);
-  cleanups.push(close);
-  await expect(ask()).rejects.toMatchObject({ kind: 'unavailable' });
   expect(begun()).toBe(1);
 });
 
-test.each(['by itself', 'on a line'] as const)(
-  'a call %s that is always refused is one that no replica has begun',
-  async (kind) => {
-    const { address, begun } = await startServer(Infinity);
-    const { ask, close } = KINDS[kind]({ name: 'test', address, timeoutMs: 5_000, retry: false }, LONG_REQUEST);
-    cleanups.push(close);
-    await expect(ask()).rejects.toMatchObject({ message: 'The test service is not available.', reason: REASONS.notBegun });
-    expect(begun()).toBe(0);
-  },
-);
+test('a call that the server refuses before it begins it is sent again, even if it may not be repeated', async () => {
+  const { address, begun } = await startServer(1);
+  const service = connect({ name: 'test', address, timeoutMs: 5_000, retry: false });
+  await expect(service.shouldRateLimit(REQUEST)).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(begun()).toBe(1);
+});

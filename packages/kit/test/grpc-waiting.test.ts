@@ -138,6 +138,6 @@ it('IN_FLIGHT of a retry becomes unavailable, as the first try may be in flight;
   cleanups.push(() => service.close());
   const ask = (domain: string) => service.shouldRateLimit({ domain, descriptors: [], hitsAddend: 1 });
   await expect(ask('interrupted')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 7 });
-  expect(tries).toBe(2);
+  expect(tries).toBe(3);
   await expect(ask('at once')).rejects.toMatchObject({ kind: 'aborted', reason: 'IN_FLIGHT' });
 });

@@ -7,8 +7,8 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import {
+  RateLimitServiceService,
   type RateLimitRequest,
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus,
@@ -35,7 +35,7 @@ async function startService(answer: (request: RateLimitRequest) => Promise<RateL
     requests.push(request);
     return answer(request);
   });
-  const services = [bind(ChargeServiceService, ['api-gateway'], { charge })];
+  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit: charge })];
   const server = await serve({
     name: 'rate-limit',
     address,

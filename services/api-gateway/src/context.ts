@@ -1,5 +1,5 @@
 import type { ServiceClient } from '@crs/kit/rpc/client';
-import type { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import type { Credentials } from './http/credentials.ts';
 import type { Entity } from './http/send.ts';

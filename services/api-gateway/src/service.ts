@@ -1,7 +1,7 @@
 import { createGateway } from '@crs/kit/http/gateway';
 import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ApiGatewayConfig } from './config.ts';

@@ -126,11 +126,11 @@ describe('the trace of a request', () => {
       const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
       return [...(parent ? path(parent) : []), span.name];
     };
-    const list = 'crs.calls.v2.CallsService/ListOrganizationCalls';
+    const list = 'crs.calls.v1.CallsService/ListOrganizationCalls';
     expect(trace.map(path)).toContainEqual(['GET /v1/calls', list, list, 'list_calls_first_page']);
     const authenticate = 'crs.auth.v1.AuthService/AuthenticateKey';
     expect(trace.map(path)).toContainEqual(['GET /v1/calls', authenticate, authenticate, 'find_live_key']);
-    expect(trace.map(path).map((names) => names.at(-1))).toContain('crs.ratelimit.v1.ChargeService/Charge');
+    expect(trace.map(path).map((names) => names.at(-1))).toContain('envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit');
   });
 
   it("is new: a stranger's trace is linked, not continued", () => {
@@ -156,7 +156,7 @@ describe('the trace of a request', () => {
 describe('metrics', () => {
   it.each([
     /http_server_request_duration_count\{[^}]*http_request_method="GET"[^}]*http_route="\/v1\/calls"[^}]*http_response_status_code="200"/,
-    /rpc_server_call_duration_count\{[^}]*rpc_method="crs\.calls\.v2\.CallsService\/ListOrganizationCalls"/,
+    /rpc_server_call_duration_count\{[^}]*rpc_method="crs\.calls\.v1\.CallsService\/ListOrganizationCalls"/,
     /rpc_client_call_duration_count\{[^}]*rpc_method="crs\.auth\.v1\.AuthService\/AuthenticateKey"/,
     /db_client_operation_duration_count\{[^}]*db_query_summary="list_calls_first_page"/,
     /db_client_connection_count\{[^}]*db_client_connection_pool_name="calls"/,

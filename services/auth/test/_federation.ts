@@ -141,7 +141,7 @@ export async function startFederation(): Promise<FederationWorld> {
       return { accessToken: body.access_token as string, page, back };
     },
     whoIs: async (accessToken) => {
-      const { organizationId } = await world.auth.authenticateToken({ accessToken, audiences: [] });
+      const { organizationId } = await world.auth.authenticateToken({ accessToken, audiences: ['calls'] });
       const [row] = await world.rows<{ email: string }>('select email from auth.users where organization = $1 and user_id = $2', [
         organizationId,
         decodeJwt(accessToken).sub,

@@ -95,7 +95,12 @@ async function renewCallers(): Promise<void> {
   callers = {
     nobody: {},
     garbage: { token: 'x' },
-    'an expired operator': { token: await world.signer.sign({ kind: 'operator', name: 'local', organization: 'acme' }, -1) },
+    'an expired operator': {
+      token: await world.signer.sign(
+        { kind: 'operator', name: 'local', since: new Date(0).toISOString(), organization: 'acme' },
+        -1,
+      ),
+    },
     organization: await world.asOrganization('acme'),
     user: await world.asUser('acme', ANN),
     operator: await world.operate('acme'),

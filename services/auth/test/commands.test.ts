@@ -101,7 +101,7 @@ it('an operator ends the sessions of a user', async () => {
   );
   const ended = await crs(['user', 'end-sessions', '--org', 'acme', '--user', ANN, '--json']);
   expect(JSON.parse(ended.stdout)).toMatchObject({ email: ANN, disabled: false, ended_connections: 1 });
-  expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] })))?.kind).toBe('unauthenticated');
+  expect((await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] })))?.kind).toBe('unauthenticated');
 });
 
 it('an operator sees one organization, as the list shows it', async () => {

@@ -105,7 +105,7 @@ describe('an organization', () => {
     const key = await world.createKey('acme');
     const other = await world.createKey('globex');
     expect(await begin(ORGANIZATION)).toEqual({ found: true, userId: '' });
-    expect((await failureOf(world.auth.authenticateKey({ apiKey: key, audiences: [] })))?.reason).toBe('INVALID_API_KEY');
+    expect((await failureOf(world.auth.authenticateKey({ apiKey: key, audiences: ['calls'] })))?.reason).toBe('INVALID_API_KEY');
     expect((await resolve('acme')).organizationExists).toBe(false);
     expect((await world.tryLoad([organization('acme', { name: 'Back again' })])).refused).toEqual([
       '1: id: is being deleted; run its deletion again first',
@@ -115,7 +115,7 @@ describe('an organization', () => {
       expect(await count(table, 'acme'), table).toBe(0);
     }
     expect(await count('audit', 'acme')).toBeGreaterThan(0);
-    expect((await world.auth.authenticateKey({ apiKey: other, audiences: [] })).organizationId).toBe('globex');
+    expect((await world.auth.authenticateKey({ apiKey: other, audiences: ['calls'] })).organizationId).toBe('globex');
     expect(await resolve('globex')).toEqual(EVERYTHING);
   });
 });
@@ -142,7 +142,7 @@ describe('the last step', () => {
     const key = await world.createKey('acme');
     for (const target of [ALPHA_TARGET, BOB_TARGET, ORGANIZATION]) await finish(target);
     expect(await resolve('acme')).toEqual(EVERYTHING);
-    expect((await world.auth.authenticateKey({ apiKey: key, audiences: [] })).organizationId).toBe('acme');
+    expect((await world.auth.authenticateKey({ apiKey: key, audiences: ['calls'] })).organizationId).toBe('acme');
   });
 });
 

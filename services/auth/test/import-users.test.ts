@@ -71,7 +71,7 @@ describe('an imported user', () => {
     const { entries } = await world.operator.auth.listAudit({ limit: 20 }, acme);
     expect(entries.filter(({ action }) => action === 'user.disable').map(({ target }) => target)).toEqual([record.email]);
     await world.operator.auth.setUserDisabled({ email: record.email, disabled: false }, acme);
-    await expect(world.auth.authenticateToken({ accessToken, audiences: [] }, {})).rejects.toMatchObject({
+    await expect(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }, {})).rejects.toMatchObject({
       kind: 'unauthenticated',
     });
   });

@@ -108,9 +108,9 @@ describe('the rotation of CRS_SECRET', () => {
     for (let turn = 0; turn < 2; turn++) expect((await both.open('/connections')).page.text).toContain('Claude');
     const second = await connectAssistant(both, { organization: 'acme', email: ANN, password: PASSWORD });
     for (const { auth } of [added, moved]) {
-      expect((await auth.authenticateKey({ apiKey: key, audiences: [] })).organizationId).toBe('acme');
+      expect((await auth.authenticateKey({ apiKey: key, audiences: ['calls'] })).organizationId).toBe('acme');
       for (const accessToken of [tokens.access_token, second.tokens.access_token])
-        expect((await auth.authenticateToken({ accessToken, audiences: [] })).organizationId).toBe('acme');
+        expect((await auth.authenticateToken({ accessToken, audiences: ['calls'] })).organizationId).toBe('acme');
     }
     await added.close();
     // A visit renews the signatures of the browser's cookies.
@@ -186,7 +186,7 @@ describe('signing keys', () => {
   it('that leaked are retired: their tokens are refused within a second, and assistants go on by their refresh tokens', async () => {
     const browser = new Browser(world.stack.addresses.authHttp);
     const { clientId, tokens } = await connectAssistant(browser, { organization: 'acme', email: ANN, password: PASSWORD });
-    const authenticate = (accessToken: string) => failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }));
+    const authenticate = (accessToken: string) => failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }));
     const before = (await statesOf(TOKEN)).filter(([, state]) => state !== 'retired');
     const old = decodeProtectedHeader(tokens.access_token).kid!;
     expect(before).toContainEqual([old, 'signing']);
@@ -237,10 +237,10 @@ describe('signing keys', () => {
     // Long after sign-in's tokens of it have ended, it verifies.
     await world.rows(`update auth.token_keys set sign_from = sign_from - interval '10 days'`);
     await sleep(1_100);
-    expect(await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }))).toBeUndefined();
+    expect(await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))).toBeUndefined();
     await world.rows(`update auth.token_keys set protects_until = now() where key_id = $1`, [old]);
     await expect
-      .poll(async () => (await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] })))?.kind)
+      .poll(async () => (await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] })))?.kind)
       .toBe('unauthenticated');
     expect(await statesOf(TOKEN)).toContainEqual([old, 'retired']);
   });
@@ -253,15 +253,15 @@ describe('signing keys', () => {
 
   it('between services are retired: what they signed is refused by the services within seconds', async () => {
     const key = await world.createKey('acme');
-    const { callerToken } = await world.auth.authenticateKey({ apiKey: key, audiences: [] });
-    const old = decodeProtectedHeader(callerToken).kid!;
-    const use = () => failureOf(world.auth.getVisibleProjects({}, { token: callerToken }));
+    const { callerTokens } = await world.auth.authenticateKey({ apiKey: key, audiences: ['calls'] });
+    const old = decodeProtectedHeader(callerTokens['calls']!).kid!;
+    const use = () => failureOf(world.auth.getVisibleProjects({}, { token: callerTokens['calls'] }));
     const kindBefore = (await use())?.kind;
     expect(kindBefore).not.toBe('unauthenticated');
     await sign('caller_keys', await rotate(CALLER));
     await retire(old, true);
     await expect.poll(async () => (await use())?.kind, { timeout: 10_000 }).toBe('unauthenticated');
-    const { callerToken: next } = await world.auth.authenticateKey({ apiKey: key, audiences: [] });
-    expect((await failureOf(world.auth.getVisibleProjects({}, { token: next })))?.kind).toBe(kindBefore);
+    const { callerTokens: next } = await world.auth.authenticateKey({ apiKey: key, audiences: ['calls'] });
+    expect((await failureOf(world.auth.getVisibleProjects({}, { token: next['calls'] })))?.kind).toBe(kindBefore);
   });
 });

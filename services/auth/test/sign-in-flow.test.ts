@@ -39,7 +39,7 @@ beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
 const isGood = async (accessToken: string) =>
-  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }))) === undefined;
+  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))) === undefined;
 const auditSince = (id: number) =>
   world.rows<{ entry: string }>(
     `select concat_ws(' ', organization, actor, action, target) as entry from auth.audit where audit_id > $1 order by audit_id`,
@@ -68,7 +68,7 @@ describe('a person who connects an assistant', () => {
     expect(decodeProtectedHeader(tokens.access_token)).toMatchObject({ alg: 'EdDSA', typ: 'at+jwt' });
     const claims = decodeJwt(tokens.access_token);
     expect(claims).toMatchObject({ iss: TOOLS_URL, aud: RESOURCE, organization: 'acme', scope: ALL, client_id: clientId });
-    const known = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: [] });
+    const known = await world.auth.authenticateToken({ accessToken: tokens.access_token, audiences: ['calls'] });
     expect(known).toMatchObject({ organizationId: 'acme', userId: claims.sub, scopes: ALL.split(' '), clientId });
     expect(known.grantId).toBe(claims['grant_id']);
     expect((await auditSince(before)).map(({ entry }) => entry)).toEqual([
@@ -98,7 +98,7 @@ describe('a person who connects an assistant', () => {
     const { clientId, tokens } = await connectAssistant(b, PERSON);
     const { body } = await refresh(b, clientId, tokens.refresh_token, { scope: 'calls:read' });
     expect(body.scope).toBe('calls:read');
-    expect((await world.auth.authenticateToken({ accessToken: body.access_token, audiences: [] })).scopes).toEqual([
+    expect((await world.auth.authenticateToken({ accessToken: body.access_token, audiences: ['calls'] })).scopes).toEqual([
       'calls:read',
     ]);
     expect((await refresh(b, clientId, body.refresh_token)).body.scope).toBe(ALL);

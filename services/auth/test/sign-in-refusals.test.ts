@@ -35,7 +35,7 @@ beforeEach(() => world.rows('delete from auth.throttles'));
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
 const isGood = async (accessToken: string) =>
-  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }))) === undefined;
+  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))) === undefined;
 
 describe('an authorization', () => {
   const asked = async (more: Record<string, string | undefined>) => {

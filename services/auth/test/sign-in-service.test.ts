@@ -195,7 +195,8 @@ describe('when every replica restarts', () => {
     const code = away!.searchParams.get('code')!;
     const first = await atNewReplica((b) => redeem(b, client.client_id, code, verifier));
     const second = await atNewReplica((b) => refresh(b, client.client_id, first.body.refresh_token));
-    for (const { body } of [first, second]) await world.auth.authenticateToken({ accessToken: body.access_token, audiences: [] });
+    for (const { body } of [first, second])
+      await world.auth.authenticateToken({ accessToken: body.access_token, audiences: ['calls'] });
   });
 });
 

@@ -180,7 +180,6 @@ describe('AuthenticateToken', () => {
     await world.load([organization('acme', { tool_rate_limit: { requests: 7, period_seconds: 11 } })]);
     const [found] = await world.rows(`select user_id from auth.users where organization = 'acme' and email = $1`, [ANN]);
     expect(await authenticate(token.accessToken)).toEqual({
-      callerToken: '',
       callerTokens: { calls: expect.any(String) },
       organizationId: 'acme',
       userId: found!['user_id'],

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const browser = () => new Browser(world.stack.addresses.authHttp);
 const isGood = async (accessToken: string) =>
-  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: [] }))) === undefined;
+  (await failureOf(world.auth.authenticateToken({ accessToken, audiences: ['calls'] }))) === undefined;
 const setDisabled = async (disabled: boolean, email = ANN) =>
   world.operator.auth.setUserDisabled({ email, disabled }, await world.operate('acme'));
 const setPassword = async (request: { email?: string; password?: string; endConnections?: boolean } = {}) =>

@@ -2,7 +2,7 @@ import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { createLogger } from '@crs/kit/process/log';
 import { derivePassword } from '@crs/kit/data/migration';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { SECRET } from '@crs/testing/setup';
 import type { World } from '@crs/testing/world';
 import { createCallsService } from '../src/service.ts';

@@ -1,6 +1,6 @@
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { Seal } from '@crs/kit/data/seal';
-import type { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 

@@ -5,7 +5,7 @@ import { createGateway } from '@crs/kit/http/gateway';
 import { addressSlots } from '@crs/kit/http/slots';
 import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';

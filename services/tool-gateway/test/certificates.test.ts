@@ -146,7 +146,7 @@ async function refusalOf(program: 'api-gateway' | 'tool-gateway' | 'entities'): 
     tls,
   });
   try {
-    return await auth.authenticateKey({ apiKey: 'crk_nobody', audiences: [] }).then(
+    return await auth.authenticateKey({ apiKey: 'crk_nobody', audiences: ['calls'] }).then(
       () => undefined,
       ({ reason }: ServiceError) => reason,
     );

@@ -16,9 +16,6 @@ import { answerParserErrors } from './parser-errors.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 import { addressSlots, TenantSlots } from './slots.ts';
 
-/** Of each kind of question, to a service. */
-const LINES = 4;
-
 /** Settings of every gateway, besides the address where it listens. */
 export const GATEWAY_SETTINGS = {
   authAddress: ['CRS_AUTH_ADDRESS', hostPort],
@@ -90,7 +87,7 @@ export function createGateway(
       const refusals = new RefusalCounts(log);
       closer.defer('counts of refusals', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
-        const made = client(definition, { ...options, lines: LINES, retry: true, tls });
+        const made = client(definition, { ...options, retry: true, tls });
         closer.defer(`${options.name} client`, () => made.close());
         return made;
       };

@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
-import { RateLimitResponse_Code, type RateLimitResponse_DescriptorStatus } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import {
+  RateLimitResponse_Code,
+  RateLimitServiceService,
+  type RateLimitResponse_DescriptorStatus,
+} from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { Late, Patience } from '../process/patience.ts';
@@ -67,7 +70,7 @@ const COUNT_EVERY_MS = 1_000;
  * limit would be refused while most of it seemed to remain. The next charge that the service answers reports the admitted requests.
  */
 export class RateLimiter {
-  readonly #service: ServiceClient<ChargeServiceService>;
+  readonly #service: ServiceClient<RateLimitServiceService>;
   readonly #replicas: number;
   readonly #patience: Patience;
   readonly #log: Logger;
@@ -86,7 +89,7 @@ export class RateLimiter {
   #warnAt = -Infinity;
 
   constructor({ address, replicas, timeoutMs = 250, log, tls, now = () => performance.now() }: RateLimiterOptions) {
-    this.#service = client(ChargeServiceService, {
+    this.#service = client(RateLimitServiceService, {
       name: 'rate-limit',
       address,
       // Longer than our own timeout, which takes a late answer that has arrived. This one tells the service when to stop.
@@ -245,7 +248,7 @@ export class RateLimiter {
   async #ask(descriptors: RateLimitDescriptor[]): Promise<(Verdict | undefined)[] | undefined> {
     const hurry = new AbortController();
     try {
-      const call = this.#service.charge({ domain: DOMAIN, descriptors, hitsAddend: 1 }, { signal: hurry.signal });
+      const call = this.#service.shouldRateLimit({ domain: DOMAIN, descriptors, hitsAddend: 1 }, { signal: hurry.signal });
       const { statuses } = await this.#patience.within(call);
       const verdicts = statuses.map(readStatus);
       const missing = verdicts.filter((verdict) => verdict === undefined).length;

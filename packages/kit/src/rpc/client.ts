@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Metadata,
   status,
@@ -9,8 +8,6 @@ import {
 } from '@grpc/grpc-js';
 import { context, propagation, trace } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
-import { isLine, type BodyOf } from './line.ts';
-import { LineClient, type Asked } from './line-client.ts';
 import { decodeError, notAvailable } from './wire-errors.ts';
 import { REASONS, ServiceError } from '../errors.ts';
 import { splitHostPort } from '../process/config.ts';
@@ -33,7 +30,7 @@ type ResponseOf<M> = M extends { responseDeserialize: (bytes: Buffer) => infer R
 
 /** The methods of a service as async functions. They throw `ServiceError` only. */
 export type ServiceClient<D> = {
-  [M in keyof D]: (request: BodyOf<RequestOf<D[M]>>, options?: CallOptions) => Promise<BodyOf<ResponseOf<D[M]>>>;
+  [M in keyof D]: (request: RequestOf<D[M]>, options?: CallOptions) => Promise<ResponseOf<D[M]>>;
 } & { close(): void };
 
 export interface ClientOptions {
@@ -44,8 +41,6 @@ export interface ClientOptions {
   timeoutMs: number;
   /** Whether to repeat a call on UNAVAILABLE. Only for services whose calls may be repeated. */
   retry: boolean;
-  /** How many lines of a method are open at once. With several, a long answer holds up few others and several replicas work, but answers overtake each other. */
-  lines?: number;
   maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
@@ -58,13 +53,7 @@ const TRY_AGAIN_MS = 500;
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 /** Reasons of such errors of a healthy target. */
-const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered, REASONS.notBegun]);
-/** Reasons of calls that no replica has begun. */
-const UNTOUCHED = new Set<string>([REASONS.notOffered, REASONS.notBegun]);
-
-const ATTEMPTS = 3;
-/** The second wait is twice as long: longer than it takes until a lost connection is tried again. */
-const FIRST_WAIT_MS = 100;
+const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
 function isIll(error: unknown): boolean {
   if (error instanceof Late) return true;
@@ -101,10 +90,8 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   );
   const spans = tracer('kit');
 
-  const lines: LineClient[] = [];
   const callable: Record<string, unknown> = {
     close: () => {
-      for (const line of lines) line.close();
       closeMetrics();
       breaker.shutdown();
       channel.close();
@@ -113,18 +100,18 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   for (const [method, target] of Object.entries(methods)) {
     const rpcName = target.path.slice(1);
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const line = isLine(target) ? new LineClient(target, options.name, options.lines ?? 1) : undefined;
-    if (line) lines.push(line);
-    const exchange = line ? (by: Client, asked: Asked) => line.ask(by, asked) : unary(target, options.name);
-    const send = async (by: Client, body: unknown, call: CallOptions, deadline: number): Promise<unknown> => {
+    const send = async (by: Client, request: unknown, call: CallOptions, deadline: number): Promise<unknown> => {
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
-      const carrier = { traceparent: '' };
-      propagation.inject(trace.setSpan(context.active(), span), carrier);
-      const token = (typeof call.token === 'object' ? call.token[options.name] : call.token) ?? '';
+      const metadata = new Metadata();
+      propagation.inject(trace.setSpan(context.active(), span), metadata, {
+        set: (carrier, key, value) => carrier.set(key, value),
+      });
+      const token = typeof call.token === 'object' ? call.token[options.name] : call.token;
+      if (token) metadata.set('authorization', `Bearer ${token}`);
       let error: unknown;
       try {
-        return await exchange(by, { body, token, ...carrier, deadline, signal: call.signal });
+        return await unary(by, target, { request, metadata, deadline, signal: call.signal }, options.name);
       } catch (thrown) {
         error = thrown;
         failSpan(span, error);
@@ -141,7 +128,7 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
         // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
         const by = channel.client();
         const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
-        return await breaker.fire(() => repeat(() => send(by, request, call, deadline), options, call), call);
+        return await breaker.fire(() => send(by, request, call, deadline), call);
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
           throw notAvailable(options.name, error);
@@ -153,56 +140,62 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   return callable as ServiceClient<D>;
 }
 
-/** Makes a call of a method by itself. */
-function unary({ path, requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>, name: string) {
-  return (by: Client, { body, token, traceparent, deadline, signal }: Asked): Promise<unknown> => {
-    const metadata = new Metadata();
-    if (token !== '') metadata.set('authorization', `Bearer ${token}`);
-    if (traceparent !== '') metadata.set('traceparent', traceparent);
-    return new Promise((resolve, reject) => {
-      const answered = (failure: GrpcFailure | null, response?: unknown) => {
-        signal?.removeEventListener('abort', cancel);
-        if (!failure) resolve(response);
-        else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, name));
-      };
-      const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, body, metadata, { deadline }, answered);
-      const cancel = () => pending.cancel();
-      signal?.addEventListener('abort', cancel, { once: true });
-    });
-  };
+interface UnaryCall {
+  request: unknown;
+  metadata: Metadata;
+  /** Epoch milliseconds. */
+  deadline: number;
+  signal: AbortSignal | undefined;
+}
+
+/** Makes one call. @throws ServiceError, or the signal's reason if it was aborted */
+function unary(
+  by: Client,
+  { path, requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>,
+  { request, metadata, deadline, signal }: UnaryCall,
+  name: string,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const answered = (failure: GrpcFailure | null, response?: unknown) => {
+      signal?.removeEventListener('abort', cancel);
+      if (!failure) resolve(response);
+      else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, name));
+    };
+    const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, answered);
+    const cancel = () => pending.cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+  });
 }
 
 /**
- * Repeats a call that no replica has begun: calls go to the replicas in turn, and another one may be of another version. Repeats a call on
- * `unavailable` where that is allowed. gRPC's own repeats know neither what was asked on a line, nor a stream that was cut off.
+ * gRPC's own retries, which go to the next replica. A replica of another version answers UNIMPLEMENTED to an RPC that it lacks, so it has not
+ * begun the call. A replica that is being replaced, or a target that lost its database, answers UNAVAILABLE; such calls are repeated only if the
+ * target's calls may be.
  */
-async function repeat(send: () => Promise<unknown>, { name, retry }: ClientOptions, { signal }: CallOptions): Promise<unknown> {
-  let mayBeUnderWay = false;
-  for (let asked = 1; ; asked++) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      // It met our own earlier try, of which the caller can't know.
-      if (mayBeUnderWay && error.kind === 'aborted') throw interrupted(name, error);
-      const isUntouched = UNTOUCHED.has(error.reason);
-      if (asked === ATTEMPTS || !(isUntouched || (retry && error.kind === 'unavailable'))) throw error;
-      if (isUntouched) continue;
-      mayBeUnderWay = true;
-      await sleep(FIRST_WAIT_MS * asked);
-      signal?.throwIfAborted();
-    }
-  }
-}
-
-function interrupted(target: string, cause: ServiceError): ServiceError {
-  const retryAfterSeconds = cause.retryAfterSeconds ?? 1;
-  return new ServiceError('unavailable', `The ${target} service was interrupted.`, { retryAfterSeconds, cause });
+function serviceConfig({ retry }: ClientOptions) {
+  return {
+    loadBalancingConfig: [{ round_robin: {} }],
+    methodConfig: [
+      {
+        name: [{}],
+        retryPolicy: {
+          maxAttempts: 3,
+          // The second wait is longer than it takes until a lost connection is tried again.
+          initialBackoff: '0.1s',
+          maxBackoff: '0.2s',
+          backoffMultiplier: 2,
+          retryableStatusCodes: retry ? ['UNAVAILABLE', 'UNIMPLEMENTED'] : ['UNIMPLEMENTED'],
+        },
+      },
+    ],
+    // More than the calls that are under way when a replica ends.
+    retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
+  };
 }
 
 function channelOptions(options: ClientOptions) {
   return {
-    'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    'grpc.service_config': JSON.stringify(serviceConfig(options)),
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,

@@ -17,10 +17,6 @@ export interface OrganizationIdentity {
   anonymize: boolean;
   writeSurface: boolean;
   readOnly: boolean;
-  /** Rises with each change of `allowedFields` or `anonymize`. Absent in tokens of an auth of the previous version. */
-  settingsVersion?: number;
-  /** When they last changed (ISO 8601). */
-  settingsChangedAt?: string;
 }
 
 /** A signed-in user of an organization. */
@@ -36,8 +32,8 @@ export interface OperatorIdentity {
   kind: 'operator';
   organization?: string;
   name: string;
-  /** When the operator was created (ISO 8601): a later operator may have the same name. Absent in tokens of earlier releases. */
-  since?: string;
+  /** When the operator was created (ISO 8601): a later operator may have the same name. */
+  since: string;
 }
 
 export type IdentityKind = Identity['kind'];
@@ -58,16 +54,13 @@ export function signIdentity(
   seconds: number,
 ): Promise<string> {
   const issuedAt = Math.floor(Date.now() / 1000);
-  return (
-    new SignJWT({ identity })
-      .setProtectedHeader({ alg: 'EdDSA', kid: keyId })
-      .setIssuer(ISSUER)
-      // Services of the previous version look for the last one. The next version leaves it out.
-      .setAudience(service === undefined ? EVERY_SERVICE : [audienceOf(service), audienceOf('auth'), EVERY_SERVICE])
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + seconds)
-      .sign(privateKey)
-  );
+  return new SignJWT({ identity })
+    .setProtectedHeader({ alg: 'EdDSA', kid: keyId })
+    .setIssuer(ISSUER)
+    .setAudience(service === undefined ? EVERY_SERVICE : [audienceOf(service), audienceOf('auth')])
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + seconds)
+    .sign(privateKey);
 }
 
 /** Looks up the public keys that tokens are signed with, as JSON Web Keys by key id. */
@@ -91,6 +84,7 @@ const STALE_AFTER_MS = 300_000;
  * them for five minutes. It remembers the result of a token until the token expires or its key is retired.
  */
 export function createVerifier(service: string, keySource: KeySource): Verifier {
+  const checks = { ...CHECKS, audience: [audienceOf(service), EVERY_SERVICE] };
   const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_KNOWN });
   let keys = new Map<string, Promise<CryptoKey>>();
   let fetchedAt = -Infinity;
@@ -131,8 +125,7 @@ export function createVerifier(service: string, keySource: KeySource): Verifier 
       const key = await keyOf(keyId);
       if (!key) throw new Error('unknown signing key');
       if (hit && hit.expires > Date.now()) return hit.identity;
-      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, CHECKS);
-      if (!isFor(service, payload.aud)) throw new Error('the token is for another service');
+      const { payload } = await jwtVerify<{ identity: Identity }>(token, key, checks);
       known.set(token, { identity: payload.identity, keyId, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {
@@ -140,10 +133,4 @@ export function createVerifier(service: string, keySource: KeySource): Verifier 
       throw new ServiceError('unauthenticated', 'The caller token is not valid.', { cause: error });
     }
   };
-}
-
-/** A token of operators, or of auth in the previous version, names every service. A token for one service names every service beside it. */
-function isFor(service: string, audience: string | string[] = []): boolean {
-  const named = [audience].flat();
-  return named.includes(audienceOf(service)) || (named.length === 1 && named[0] === EVERY_SERVICE);
 }

@@ -1,14 +1,14 @@
 import {
   Server,
   ServerCredentials,
+  type Metadata,
   type sendUnaryData,
-  type ServerDuplexStream,
   type ServerUnaryCall,
   type ServiceDefinition,
   type UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { deadlineExceeded, toServiceError, type ServiceError } from '../errors.ts';
+import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
+import { deadlineExceeded, ServiceError, toServiceError } from '../errors.ts';
 import { bindGrpc } from '../process/bind.ts';
 import { addHealth, type Dependencies } from '../process/health.ts';
 import type { Logger } from '../process/log.ts';
@@ -20,8 +20,6 @@ import type { Identity, IdentityKind, OperatorIdentity, Verifier } from './ident
 import { operatorRefusals } from './operator-refusals.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
 import { createPeerCheck, type Peer, type PeerCheck } from './peer-check.ts';
-import { isLine, type Answering, type Asking, type BodyOf } from './line.ts';
-import { LineServer, type Incoming, type Outcome } from './line-server.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
@@ -62,7 +60,7 @@ type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R }
 type ResponseOf<M> = M extends { responseSerialize: (value: infer R) => Buffer } ? R : never;
 
 /** One {@link Rpc} for each method of a service. */
-export type Rpcs<D> = { [M in keyof D]: Rpc<BodyOf<RequestOf<D[M]>>, BodyOf<ResponseOf<D[M]>>> };
+export type Rpcs<D> = { [M in keyof D]: Rpc<RequestOf<D[M]>, ResponseOf<D[M]>> };
 
 /** The programs that may call each method. One list stands for every method. */
 export type From<D> = readonly Program[] | { [M in keyof D]: readonly Program[] };
@@ -121,13 +119,10 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   });
   const health = addHealth(server, { '': 'NOT_SERVING' }, options.dependencies);
   const check = createPeerCheck(options);
-  const lines = new Set<LineServer>();
   for (const { definition, from, rpcs } of options.services) {
     const implementation: Record<string, UntypedHandleCall> = {};
     for (const [name, target] of Object.entries(rpcs)) {
-      const method = definition[name]!;
-      const answer = adapt(target, method.path.slice(1), from(name), check, options);
-      implementation[name] = isLine(method) ? asLine(answer, lines) : asUnary(answer);
+      implementation[name] = asUnary(adapt(target, definition[name]!.path.slice(1), from(name), check, options));
     }
     server.addService(definition, implementation);
   }
@@ -139,7 +134,6 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
     stop: () =>
       new Promise((resolve) => {
         health.setStatus('', 'NOT_SERVING');
-        for (const line of lines) line.finish();
         const force = setTimeout(() => server.forceShutdown(), DRAIN_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
@@ -149,38 +143,39 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   };
 }
 
+interface Incoming {
+  body: unknown;
+  metadata: Metadata;
+  /** Epoch milliseconds. */
+  deadline: number;
+  /** Told when the caller is gone. */
+  cancelled: Set<() => void>;
+}
+
+type Outcome = { error: ServiceError } | { error?: undefined; response: unknown };
+
 /** Answers a call. It never throws. */
 type Answer = (call: Incoming, peer: Peer) => Promise<Outcome>;
 
 function asUnary(answer: Answer): UntypedHandleCall {
   return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
-    const { metadata } = call;
     const cancelled = new Set<() => void>();
     call.on('cancelled', () => cancelled.forEach((abort) => abort()));
     const asked = Number(call.getDeadline());
-    const incoming: Incoming = {
-      body: call.request,
-      carrier: { traceparent: metadata.get('traceparent')[0] },
-      token: metadata
-        .get('authorization')[0]
-        ?.toString()
-        .replace(/^Bearer /, ''),
-      deadline: Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS,
-      cancelled,
-    };
-    void answer(incoming, call).then((outcome) => {
-      if (outcome.error) callback(encodeError(outcome.error));
+    const deadline = Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS;
+    void answer({ body: call.request, metadata: call.metadata, deadline, cancelled }, call).then((outcome) => {
+      if (outcome.error) callback(encodeError(withoutOwnTwin(outcome.error, call.metadata)));
       else callback(null, outcome.response);
     });
   };
 }
 
-function asLine(answer: Answer, lines: Set<LineServer>): UntypedHandleCall {
-  return (stream: ServerDuplexStream<Asking, Answering>) => {
-    const line = new LineServer(stream, (call) => answer(call, stream));
-    lines.add(line);
-    stream.once('close', () => lines.delete(line));
-  };
+/** A retry that meets its own earlier attempt is `unavailable` rather than `aborted`: the caller knows of one call only, and may make it again. */
+function withoutOwnTwin(error: ServiceError, metadata: Metadata): ServiceError {
+  const isRetry = metadata.get('grpc-previous-rpc-attempts').length > 0;
+  if (error.kind !== 'aborted' || !isRetry) return error;
+  const retryAfterSeconds = error.retryAfterSeconds ?? 1;
+  return new ServiceError('unavailable', 'The call was interrupted.', { retryAfterSeconds, cause: error });
 }
 
 /** An {@link Rpc} with all that handlers share. No other code turns thrown values into answers. */
@@ -200,7 +195,7 @@ function adapt(
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
   return (call, peer) => {
     const started = performance.now();
-    const remote = propagation.extract(ROOT_CONTEXT, call.carrier);
+    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, METADATA);
     const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
     const finish = (outcome: Outcome): Outcome => {
       const { error } = outcome;
@@ -223,6 +218,12 @@ function adapt(
   };
 }
 
+/** Reads the trace context of a call. */
+const METADATA: TextMapGetter<Metadata> = {
+  keys: (metadata) => Object.keys(metadata.getMap()),
+  get: (metadata, key) => metadata.get(key)[0]?.toString(),
+};
+
 /** Errors of admission that are the caller's fault. */
 const REFUSALS = new Set(['unauthenticated', 'permission_denied']);
 
@@ -232,7 +233,7 @@ type Gate = (call: Omit<CallContext, 'identity' | 'rights'>, handle: Handle) => 
 
 async function answer(
   target: Rpc<unknown, unknown>,
-  { body, token, deadline: asked, cancelled }: Incoming,
+  { body, metadata, deadline: asked, cancelled }: Incoming,
   address: string,
   gate: Gate,
   log: Logger,
@@ -249,6 +250,10 @@ async function answer(
   };
   const timer = setTimeout(stop, deadline - Date.now());
   cancelled.add(stop);
+  const token = metadata
+    .get('authorization')[0]
+    ?.toString()
+    .replace(/^Bearer /, '');
   const work = gate({ token, deadline, signal, log, address }, (admitted) => {
     signal.throwIfAborted();
     return target.handle(body, admitted);

@@ -25,17 +25,18 @@ const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]
 /** The text of grpc-js for a stream that ended without a status, as when a server closes the connection. Its code is INTERNAL. */
 const CUT_OFF = /^Received RST_STREAM /;
 
-/** In the text of grpc-js for a stream that the server didn't begin, such as one that came after the end of its connection's time. */
-const REFUSED = /\bNGHTTP2_REFUSED_STREAM\b/;
-
-/** The wire form of an error: a canonical status, and an `ErrorInfo` for programs. */
-export function encodeStatus(error: ServiceError): Status {
+/**
+ * The wire form of an error: a canonical status, and an `ErrorInfo` for programs. For a program that isn't admitted, the RPC doesn't exist: a
+ * replica of another version may admit it, and UNIMPLEMENTED makes clients try one.
+ */
+function encodeStatus(error: ServiceError): Status {
   const metadata: Record<string, string> = {};
   if (error.field !== undefined) metadata['field'] = error.field;
   if (error.retryAfterSeconds !== undefined) metadata['retry_after_seconds'] = String(error.retryAfterSeconds);
   const info = ErrorInfo.encode({ reason: error.reason, domain: DOMAIN, metadata }).finish();
   const details = [{ typeUrl: ERROR_INFO, value: Buffer.from(info) }];
-  return { code: CODES[error.kind], message: error.message, details };
+  const code = error.reason === REASONS.peerNotAdmitted ? status.UNIMPLEMENTED : CODES[error.kind];
+  return { code, message: error.message, details };
 }
 
 /** The status that ends a call. */
@@ -44,11 +45,6 @@ export function encodeError(error: ServiceError): Pick<StatusObject, 'code' | 'd
   const metadata = new Metadata();
   metadata.set(DETAILS, Buffer.from(Status.encode(encoded).finish()));
   return { code: encoded.code, details: error.message, metadata };
-}
-
-/** The error of an answer on a line. */
-export function decodeStatus(encoded: Status, target: string): ServiceError {
-  return errorOf(encoded.code, encoded.message, infoOf(encoded), target, encoded);
 }
 
 /** The error behind a failed call. */
@@ -64,12 +60,7 @@ export function notOffered(target: string, cause?: unknown): ServiceError {
   return new ServiceError('unavailable', message, { reason: REASONS.notOffered, retryAfterSeconds: 1, cause });
 }
 
-/** The error of a call that a replica may offer, and has not begun. */
-export function notBegun(target: string, cause?: unknown): ServiceError {
-  return unavailable(`The ${target} service is not available.`, cause, REASONS.notBegun);
-}
-
-/** The error of a call that a replica may have begun. */
+/** The error of a call that reached no replica, or that got no answer from one. */
 export function notAvailable(target: string, cause: unknown): ServiceError {
   return unavailable(`The ${target} service is not available.`, cause);
 }
@@ -85,7 +76,7 @@ export function tookTooLong(target: string, cause?: unknown): ServiceError {
  */
 function errorOf(code: number, details: string, info: ErrorInfo | undefined, target: string, cause: unknown): ServiceError {
   const kind = KINDS.get(code) ?? 'internal';
-  if (code === status.UNIMPLEMENTED || info?.reason === REASONS.peerNotAdmitted) return notOffered(target, cause);
+  if (code === status.UNIMPLEMENTED) return notOffered(target, cause);
   if (info) {
     const retry = info.metadata['retry_after_seconds'];
     return new ServiceError(kind, details, {
@@ -97,7 +88,7 @@ function errorOf(code: number, details: string, info: ErrorInfo | undefined, tar
   switch (kind) {
     case 'unavailable':
     case 'resource_exhausted':
-      return REFUSED.test(details) ? notBegun(target, cause) : notAvailable(target, cause);
+      return notAvailable(target, cause);
     case 'deadline_exceeded':
       return tookTooLong(target, cause);
     default:

@@ -29,10 +29,9 @@ export function admission(options: AdmissionOptions) {
         deadline: stateOf(response).deadline,
         address: () => addressOf(options, request),
       });
-      const { callerToken, callerTokens, organizationId: organization, keyId: key_id } = credential;
+      const { callerTokens, organizationId: organization, keyId: key_id } = credential;
       const state = stateOf(response);
-      // Auth of the previous version answers one token for all services.
-      state.callerToken = callerToken || callerTokens;
+      state.callerToken = callerTokens;
       Object.assign(state.facts, { organization, key_id });
       credentials.set(response, credential);
     } catch (error) {

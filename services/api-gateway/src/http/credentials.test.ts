@@ -19,7 +19,7 @@ function fakeAuth({ latencyMs = 0, fail = (_question: number): Error | undefined
     await new Promise((resolve) => setTimeout(resolve, latencyMs));
     const error = fail(question);
     if (error) throw error;
-    return { callerToken: `answer ${question}` } as AuthenticateKeyResponse;
+    return { keyId: `answer ${question}` } as AuthenticateKeyResponse;
   };
   return { questions, client: { authenticateKey } as unknown as ServiceClient<AuthServiceService> };
 }
@@ -28,7 +28,7 @@ function fakeAuth({ latencyMs = 0, fail = (_question: number): Error | undefined
 async function outcomeOf(answer: Promise<AuthenticateKeyResponse>): Promise<string> {
   const started = performance.now();
   const outcome = await answer.then(
-    ({ callerToken }) => callerToken,
+    ({ keyId }) => keyId,
     (error) => error.kind,
   );
   return `${outcome} after ${performance.now() - started} ms`;

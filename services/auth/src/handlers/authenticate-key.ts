@@ -31,8 +31,6 @@ export function authenticateKey({ db, signer, log }: Context) {
         anonymize: key.anonymizeInterviewees,
         writeSurface: key.writeSurface,
         readOnly: key.readOnly,
-        settingsVersion: key.settingsVersion,
-        settingsChangedAt: key.settingsChangedAt.toISOString(),
       },
       request.audiences,
     );

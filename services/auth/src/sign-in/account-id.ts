@@ -11,7 +11,6 @@ export function toAccountId({ organization, userId, sessionVersion }: Account): 
 }
 
 export function parseAccountId(accountId: string): Account {
-  // Ids of the release before have no version.
-  const [organization = '', userId = '', sessionVersion = '0'] = accountId.split('/');
+  const [organization = '', userId = '', sessionVersion] = accountId.split('/');
   return { organization, userId, sessionVersion: Number(sessionVersion) };
 }

@@ -33,8 +33,6 @@ const OF_ORGANIZATION = {
   allowedFields: column.textArray.orNull,
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
-  settingsVersion: column.integer,
-  settingsChangedAt: column.instant,
 };
 const OF_KEY = { keyId: column.text, readOnly: column.boolean };
 const LIVE_KEY = { ...OF_ORGANIZATION, ...OF_KEY, useIsNews: column.boolean };

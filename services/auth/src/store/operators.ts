@@ -25,14 +25,14 @@ export function findOperatorByCredential(digest: Buffer): Statement<OperatorRow>
   };
 }
 
-/** The live operator with this name, if it was created at that time. */
-export function findOperator(name: string, since: string | undefined): Statement<OperatorRow> {
+/** The live operator with this name that was created at that time (ISO 8601). */
+export function findOperator(name: string, since: string): Statement<OperatorRow> {
   return {
     name: 'find_operator',
     row: OPERATOR,
     text: `select ${COLUMNS} from auth.operators
-      where name = $1 and ($2::timestamptz is null or created_at = $2::timestamptz) and ${IS_LIVE}`,
-    values: [name, since ?? null],
+      where name = $1 and created_at = $2::timestamptz and ${IS_LIVE}`,
+    values: [name, since],
   };
 }
 

@@ -3,7 +3,7 @@ import { notFound } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
-import type { GetOrganizationCallQuery, GetOrganizationCallResult } from '@crs/proto/crs/calls/v2/calls';
+import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { encode } from '../domain/encode.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall } from '../domain/render.ts';
@@ -11,15 +11,18 @@ import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
 export function getOrganizationCall({ db }: RecordContext) {
-  return rpc({ organization: 'read' }, async (request: GetOrganizationCallQuery, call): Promise<GetOrganizationCallResult> => {
-    const scope = callerScope(call);
-    const { allowedFields, anonymize } = call.identity;
-    const view = { gate: gateOf(allowedFields), include: includeOf(request) };
-    const [found] = CALL_ID.test(request.callId)
-      ? await db.read(scope, getCall(scope.organization, request.callId, { ...view, anonymize }))
-      : [];
-    if (!found) throw notFound('There is no call with this id.');
-    const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-    return { callJson: await encode(renderCall(found, { ...view, anonymizeWith })) };
-  });
+  return rpc(
+    { organization: 'read' },
+    async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
+      const scope = callerScope(call);
+      const { allowedFields, anonymize } = call.identity;
+      const view = { gate: gateOf(allowedFields), include: includeOf(request) };
+      const [found] = CALL_ID.test(request.callId)
+        ? await db.read(scope, getCall(scope.organization, request.callId, { ...view, anonymize }))
+        : [];
+      if (!found) throw notFound('There is no call with this id.');
+      const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
+      return { callJson: await encode(renderCall(found, { ...view, anonymizeWith })) };
+    },
+  );
 }

@@ -4,13 +4,13 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
-import type { GetUserCallQuery, GetUserCallResult } from '@crs/proto/crs/calls/v2/calls';
+import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { encode } from '../domain/encode.ts';
 import { renderUserCall } from '../domain/render.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {
-  return rpc({ user: ['calls:read'] }, async (request: GetUserCallQuery, call): Promise<GetUserCallResult> => {
+  return rpc({ user: ['calls:read'] }, async (request: GetUserCallRequest, call): Promise<GetUserCallResponse> => {
     const scope = callerScope(call);
     const { callId, includeTranscript } = request;
     const read = async (visible: string[]) =>

@@ -1,7 +1,7 @@
 import { ImportService } from '@crs/kit/product/import-batch';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { bind, type From } from '@crs/kit/rpc/server';
-import { CallsServiceService } from '@crs/proto/crs/calls/v2/calls';
+import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { erase } from './erase.ts';

@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
-import type { ListOrganizationCallsQuery, ListOrganizationCallsResult } from '@crs/proto/crs/calls/v2/calls';
+import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import { encode } from '../domain/encode.ts';
 import { gateOf } from '../domain/fields.ts';
 import { includeOf, renderCall, renderList, renderListItem } from '../domain/render.ts';
@@ -17,7 +17,7 @@ const MAX_PER_PAGE_WITH_DETAILS = 50;
 export function listOrganizationCalls({ db }: RecordContext) {
   return rpc(
     { organization: 'read' },
-    async (request: ListOrganizationCallsQuery, call): Promise<ListOrganizationCallsResult> => {
+    async (request: ListOrganizationCallsRequest, call): Promise<ListOrganizationCallsResponse> => {
       const asked = parse(request);
       const scope = callerScope(call);
       const { json, ids, total } = request.withDetails
@@ -60,7 +60,7 @@ async function readDetails(
   db: Db,
   scope: Scope,
   identity: OrganizationIdentity,
-  request: ListOrganizationCallsQuery,
+  request: ListOrganizationCallsRequest,
   { range, page, updatedSince }: Asked,
 ): Promise<Rendered> {
   const { organization } = scope;
@@ -80,7 +80,7 @@ async function readDetails(
   return { json, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
 }
 
-function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsQuery) {
+function parse({ start, end, updatedSince, page, perPage, withDetails }: ListOrganizationCallsRequest) {
   if (!start) throw invalid('start', 'is required');
   if (!end) throw invalid('end', 'is required');
   if (start >= end) throw invalid('start', 'must be before end');

@@ -4,7 +4,7 @@ import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { retention } from '@crs/kit/product/retention';
 import { rpc } from '@crs/kit/rpc/server';
-import type { ListOrganizationChangesQuery, ListOrganizationChangesResult } from '@crs/proto/crs/calls/v2/calls';
+import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
 import { LRUCache } from 'lru-cache';
 import { ChangeCursors, unusable, type ChangePosition } from '../domain/change-cursor.ts';
 import { encode } from '../domain/encode.ts';
@@ -29,7 +29,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
   const forgetOld = retention('deletions', db, log, forgetDeletions);
   return rpc(
     { organization: 'read' },
-    async (request: ListOrganizationChangesQuery, call): Promise<ListOrganizationChangesResult> => {
+    async (request: ListOrganizationChangesRequest, call): Promise<ListOrganizationChangesResponse> => {
       const { limit, withDetails } = request;
       const max = withDetails ? MAX_LIMIT_WITH_DETAILS : MAX_LIMIT;
       if (limit < 1 || limit > max) throw invalid('limit', `must be 1 to ${max}`);

@@ -3,7 +3,7 @@ import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/kit/product/record-service';
 import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
-import type { ListProjectSegmentsRequest, ListProjectSegmentsResponse } from '@crs/proto/crs/calls/v2/calls';
+import type { ListProjectSegmentsRequest, ListProjectSegmentsResponse } from '@crs/proto/crs/calls/v1/calls';
 import { projectSegments } from '../store/project-segments.ts';
 
 const MAX_PROJECTS = 100;

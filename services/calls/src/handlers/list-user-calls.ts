@@ -4,14 +4,14 @@ import type { RecordContext } from '@crs/kit/product/record-service';
 import { readAsUser } from '@crs/kit/product/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
-import type { ListUserCallsQuery, ListUserCallsResult } from '@crs/proto/crs/calls/v2/calls';
+import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderUserListItem } from '../domain/render.ts';
 import { listUserCalls as list, type CallFilters } from '../store/list-user-calls.ts';
 
 const MAX_LIMIT = 100;
 
 export function listUserCalls({ db, auth }: RecordContext) {
-  return rpc({ user: ['calls:read'] }, async (request: ListUserCallsQuery, call): Promise<ListUserCallsResult> => {
+  return rpc({ user: ['calls:read'] }, async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
     const { mine, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const filters = parseFilters(request);
@@ -40,7 +40,7 @@ export function listUserCalls({ db, auth }: RecordContext) {
   });
 }
 
-function parseFilters(request: ListUserCallsQuery): CallFilters {
+function parseFilters(request: ListUserCallsRequest): CallFilters {
   const projectId = request.projectId === undefined ? null : parseUuid(request.projectId);
   if (projectId === undefined) throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
   const text = (field: string, value: string | undefined) => {

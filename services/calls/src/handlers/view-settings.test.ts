@@ -1,5 +1,5 @@
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
-import type { ViewSettings } from '@crs/proto/crs/auth/v1/auth';
+import type { GetViewSettingsResponse } from '@crs/proto/crs/auth/v1/auth';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CurrentSettings } from './view-settings.ts';
 
@@ -11,10 +11,10 @@ const CALL = { token: 'token' };
 
 /** An auth whose answers the test gives. */
 function askedAuth(validMs: number) {
-  const asked: PromiseWithResolvers<ViewSettings>[] = [];
+  const asked: PromiseWithResolvers<GetViewSettingsResponse>[] = [];
   const auth = {
     getViewSettings: () => {
-      const question = Promise.withResolvers<ViewSettings>();
+      const question = Promise.withResolvers<GetViewSettingsResponse>();
       asked.push(question);
       return question.promise;
     },

@@ -1,4 +1,3 @@
-import { REASONS, ServiceError, unavailable } from '@crs/kit/errors';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -51,23 +50,14 @@ export class CurrentSettings {
         if (this.#questions.get(organization) !== known) continue;
       }
       // Others wait for the answer, too. So a caller who leaves, or whose time is over, doesn't cancel the question.
-      const asked = { askedAt: performance.now(), answer: ask(this.#auth, identity, { token }) };
+      const asked = { askedAt: performance.now(), answer: ask(this.#auth, { token }) };
       this.#questions.set(organization, asked);
       return (await asked.answer).settings;
     }
   }
 }
 
-async function ask(auth: ServiceClient<AuthServiceService>, identity: OrganizationIdentity, call: CallOptions): Promise<Answer> {
-  try {
-    const { changedAt, validMs, ...settings } = await auth.getViewSettings({}, call);
-    return { settings: { ...settings, changedAt: changedAt!, id: settingsId(settings) }, validMs };
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.reason !== REASONS.notOffered) throw error;
-    // Auth of the previous version writes them into the token alone.
-    const { allowedFields, anonymize, settingsVersion: version, settingsChangedAt } = identity;
-    if (version === undefined || settingsChangedAt === undefined) throw unavailable('The service is being upgraded.');
-    const settings = { allowedFields, anonymize, version };
-    return { settings: { ...settings, changedAt: new Date(settingsChangedAt), id: settingsId(settings) }, validMs: 0 };
-  }
+async function ask(auth: ServiceClient<AuthServiceService>, call: CallOptions): Promise<Answer> {
+  const { changedAt, validMs, ...settings } = await auth.getViewSettings({}, call);
+  return { settings: { ...settings, changedAt: changedAt!, id: settingsId(settings) }, validMs };
 }

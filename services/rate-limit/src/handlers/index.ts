@@ -1,5 +1,4 @@
 import { bind } from '@crs/kit/rpc/server';
-import { ChargeServiceService } from '@crs/proto/crs/ratelimit/v1/charges';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import type { Context } from '../context.ts';
 import { shouldRateLimit } from './should-rate-limit.ts';
@@ -8,6 +7,5 @@ const GATEWAYS = ['api-gateway', 'tool-gateway'] as const;
 
 /** For the gateways, and for the clients that `CRS_TLS_FURTHER_PEERS` names. */
 export function internalServices(context: Context) {
-  const charge = shouldRateLimit(context);
-  return [bind(ChargeServiceService, GATEWAYS, { charge }), bind(RateLimitServiceService, GATEWAYS, { shouldRateLimit: charge })];
+  return [bind(RateLimitServiceService, GATEWAYS, { shouldRateLimit: shouldRateLimit(context) })];
 }

@@ -136,10 +136,9 @@ async function authenticate(
       deadline: stateOf(response).deadline,
       address: () => addressOf(options, request),
     });
-    const { callerToken, callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
+    const { callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);
-    // Auth of the previous version answers one token for all services.
-    state.callerToken = callerToken || callerTokens;
+    state.callerToken = callerTokens;
     Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {

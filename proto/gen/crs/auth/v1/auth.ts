@@ -10,10 +10,8 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
-  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
-  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -22,7 +20,6 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 import { EarlierLines } from "../../imports/v1/imports.ts";
-import { Answer, Question } from "../../lines/v1/lines.ts";
 
 export const protobufPackage = "crs.auth.v1";
 
@@ -39,16 +36,11 @@ export interface RateLimit {
 export interface AuthenticateKeyRequest {
   /** The key as the client sent it. */
   apiKey: string;
-  /** The services that the gateway calls, such as `calls`: at most 10. */
+  /** The services that the gateway calls, such as `calls`: 1 to 10. */
   audiences: string[];
 }
 
 export interface AuthenticateKeyResponse {
-  /**
-   * Only where the request names no audience: a caller token for all services. For gateways of the previous version; the next version leaves
-   * it out.
-   */
-  callerToken: string;
   /** The gateway charges this organization's limit. */
   organizationId: string;
   rateLimit:
@@ -75,16 +67,11 @@ export interface AuthenticateKeyResponse_CallerTokensEntry {
 export interface AuthenticateTokenRequest {
   /** The token as the client sent it. */
   accessToken: string;
-  /** The services that the gateway calls, such as `calls`: at most 10. */
+  /** The services that the gateway calls, such as `calls`: 1 to 10. */
   audiences: string[];
 }
 
 export interface AuthenticateTokenResponse {
-  /**
-   * Only where the request names no audience: a caller token for all services. For gateways of the previous version; the next version leaves
-   * it out.
-   */
-  callerToken: string;
   organizationId: string;
   userId: string;
   /** Some of `calls:read`, `projects:read`, `entities:read`. */
@@ -150,15 +137,9 @@ export interface GetVisibilityVersionResponse {
 }
 
 export interface GetViewSettingsRequest {
-  question: Question | undefined;
 }
 
 export interface GetViewSettingsResponse {
-  answer: Answer | undefined;
-  body: ViewSettings | undefined;
-}
-
-export interface ViewSettings {
   /** Dotted paths of the call detail that the organization sees. */
   allowedFields: string[];
   /** Interviewees' names are shown anonymized. */
@@ -528,7 +509,6 @@ export const AuthenticateKeyRequest: MessageFns<AuthenticateKeyRequest> = {
 
 function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
   return {
-    callerToken: "",
     organizationId: "",
     rateLimit: undefined,
     writeSurface: false,
@@ -540,26 +520,23 @@ function createBaseAuthenticateKeyResponse(): AuthenticateKeyResponse {
 
 export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
   encode(message: AuthenticateKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callerToken !== "") {
-      writer.uint32(10).string(message.callerToken);
-    }
     if (message.organizationId !== "") {
-      writer.uint32(18).string(message.organizationId);
+      writer.uint32(10).string(message.organizationId);
     }
     if (message.rateLimit !== undefined) {
-      RateLimit.encode(message.rateLimit, writer.uint32(26).fork()).join();
+      RateLimit.encode(message.rateLimit, writer.uint32(18).fork()).join();
     }
     if (message.writeSurface !== false) {
-      writer.uint32(32).bool(message.writeSurface);
+      writer.uint32(24).bool(message.writeSurface);
     }
     if (message.readOnly !== false) {
-      writer.uint32(40).bool(message.readOnly);
+      writer.uint32(32).bool(message.readOnly);
     }
     if (message.keyId !== "") {
-      writer.uint32(50).string(message.keyId);
+      writer.uint32(42).string(message.keyId);
     }
     globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
-      AuthenticateKeyResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
+      AuthenticateKeyResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(50).fork()).join();
     });
     return writer;
   },
@@ -582,7 +559,7 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
               break;
             }
 
-            message.callerToken = reader.string();
+            message.organizationId = reader.string();
             continue;
           }
           case 2: {
@@ -590,15 +567,15 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
               break;
             }
 
-            message.organizationId = reader.string();
+            message.rateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
           case 3: {
-            if (tag !== 26) {
+            if (tag !== 24) {
               break;
             }
 
-            message.rateLimit = RateLimit.decode(reader, reader.uint32());
+            message.writeSurface = reader.bool();
             continue;
           }
           case 4: {
@@ -606,15 +583,15 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
               break;
             }
 
-            message.writeSurface = reader.bool();
+            message.readOnly = reader.bool();
             continue;
           }
           case 5: {
-            if (tag !== 40) {
+            if (tag !== 42) {
               break;
             }
 
-            message.readOnly = reader.bool();
+            message.keyId = reader.string();
             continue;
           }
           case 6: {
@@ -622,17 +599,9 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
               break;
             }
 
-            message.keyId = reader.string();
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            const entry7 = AuthenticateKeyResponse_CallerTokensEntry.decode(reader, reader.uint32());
-            if (entry7.value !== undefined) {
-              message.callerTokens[entry7.key] = entry7.value;
+            const entry6 = AuthenticateKeyResponse_CallerTokensEntry.decode(reader, reader.uint32());
+            if (entry6.value !== undefined) {
+              message.callerTokens[entry6.key] = entry6.value;
             }
             continue;
           }
@@ -650,11 +619,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
 
   fromJSON(object: any): AuthenticateKeyResponse {
     return {
-      callerToken: isSet(object.callerToken)
-        ? globalThis.String(object.callerToken)
-        : isSet(object.caller_token)
-        ? globalThis.String(object.caller_token)
-        : "",
       organizationId: isSet(object.organizationId)
         ? globalThis.String(object.organizationId)
         : isSet(object.organization_id)
@@ -712,9 +676,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
 
   toJSON(message: AuthenticateKeyResponse): unknown {
     const obj: any = {};
-    if (message.callerToken !== "") {
-      obj.callerToken = message.callerToken;
-    }
     if (message.organizationId !== "") {
       obj.organizationId = message.organizationId;
     }
@@ -747,7 +708,6 @@ export const AuthenticateKeyResponse: MessageFns<AuthenticateKeyResponse> = {
   },
   fromPartial(object: DeepPartial<AuthenticateKeyResponse>): AuthenticateKeyResponse {
     const message = createBaseAuthenticateKeyResponse();
-    message.callerToken = object.callerToken ?? "";
     message.organizationId = object.organizationId ?? "";
     message.rateLimit = (object.rateLimit !== undefined && object.rateLimit !== null)
       ? RateLimit.fromPartial(object.rateLimit)
@@ -948,7 +908,6 @@ export const AuthenticateTokenRequest: MessageFns<AuthenticateTokenRequest> = {
 
 function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
   return {
-    callerToken: "",
     organizationId: "",
     userId: "",
     scopes: [],
@@ -961,29 +920,26 @@ function createBaseAuthenticateTokenResponse(): AuthenticateTokenResponse {
 
 export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = {
   encode(message: AuthenticateTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callerToken !== "") {
-      writer.uint32(10).string(message.callerToken);
-    }
     if (message.organizationId !== "") {
-      writer.uint32(18).string(message.organizationId);
+      writer.uint32(10).string(message.organizationId);
     }
     if (message.userId !== "") {
-      writer.uint32(26).string(message.userId);
+      writer.uint32(18).string(message.userId);
     }
     for (const v of message.scopes) {
-      writer.uint32(34).string(v!);
+      writer.uint32(26).string(v!);
     }
     if (message.rateLimit !== undefined) {
-      RateLimit.encode(message.rateLimit, writer.uint32(42).fork()).join();
+      RateLimit.encode(message.rateLimit, writer.uint32(34).fork()).join();
     }
     if (message.grantId !== "") {
-      writer.uint32(50).string(message.grantId);
+      writer.uint32(42).string(message.grantId);
     }
     if (message.clientId !== "") {
-      writer.uint32(58).string(message.clientId);
+      writer.uint32(50).string(message.clientId);
     }
     globalThis.Object.entries(message.callerTokens).forEach(([key, value]: [string, string]) => {
-      AuthenticateTokenResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(66).fork()).join();
+      AuthenticateTokenResponse_CallerTokensEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
     });
     return writer;
   },
@@ -1006,7 +962,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.callerToken = reader.string();
+            message.organizationId = reader.string();
             continue;
           }
           case 2: {
@@ -1014,7 +970,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.organizationId = reader.string();
+            message.userId = reader.string();
             continue;
           }
           case 3: {
@@ -1022,7 +978,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.userId = reader.string();
+            message.scopes.push(reader.string());
             continue;
           }
           case 4: {
@@ -1030,7 +986,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.scopes.push(reader.string());
+            message.rateLimit = RateLimit.decode(reader, reader.uint32());
             continue;
           }
           case 5: {
@@ -1038,7 +994,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.rateLimit = RateLimit.decode(reader, reader.uint32());
+            message.grantId = reader.string();
             continue;
           }
           case 6: {
@@ -1046,7 +1002,7 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.grantId = reader.string();
+            message.clientId = reader.string();
             continue;
           }
           case 7: {
@@ -1054,17 +1010,9 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
               break;
             }
 
-            message.clientId = reader.string();
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            const entry8 = AuthenticateTokenResponse_CallerTokensEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.callerTokens[entry8.key] = entry8.value;
+            const entry7 = AuthenticateTokenResponse_CallerTokensEntry.decode(reader, reader.uint32());
+            if (entry7.value !== undefined) {
+              message.callerTokens[entry7.key] = entry7.value;
             }
             continue;
           }
@@ -1082,11 +1030,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
 
   fromJSON(object: any): AuthenticateTokenResponse {
     return {
-      callerToken: isSet(object.callerToken)
-        ? globalThis.String(object.callerToken)
-        : isSet(object.caller_token)
-        ? globalThis.String(object.caller_token)
-        : "",
       organizationId: isSet(object.organizationId)
         ? globalThis.String(object.organizationId)
         : isSet(object.organization_id)
@@ -1145,9 +1088,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
 
   toJSON(message: AuthenticateTokenResponse): unknown {
     const obj: any = {};
-    if (message.callerToken !== "") {
-      obj.callerToken = message.callerToken;
-    }
     if (message.organizationId !== "") {
       obj.organizationId = message.organizationId;
     }
@@ -1183,7 +1123,6 @@ export const AuthenticateTokenResponse: MessageFns<AuthenticateTokenResponse> = 
   },
   fromPartial(object: DeepPartial<AuthenticateTokenResponse>): AuthenticateTokenResponse {
     const message = createBaseAuthenticateTokenResponse();
-    message.callerToken = object.callerToken ?? "";
     message.organizationId = object.organizationId ?? "";
     message.userId = object.userId ?? "";
     message.scopes = object.scopes?.map((e) => e) || [];
@@ -1887,14 +1826,11 @@ export const GetVisibilityVersionResponse: MessageFns<GetVisibilityVersionRespon
 };
 
 function createBaseGetViewSettingsRequest(): GetViewSettingsRequest {
-  return { question: undefined };
+  return {};
 }
 
 export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
-  encode(message: GetViewSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
+  encode(_: GetViewSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
 
@@ -1911,14 +1847,6 @@ export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1931,125 +1859,30 @@ export const GetViewSettingsRequest: MessageFns<GetViewSettingsRequest> = {
     }
   },
 
-  fromJSON(object: any): GetViewSettingsRequest {
-    return { question: isSet(object.question) ? Question.fromJSON(object.question) : undefined };
+  fromJSON(_: any): GetViewSettingsRequest {
+    return {};
   },
 
-  toJSON(message: GetViewSettingsRequest): unknown {
+  toJSON(_: GetViewSettingsRequest): unknown {
     const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
     return obj;
   },
 
   create(base?: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
     return GetViewSettingsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
+  fromPartial(_: DeepPartial<GetViewSettingsRequest>): GetViewSettingsRequest {
     const message = createBaseGetViewSettingsRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
     return message;
   },
 };
 
 function createBaseGetViewSettingsResponse(): GetViewSettingsResponse {
-  return { answer: undefined, body: undefined };
+  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined, validMs: 0 };
 }
 
 export const GetViewSettingsResponse: MessageFns<GetViewSettingsResponse> = {
   encode(message: GetViewSettingsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ViewSettings.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetViewSettingsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ViewSettings.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): GetViewSettingsResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? ViewSettings.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: GetViewSettingsResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = ViewSettings.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
-    return GetViewSettingsResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
-    const message = createBaseGetViewSettingsResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ViewSettings.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseViewSettings(): ViewSettings {
-  return { allowedFields: [], anonymize: false, version: 0, changedAt: undefined, validMs: 0 };
-}
-
-export const ViewSettings: MessageFns<ViewSettings> = {
-  encode(message: ViewSettings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.allowedFields) {
       writer.uint32(10).string(v!);
     }
@@ -2068,7 +1901,7 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ViewSettings {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetViewSettingsResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2077,7 +1910,7 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseViewSettings();
+      const message = createBaseGetViewSettingsResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2133,7 +1966,7 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     }
   },
 
-  fromJSON(object: any): ViewSettings {
+  fromJSON(object: any): GetViewSettingsResponse {
     return {
       allowedFields: globalThis.Array.isArray(object?.allowedFields)
         ? object.allowedFields.map((e: any) => globalThis.String(e))
@@ -2155,7 +1988,7 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     };
   },
 
-  toJSON(message: ViewSettings): unknown {
+  toJSON(message: GetViewSettingsResponse): unknown {
     const obj: any = {};
     if (message.allowedFields?.length) {
       obj.allowedFields = message.allowedFields;
@@ -2175,11 +2008,11 @@ export const ViewSettings: MessageFns<ViewSettings> = {
     return obj;
   },
 
-  create(base?: DeepPartial<ViewSettings>): ViewSettings {
-    return ViewSettings.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    return GetViewSettingsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ViewSettings>): ViewSettings {
-    const message = createBaseViewSettings();
+  fromPartial(object: DeepPartial<GetViewSettingsResponse>): GetViewSettingsResponse {
+    const message = createBaseGetViewSettingsResponse();
     message.allowedFields = object.allowedFields?.map((e) => e) || [];
     message.anonymize = object.anonymize ?? false;
     message.version = object.version ?? 0;
@@ -4661,12 +4494,12 @@ export const AuthServiceService = {
   },
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
    */
   getViewSettings: {
     path: "/crs.auth.v1.AuthService/GetViewSettings" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: GetViewSettingsRequest): Buffer =>
       Buffer.from(GetViewSettingsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetViewSettingsRequest => GetViewSettingsRequest.decode(value),
@@ -4831,9 +4664,9 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
   getVisibilityVersion: handleUnaryCall<GetVisibilityVersionRequest, GetVisibilityVersionResponse>;
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
    */
-  getViewSettings: handleBidiStreamingCall<GetViewSettingsRequest, GetViewSettingsResponse>;
+  getViewSettings: handleUnaryCall<GetViewSettingsRequest, GetViewSettingsResponse>;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles: handleUnaryCall<ResolveProfilesRequest, ResolveProfilesResponse>;
   /**
@@ -4966,14 +4799,23 @@ export interface AuthServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Returns the settings that decide how the caller's organization sees its calls, as they are now. The ones in a caller token may be a second
-   * old. Unauthenticated: the organization's deletion has begun. A line, as every page of changes asks. Admits organizations.
+   * old. Unauthenticated: the organization's deletion has begun. Admits organizations.
    */
-  getViewSettings(): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
-  getViewSettings(options: Partial<CallOptions>): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
   getViewSettings(
+    request: GetViewSettingsRequest,
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getViewSettings(
+    request: GetViewSettingsRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<GetViewSettingsRequest, GetViewSettingsResponse>;
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getViewSettings(
+    request: GetViewSettingsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetViewSettingsResponse) => void,
+  ): ClientUnaryCall;
   /** Looks up enabled users of the caller's organization by e-mail. Admits organizations whose key may write. */
   resolveProfiles(
     request: ResolveProfilesRequest,

@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               unknown
-// source: crs/calls/v2/calls.proto
+// source: crs/calls/v1/calls.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -10,10 +10,8 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
-  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
-  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -21,18 +19,12 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
-import { Answer, Question } from "../../lines/v1/lines.ts";
 
-export const protobufPackage = "crs.calls.v2";
+export const protobufPackage = "crs.calls.v1";
 
-export const protobufFileName = "crs/calls/v2/calls.proto";
+export const protobufFileName = "crs/calls/v1/calls.proto";
 
 export interface ListOrganizationCallsRequest {
-  question: Question | undefined;
-  body: ListOrganizationCallsQuery | undefined;
-}
-
-export interface ListOrganizationCallsQuery {
   /** Inclusive, to the millisecond. */
   start:
     | Date
@@ -58,11 +50,6 @@ export interface ListOrganizationCallsQuery {
 }
 
 export interface ListOrganizationCallsResponse {
-  answer: Answer | undefined;
-  body: ListOrganizationCallsResult | undefined;
-}
-
-export interface ListOrganizationCallsResult {
   /** A JSON array of list items; `[]` past the end. */
   itemsJson: Buffer;
   /** Exact, of the same moment as the items. */
@@ -74,11 +61,6 @@ export interface ListOrganizationCallsResult {
 }
 
 export interface GetOrganizationCallRequest {
-  question: Question | undefined;
-  body: GetOrganizationCallQuery | undefined;
-}
-
-export interface GetOrganizationCallQuery {
   /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
   /** Transcript entries to leave out, besides the ones that aren't enabled. */
@@ -88,21 +70,11 @@ export interface GetOrganizationCallQuery {
 }
 
 export interface GetOrganizationCallResponse {
-  answer: Answer | undefined;
-  body: GetOrganizationCallResult | undefined;
-}
-
-export interface GetOrganizationCallResult {
   /** The call detail as a JSON object. */
   callJson: Buffer;
 }
 
 export interface ListOrganizationChangesRequest {
-  question: Question | undefined;
-  body: ListOrganizationChangesQuery | undefined;
-}
-
-export interface ListOrganizationChangesQuery {
   /** From an earlier answer. Absent: from the beginning. A cursor that can't be used is INVALID_ARGUMENT. */
   cursor?:
     | string
@@ -118,11 +90,6 @@ export interface ListOrganizationChangesQuery {
 }
 
 export interface ListOrganizationChangesResponse {
-  answer: Answer | undefined;
-  body: ListOrganizationChangesResult | undefined;
-}
-
-export interface ListOrganizationChangesResult {
   /** A JSON array of changes. */
   changesJson: Buffer;
   /** Where the next page begins. */
@@ -142,11 +109,6 @@ export interface Position {
 }
 
 export interface ListUserCallsRequest {
-  question: Question | undefined;
-  body: ListUserCallsQuery | undefined;
-}
-
-export interface ListUserCallsQuery {
   /** Only calls that the user conducted. */
   mine: boolean;
   /** A UUID in lower case. Absent: calls of every project, and calls without one. */
@@ -188,11 +150,6 @@ export interface ListUserCallsQuery {
 }
 
 export interface ListUserCallsResponse {
-  answer: Answer | undefined;
-  body: ListUserCallsResult | undefined;
-}
-
-export interface ListUserCallsResult {
   /** A JSON array of the tool's list items. */
   callsJson: Buffer;
   /** Where the next page begins; absent on the last. */
@@ -200,11 +157,6 @@ export interface ListUserCallsResult {
 }
 
 export interface GetUserCallRequest {
-  question: Question | undefined;
-  body: GetUserCallQuery | undefined;
-}
-
-export interface GetUserCallQuery {
   /** Any string; a string that can't be an id is NOT_FOUND. */
   callId: string;
   includeKeyTakeaways: boolean;
@@ -215,11 +167,6 @@ export interface GetUserCallQuery {
 }
 
 export interface GetUserCallResponse {
-  answer: Answer | undefined;
-  body: GetUserCallResult | undefined;
-}
-
-export interface GetUserCallResult {
   /** The tool's answer as a JSON object. */
   callJson: Buffer;
 }
@@ -241,95 +188,6 @@ export interface ProjectSegments {
 }
 
 function createBaseListOrganizationCallsRequest(): ListOrganizationCallsRequest {
-  return { question: undefined, body: undefined };
-}
-
-export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsRequest> = {
-  encode(message: ListOrganizationCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ListOrganizationCallsQuery.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListOrganizationCallsQuery.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListOrganizationCallsRequest {
-    return {
-      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
-      body: isSet(object.body) ? ListOrganizationCallsQuery.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListOrganizationCallsRequest): unknown {
-    const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListOrganizationCallsQuery.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
-    return ListOrganizationCallsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
-    const message = createBaseListOrganizationCallsRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListOrganizationCallsQuery.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListOrganizationCallsQuery(): ListOrganizationCallsQuery {
   return {
     start: undefined,
     end: undefined,
@@ -343,8 +201,8 @@ function createBaseListOrganizationCallsQuery(): ListOrganizationCallsQuery {
   };
 }
 
-export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> = {
-  encode(message: ListOrganizationCallsQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationCallsRequest: MessageFns<ListOrganizationCallsRequest> = {
+  encode(message: ListOrganizationCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.start !== undefined) {
       Timestamp.encode(toTimestamp(message.start), writer.uint32(10).fork()).join();
     }
@@ -375,7 +233,7 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsQuery {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -384,7 +242,7 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsQuery();
+      const message = createBaseListOrganizationCallsRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -472,7 +330,7 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
     }
   },
 
-  fromJSON(object: any): ListOrganizationCallsQuery {
+  fromJSON(object: any): ListOrganizationCallsRequest {
     return {
       start: isSet(object.start) ? fromJsonTimestamp(object.start) : undefined,
       end: isSet(object.end) ? fromJsonTimestamp(object.end) : undefined,
@@ -510,7 +368,7 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
     };
   },
 
-  toJSON(message: ListOrganizationCallsQuery): unknown {
+  toJSON(message: ListOrganizationCallsRequest): unknown {
     const obj: any = {};
     if (message.start !== undefined) {
       obj.start = message.start.toISOString();
@@ -542,11 +400,11 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationCallsQuery>): ListOrganizationCallsQuery {
-    return ListOrganizationCallsQuery.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
+    return ListOrganizationCallsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationCallsQuery>): ListOrganizationCallsQuery {
-    const message = createBaseListOrganizationCallsQuery();
+  fromPartial(object: DeepPartial<ListOrganizationCallsRequest>): ListOrganizationCallsRequest {
+    const message = createBaseListOrganizationCallsRequest();
     message.start = object.start ?? undefined;
     message.end = object.end ?? undefined;
     message.updatedSince = object.updatedSince ?? undefined;
@@ -561,95 +419,6 @@ export const ListOrganizationCallsQuery: MessageFns<ListOrganizationCallsQuery> 
 };
 
 function createBaseListOrganizationCallsResponse(): ListOrganizationCallsResponse {
-  return { answer: undefined, body: undefined };
-}
-
-export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
-  encode(message: ListOrganizationCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ListOrganizationCallsResult.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListOrganizationCallsResult.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListOrganizationCallsResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? ListOrganizationCallsResult.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListOrganizationCallsResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListOrganizationCallsResult.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
-    return ListOrganizationCallsResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
-    const message = createBaseListOrganizationCallsResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListOrganizationCallsResult.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListOrganizationCallsResult(): ListOrganizationCallsResult {
   return {
     itemsJson: Buffer.alloc(0),
     totalItems: 0,
@@ -659,8 +428,8 @@ function createBaseListOrganizationCallsResult(): ListOrganizationCallsResult {
   };
 }
 
-export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult> = {
-  encode(message: ListOrganizationCallsResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationCallsResponse: MessageFns<ListOrganizationCallsResponse> = {
+  encode(message: ListOrganizationCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.itemsJson.length !== 0) {
       writer.uint32(10).bytes(message.itemsJson);
     }
@@ -679,7 +448,7 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResult {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationCallsResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -688,7 +457,7 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationCallsResult();
+      const message = createBaseListOrganizationCallsResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -744,7 +513,7 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
     }
   },
 
-  fromJSON(object: any): ListOrganizationCallsResult {
+  fromJSON(object: any): ListOrganizationCallsResponse {
     return {
       itemsJson: isSet(object.itemsJson)
         ? Buffer.from(bytesFromBase64(object.itemsJson))
@@ -774,7 +543,7 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
     };
   },
 
-  toJSON(message: ListOrganizationCallsResult): unknown {
+  toJSON(message: ListOrganizationCallsResponse): unknown {
     const obj: any = {};
     if (message.itemsJson.length !== 0) {
       obj.itemsJson = base64FromBytes(message.itemsJson);
@@ -794,11 +563,11 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationCallsResult>): ListOrganizationCallsResult {
-    return ListOrganizationCallsResult.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
+    return ListOrganizationCallsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationCallsResult>): ListOrganizationCallsResult {
-    const message = createBaseListOrganizationCallsResult();
+  fromPartial(object: DeepPartial<ListOrganizationCallsResponse>): ListOrganizationCallsResponse {
+    const message = createBaseListOrganizationCallsResponse();
     message.itemsJson = object.itemsJson ?? Buffer.alloc(0);
     message.totalItems = object.totalItems ?? 0;
     message.itemCount = object.itemCount ?? undefined;
@@ -809,100 +578,11 @@ export const ListOrganizationCallsResult: MessageFns<ListOrganizationCallsResult
 };
 
 function createBaseGetOrganizationCallRequest(): GetOrganizationCallRequest {
-  return { question: undefined, body: undefined };
+  return { callId: "", withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
 }
 
 export const GetOrganizationCallRequest: MessageFns<GetOrganizationCallRequest> = {
   encode(message: GetOrganizationCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      GetOrganizationCallQuery.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetOrganizationCallRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = GetOrganizationCallQuery.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): GetOrganizationCallRequest {
-    return {
-      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
-      body: isSet(object.body) ? GetOrganizationCallQuery.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: GetOrganizationCallRequest): unknown {
-    const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
-    if (message.body !== undefined) {
-      obj.body = GetOrganizationCallQuery.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
-    return GetOrganizationCallRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
-    const message = createBaseGetOrganizationCallRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? GetOrganizationCallQuery.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseGetOrganizationCallQuery(): GetOrganizationCallQuery {
-  return { callId: "", withoutVerbatim: false, withoutRedacted: false, withoutClean: false };
-}
-
-export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
-  encode(message: GetOrganizationCallQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== "") {
       writer.uint32(10).string(message.callId);
     }
@@ -918,7 +598,7 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallQuery {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -927,7 +607,7 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetOrganizationCallQuery();
+      const message = createBaseGetOrganizationCallRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -975,7 +655,7 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
     }
   },
 
-  fromJSON(object: any): GetOrganizationCallQuery {
+  fromJSON(object: any): GetOrganizationCallRequest {
     return {
       callId: isSet(object.callId)
         ? globalThis.String(object.callId)
@@ -1000,7 +680,7 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
     };
   },
 
-  toJSON(message: GetOrganizationCallQuery): unknown {
+  toJSON(message: GetOrganizationCallRequest): unknown {
     const obj: any = {};
     if (message.callId !== "") {
       obj.callId = message.callId;
@@ -1017,11 +697,11 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetOrganizationCallQuery>): GetOrganizationCallQuery {
-    return GetOrganizationCallQuery.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
+    return GetOrganizationCallRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetOrganizationCallQuery>): GetOrganizationCallQuery {
-    const message = createBaseGetOrganizationCallQuery();
+  fromPartial(object: DeepPartial<GetOrganizationCallRequest>): GetOrganizationCallRequest {
+    const message = createBaseGetOrganizationCallRequest();
     message.callId = object.callId ?? "";
     message.withoutVerbatim = object.withoutVerbatim ?? false;
     message.withoutRedacted = object.withoutRedacted ?? false;
@@ -1031,16 +711,13 @@ export const GetOrganizationCallQuery: MessageFns<GetOrganizationCallQuery> = {
 };
 
 function createBaseGetOrganizationCallResponse(): GetOrganizationCallResponse {
-  return { answer: undefined, body: undefined };
+  return { callJson: Buffer.alloc(0) };
 }
 
 export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse> = {
   encode(message: GetOrganizationCallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      GetOrganizationCallResult.encode(message.body, writer.uint32(18).fork()).join();
+    if (message.callJson.length !== 0) {
+      writer.uint32(10).bytes(message.callJson);
     }
     return writer;
   },
@@ -1055,92 +732,6 @@ export const GetOrganizationCallResponse: MessageFns<GetOrganizationCallResponse
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseGetOrganizationCallResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = GetOrganizationCallResult.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): GetOrganizationCallResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? GetOrganizationCallResult.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: GetOrganizationCallResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = GetOrganizationCallResult.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
-    return GetOrganizationCallResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
-    const message = createBaseGetOrganizationCallResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? GetOrganizationCallResult.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseGetOrganizationCallResult(): GetOrganizationCallResult {
-  return { callJson: Buffer.alloc(0) };
-}
-
-export const GetOrganizationCallResult: MessageFns<GetOrganizationCallResult> = {
-  encode(message: GetOrganizationCallResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callJson.length !== 0) {
-      writer.uint32(10).bytes(message.callJson);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetOrganizationCallResult {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetOrganizationCallResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1164,7 +755,7 @@ export const GetOrganizationCallResult: MessageFns<GetOrganizationCallResult> = 
     }
   },
 
-  fromJSON(object: any): GetOrganizationCallResult {
+  fromJSON(object: any): GetOrganizationCallResponse {
     return {
       callJson: isSet(object.callJson)
         ? Buffer.from(bytesFromBase64(object.callJson))
@@ -1174,7 +765,7 @@ export const GetOrganizationCallResult: MessageFns<GetOrganizationCallResult> = 
     };
   },
 
-  toJSON(message: GetOrganizationCallResult): unknown {
+  toJSON(message: GetOrganizationCallResponse): unknown {
     const obj: any = {};
     if (message.callJson.length !== 0) {
       obj.callJson = base64FromBytes(message.callJson);
@@ -1182,106 +773,17 @@ export const GetOrganizationCallResult: MessageFns<GetOrganizationCallResult> = 
     return obj;
   },
 
-  create(base?: DeepPartial<GetOrganizationCallResult>): GetOrganizationCallResult {
-    return GetOrganizationCallResult.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
+    return GetOrganizationCallResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetOrganizationCallResult>): GetOrganizationCallResult {
-    const message = createBaseGetOrganizationCallResult();
+  fromPartial(object: DeepPartial<GetOrganizationCallResponse>): GetOrganizationCallResponse {
+    const message = createBaseGetOrganizationCallResponse();
     message.callJson = object.callJson ?? Buffer.alloc(0);
     return message;
   },
 };
 
 function createBaseListOrganizationChangesRequest(): ListOrganizationChangesRequest {
-  return { question: undefined, body: undefined };
-}
-
-export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesRequest> = {
-  encode(message: ListOrganizationChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ListOrganizationChangesQuery.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListOrganizationChangesQuery.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListOrganizationChangesRequest {
-    return {
-      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
-      body: isSet(object.body) ? ListOrganizationChangesQuery.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListOrganizationChangesRequest): unknown {
-    const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListOrganizationChangesQuery.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
-    return ListOrganizationChangesRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
-    const message = createBaseListOrganizationChangesRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListOrganizationChangesQuery.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListOrganizationChangesQuery(): ListOrganizationChangesQuery {
   return {
     cursor: undefined,
     limit: 0,
@@ -1292,8 +794,8 @@ function createBaseListOrganizationChangesQuery(): ListOrganizationChangesQuery 
   };
 }
 
-export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQuery> = {
-  encode(message: ListOrganizationChangesQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationChangesRequest: MessageFns<ListOrganizationChangesRequest> = {
+  encode(message: ListOrganizationChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.cursor !== undefined) {
       writer.uint32(10).string(message.cursor);
     }
@@ -1315,7 +817,7 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesQuery {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1324,7 +826,7 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesQuery();
+      const message = createBaseListOrganizationChangesRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1388,7 +890,7 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
     }
   },
 
-  fromJSON(object: any): ListOrganizationChangesQuery {
+  fromJSON(object: any): ListOrganizationChangesRequest {
     return {
       cursor: isSet(object.cursor) ? globalThis.String(object.cursor) : undefined,
       limit: isSet(object.limit) ? globalThis.Number(object.limit) : 0,
@@ -1415,7 +917,7 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
     };
   },
 
-  toJSON(message: ListOrganizationChangesQuery): unknown {
+  toJSON(message: ListOrganizationChangesRequest): unknown {
     const obj: any = {};
     if (message.cursor !== undefined) {
       obj.cursor = message.cursor;
@@ -1438,11 +940,11 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationChangesQuery>): ListOrganizationChangesQuery {
-    return ListOrganizationChangesQuery.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    return ListOrganizationChangesRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationChangesQuery>): ListOrganizationChangesQuery {
-    const message = createBaseListOrganizationChangesQuery();
+  fromPartial(object: DeepPartial<ListOrganizationChangesRequest>): ListOrganizationChangesRequest {
+    const message = createBaseListOrganizationChangesRequest();
     message.cursor = object.cursor ?? undefined;
     message.limit = object.limit ?? 0;
     message.withDetails = object.withDetails ?? false;
@@ -1454,95 +956,6 @@ export const ListOrganizationChangesQuery: MessageFns<ListOrganizationChangesQue
 };
 
 function createBaseListOrganizationChangesResponse(): ListOrganizationChangesResponse {
-  return { answer: undefined, body: undefined };
-}
-
-export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChangesResponse> = {
-  encode(message: ListOrganizationChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ListOrganizationChangesResult.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListOrganizationChangesResult.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListOrganizationChangesResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? ListOrganizationChangesResult.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListOrganizationChangesResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListOrganizationChangesResult.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
-    return ListOrganizationChangesResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
-    const message = createBaseListOrganizationChangesResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListOrganizationChangesResult.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListOrganizationChangesResult(): ListOrganizationChangesResult {
   return {
     changesJson: Buffer.alloc(0),
     nextCursor: "",
@@ -1553,8 +966,8 @@ function createBaseListOrganizationChangesResult(): ListOrganizationChangesResul
   };
 }
 
-export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesResult> = {
-  encode(message: ListOrganizationChangesResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListOrganizationChangesResponse: MessageFns<ListOrganizationChangesResponse> = {
+  encode(message: ListOrganizationChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.changesJson.length !== 0) {
       writer.uint32(10).bytes(message.changesJson);
     }
@@ -1576,7 +989,7 @@ export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesRe
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResult {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListOrganizationChangesResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1585,7 +998,7 @@ export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesRe
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListOrganizationChangesResult();
+      const message = createBaseListOrganizationChangesResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1649,7 +1062,7 @@ export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesRe
     }
   },
 
-  fromJSON(object: any): ListOrganizationChangesResult {
+  fromJSON(object: any): ListOrganizationChangesResponse {
     return {
       changesJson: isSet(object.changesJson)
         ? Buffer.from(bytesFromBase64(object.changesJson))
@@ -1684,7 +1097,7 @@ export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesRe
     };
   },
 
-  toJSON(message: ListOrganizationChangesResult): unknown {
+  toJSON(message: ListOrganizationChangesResponse): unknown {
     const obj: any = {};
     if (message.changesJson.length !== 0) {
       obj.changesJson = base64FromBytes(message.changesJson);
@@ -1707,11 +1120,11 @@ export const ListOrganizationChangesResult: MessageFns<ListOrganizationChangesRe
     return obj;
   },
 
-  create(base?: DeepPartial<ListOrganizationChangesResult>): ListOrganizationChangesResult {
-    return ListOrganizationChangesResult.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    return ListOrganizationChangesResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListOrganizationChangesResult>): ListOrganizationChangesResult {
-    const message = createBaseListOrganizationChangesResult();
+  fromPartial(object: DeepPartial<ListOrganizationChangesResponse>): ListOrganizationChangesResponse {
+    const message = createBaseListOrganizationChangesResponse();
     message.changesJson = object.changesJson ?? Buffer.alloc(0);
     message.nextCursor = object.nextCursor ?? "";
     message.hasMore = object.hasMore ?? false;
@@ -1808,95 +1221,6 @@ export const Position: MessageFns<Position> = {
 };
 
 function createBaseListUserCallsRequest(): ListUserCallsRequest {
-  return { question: undefined, body: undefined };
-}
-
-export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
-  encode(message: ListUserCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      ListUserCallsQuery.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListUserCallsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListUserCallsQuery.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListUserCallsRequest {
-    return {
-      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
-      body: isSet(object.body) ? ListUserCallsQuery.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListUserCallsRequest): unknown {
-    const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListUserCallsQuery.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
-    return ListUserCallsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
-    const message = createBaseListUserCallsRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListUserCallsQuery.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListUserCallsQuery(): ListUserCallsQuery {
   return {
     mine: false,
     projectId: undefined,
@@ -1919,8 +1243,8 @@ function createBaseListUserCallsQuery(): ListUserCallsQuery {
   };
 }
 
-export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
-  encode(message: ListUserCallsQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ListUserCallsRequest: MessageFns<ListUserCallsRequest> = {
+  encode(message: ListUserCallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.mine !== false) {
       writer.uint32(8).bool(message.mine);
     }
@@ -1978,7 +1302,7 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsQuery {
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1987,7 +1311,7 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListUserCallsQuery();
+      const message = createBaseListUserCallsRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2147,7 +1471,7 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
     }
   },
 
-  fromJSON(object: any): ListUserCallsQuery {
+  fromJSON(object: any): ListUserCallsRequest {
     return {
       mine: isSet(object.mine) ? globalThis.Boolean(object.mine) : false,
       projectId: isSet(object.projectId)
@@ -2226,7 +1550,7 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
     };
   },
 
-  toJSON(message: ListUserCallsQuery): unknown {
+  toJSON(message: ListUserCallsRequest): unknown {
     const obj: any = {};
     if (message.mine !== false) {
       obj.mine = message.mine;
@@ -2285,11 +1609,11 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
     return obj;
   },
 
-  create(base?: DeepPartial<ListUserCallsQuery>): ListUserCallsQuery {
-    return ListUserCallsQuery.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    return ListUserCallsRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListUserCallsQuery>): ListUserCallsQuery {
-    const message = createBaseListUserCallsQuery();
+  fromPartial(object: DeepPartial<ListUserCallsRequest>): ListUserCallsRequest {
+    const message = createBaseListUserCallsRequest();
     message.mine = object.mine ?? false;
     message.projectId = object.projectId ?? undefined;
     message.callStatus = object.callStatus ?? undefined;
@@ -2315,16 +1639,16 @@ export const ListUserCallsQuery: MessageFns<ListUserCallsQuery> = {
 };
 
 function createBaseListUserCallsResponse(): ListUserCallsResponse {
-  return { answer: undefined, body: undefined };
+  return { callsJson: Buffer.alloc(0), next: undefined };
 }
 
 export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
   encode(message: ListUserCallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
+    if (message.callsJson.length !== 0) {
+      writer.uint32(10).bytes(message.callsJson);
     }
-    if (message.body !== undefined) {
-      ListUserCallsResult.encode(message.body, writer.uint32(18).fork()).join();
+    if (message.next !== undefined) {
+      Position.encode(message.next, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -2339,95 +1663,6 @@ export const ListUserCallsResponse: MessageFns<ListUserCallsResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseListUserCallsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = ListUserCallsResult.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): ListUserCallsResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? ListUserCallsResult.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: ListUserCallsResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = ListUserCallsResult.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
-    return ListUserCallsResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
-    const message = createBaseListUserCallsResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? ListUserCallsResult.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseListUserCallsResult(): ListUserCallsResult {
-  return { callsJson: Buffer.alloc(0), next: undefined };
-}
-
-export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
-  encode(message: ListUserCallsResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callsJson.length !== 0) {
-      writer.uint32(10).bytes(message.callsJson);
-    }
-    if (message.next !== undefined) {
-      Position.encode(message.next, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListUserCallsResult {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListUserCallsResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2459,7 +1694,7 @@ export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
     }
   },
 
-  fromJSON(object: any): ListUserCallsResult {
+  fromJSON(object: any): ListUserCallsResponse {
     return {
       callsJson: isSet(object.callsJson)
         ? Buffer.from(bytesFromBase64(object.callsJson))
@@ -2470,7 +1705,7 @@ export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
     };
   },
 
-  toJSON(message: ListUserCallsResult): unknown {
+  toJSON(message: ListUserCallsResponse): unknown {
     const obj: any = {};
     if (message.callsJson.length !== 0) {
       obj.callsJson = base64FromBytes(message.callsJson);
@@ -2481,11 +1716,11 @@ export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
     return obj;
   },
 
-  create(base?: DeepPartial<ListUserCallsResult>): ListUserCallsResult {
-    return ListUserCallsResult.fromPartial(base ?? {});
+  create(base?: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    return ListUserCallsResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ListUserCallsResult>): ListUserCallsResult {
-    const message = createBaseListUserCallsResult();
+  fromPartial(object: DeepPartial<ListUserCallsResponse>): ListUserCallsResponse {
+    const message = createBaseListUserCallsResponse();
     message.callsJson = object.callsJson ?? Buffer.alloc(0);
     message.next = (object.next !== undefined && object.next !== null) ? Position.fromPartial(object.next) : undefined;
     return message;
@@ -2493,95 +1728,6 @@ export const ListUserCallsResult: MessageFns<ListUserCallsResult> = {
 };
 
 function createBaseGetUserCallRequest(): GetUserCallRequest {
-  return { question: undefined, body: undefined };
-}
-
-export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
-  encode(message: GetUserCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.question !== undefined) {
-      Question.encode(message.question, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      GetUserCallQuery.encode(message.body, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetUserCallRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.question = Question.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = GetUserCallQuery.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): GetUserCallRequest {
-    return {
-      question: isSet(object.question) ? Question.fromJSON(object.question) : undefined,
-      body: isSet(object.body) ? GetUserCallQuery.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: GetUserCallRequest): unknown {
-    const obj: any = {};
-    if (message.question !== undefined) {
-      obj.question = Question.toJSON(message.question);
-    }
-    if (message.body !== undefined) {
-      obj.body = GetUserCallQuery.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
-    return GetUserCallRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
-    const message = createBaseGetUserCallRequest();
-    message.question = (object.question !== undefined && object.question !== null)
-      ? Question.fromPartial(object.question)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? GetUserCallQuery.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseGetUserCallQuery(): GetUserCallQuery {
   return {
     callId: "",
     includeKeyTakeaways: false,
@@ -2592,8 +1738,8 @@ function createBaseGetUserCallQuery(): GetUserCallQuery {
   };
 }
 
-export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
-  encode(message: GetUserCallQuery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const GetUserCallRequest: MessageFns<GetUserCallRequest> = {
+  encode(message: GetUserCallRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== "") {
       writer.uint32(10).string(message.callId);
     }
@@ -2615,7 +1761,7 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallQuery {
+  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -2624,7 +1770,7 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetUserCallQuery();
+      const message = createBaseGetUserCallRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2688,7 +1834,7 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
     }
   },
 
-  fromJSON(object: any): GetUserCallQuery {
+  fromJSON(object: any): GetUserCallRequest {
     return {
       callId: isSet(object.callId)
         ? globalThis.String(object.callId)
@@ -2723,7 +1869,7 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
     };
   },
 
-  toJSON(message: GetUserCallQuery): unknown {
+  toJSON(message: GetUserCallRequest): unknown {
     const obj: any = {};
     if (message.callId !== "") {
       obj.callId = message.callId;
@@ -2746,11 +1892,11 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetUserCallQuery>): GetUserCallQuery {
-    return GetUserCallQuery.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    return GetUserCallRequest.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetUserCallQuery>): GetUserCallQuery {
-    const message = createBaseGetUserCallQuery();
+  fromPartial(object: DeepPartial<GetUserCallRequest>): GetUserCallRequest {
+    const message = createBaseGetUserCallRequest();
     message.callId = object.callId ?? "";
     message.includeKeyTakeaways = object.includeKeyTakeaways ?? false;
     message.includeNotes = object.includeNotes ?? false;
@@ -2762,16 +1908,13 @@ export const GetUserCallQuery: MessageFns<GetUserCallQuery> = {
 };
 
 function createBaseGetUserCallResponse(): GetUserCallResponse {
-  return { answer: undefined, body: undefined };
+  return { callJson: Buffer.alloc(0) };
 }
 
 export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
   encode(message: GetUserCallResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.answer !== undefined) {
-      Answer.encode(message.answer, writer.uint32(10).fork()).join();
-    }
-    if (message.body !== undefined) {
-      GetUserCallResult.encode(message.body, writer.uint32(18).fork()).join();
+    if (message.callJson.length !== 0) {
+      writer.uint32(10).bytes(message.callJson);
     }
     return writer;
   },
@@ -2786,92 +1929,6 @@ export const GetUserCallResponse: MessageFns<GetUserCallResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseGetUserCallResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.answer = Answer.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.body = GetUserCallResult.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): GetUserCallResponse {
-    return {
-      answer: isSet(object.answer) ? Answer.fromJSON(object.answer) : undefined,
-      body: isSet(object.body) ? GetUserCallResult.fromJSON(object.body) : undefined,
-    };
-  },
-
-  toJSON(message: GetUserCallResponse): unknown {
-    const obj: any = {};
-    if (message.answer !== undefined) {
-      obj.answer = Answer.toJSON(message.answer);
-    }
-    if (message.body !== undefined) {
-      obj.body = GetUserCallResult.toJSON(message.body);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
-    return GetUserCallResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
-    const message = createBaseGetUserCallResponse();
-    message.answer = (object.answer !== undefined && object.answer !== null)
-      ? Answer.fromPartial(object.answer)
-      : undefined;
-    message.body = (object.body !== undefined && object.body !== null)
-      ? GetUserCallResult.fromPartial(object.body)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseGetUserCallResult(): GetUserCallResult {
-  return { callJson: Buffer.alloc(0) };
-}
-
-export const GetUserCallResult: MessageFns<GetUserCallResult> = {
-  encode(message: GetUserCallResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.callJson.length !== 0) {
-      writer.uint32(10).bytes(message.callJson);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GetUserCallResult {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGetUserCallResult();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2895,7 +1952,7 @@ export const GetUserCallResult: MessageFns<GetUserCallResult> = {
     }
   },
 
-  fromJSON(object: any): GetUserCallResult {
+  fromJSON(object: any): GetUserCallResponse {
     return {
       callJson: isSet(object.callJson)
         ? Buffer.from(bytesFromBase64(object.callJson))
@@ -2905,7 +1962,7 @@ export const GetUserCallResult: MessageFns<GetUserCallResult> = {
     };
   },
 
-  toJSON(message: GetUserCallResult): unknown {
+  toJSON(message: GetUserCallResponse): unknown {
     const obj: any = {};
     if (message.callJson.length !== 0) {
       obj.callJson = base64FromBytes(message.callJson);
@@ -2913,11 +1970,11 @@ export const GetUserCallResult: MessageFns<GetUserCallResult> = {
     return obj;
   },
 
-  create(base?: DeepPartial<GetUserCallResult>): GetUserCallResult {
-    return GetUserCallResult.fromPartial(base ?? {});
+  create(base?: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    return GetUserCallResponse.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<GetUserCallResult>): GetUserCallResult {
-    const message = createBaseGetUserCallResult();
+  fromPartial(object: DeepPartial<GetUserCallResponse>): GetUserCallResponse {
+    const message = createBaseGetUserCallResponse();
     message.callJson = object.callJson ?? Buffer.alloc(0);
     return message;
   },
@@ -3161,16 +2218,14 @@ export const ProjectSegments: MessageFns<ProjectSegments> = {
  *
  * Answers hold rendered JSON. This service leaves out the fields that a caller may not see, and the gateways pass the bytes on
  * unchanged. A list page costs half as much as it would with typed messages.
- *
- * The gateways' questions travel on lines.
  */
 export type CallsServiceService = typeof CallsServiceService;
 export const CallsServiceService = {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
   listOrganizationCalls: {
-    path: "/crs.calls.v2.CallsService/ListOrganizationCalls" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    path: "/crs.calls.v1.CallsService/ListOrganizationCalls" as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: ListOrganizationCallsRequest): Buffer =>
       Buffer.from(ListOrganizationCallsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListOrganizationCallsRequest => ListOrganizationCallsRequest.decode(value),
@@ -3180,9 +2235,9 @@ export const CallsServiceService = {
   },
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
   getOrganizationCall: {
-    path: "/crs.calls.v2.CallsService/GetOrganizationCall" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    path: "/crs.calls.v1.CallsService/GetOrganizationCall" as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: GetOrganizationCallRequest): Buffer =>
       Buffer.from(GetOrganizationCallRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetOrganizationCallRequest => GetOrganizationCallRequest.decode(value),
@@ -3196,9 +2251,9 @@ export const CallsServiceService = {
    * an earlier page told of. Admits organizations.
    */
   listOrganizationChanges: {
-    path: "/crs.calls.v2.CallsService/ListOrganizationChanges" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    path: "/crs.calls.v1.CallsService/ListOrganizationChanges" as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: ListOrganizationChangesRequest): Buffer =>
       Buffer.from(ListOrganizationChangesRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListOrganizationChangesRequest => ListOrganizationChangesRequest.decode(value),
@@ -3213,9 +2268,9 @@ export const CallsServiceService = {
    * with `calls:read`.
    */
   listUserCalls: {
-    path: "/crs.calls.v2.CallsService/ListUserCalls" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    path: "/crs.calls.v1.CallsService/ListUserCalls" as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: ListUserCallsRequest): Buffer => Buffer.from(ListUserCallsRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ListUserCallsRequest => ListUserCallsRequest.decode(value),
     responseSerialize: (value: ListUserCallsResponse): Buffer =>
@@ -3224,9 +2279,9 @@ export const CallsServiceService = {
   },
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
   getUserCall: {
-    path: "/crs.calls.v2.CallsService/GetUserCall" as const,
-    requestStream: true as const,
-    responseStream: true as const,
+    path: "/crs.calls.v1.CallsService/GetUserCall" as const,
+    requestStream: false as const,
+    responseStream: false as const,
     requestSerialize: (value: GetUserCallRequest): Buffer => Buffer.from(GetUserCallRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): GetUserCallRequest => GetUserCallRequest.decode(value),
     responseSerialize: (value: GetUserCallResponse): Buffer => Buffer.from(GetUserCallResponse.encode(value).finish()),
@@ -3234,7 +2289,7 @@ export const CallsServiceService = {
   },
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: {
-    path: "/crs.calls.v2.CallsService/ListProjectSegments" as const,
+    path: "/crs.calls.v1.CallsService/ListProjectSegments" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListProjectSegmentsRequest): Buffer =>
@@ -3248,77 +2303,116 @@ export const CallsServiceService = {
 
 export interface CallsServiceServer extends UntypedServiceImplementation {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
-  listOrganizationCalls: handleBidiStreamingCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
+  listOrganizationCalls: handleUnaryCall<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
-  getOrganizationCall: handleBidiStreamingCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+  getOrganizationCall: handleUnaryCall<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   /**
    * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
    * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
    * an earlier page told of. Admits organizations.
    */
-  listOrganizationChanges: handleBidiStreamingCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+  listOrganizationChanges: handleUnaryCall<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
-  listUserCalls: handleBidiStreamingCall<ListUserCallsRequest, ListUserCallsResponse>;
+  listUserCalls: handleUnaryCall<ListUserCallsRequest, ListUserCallsResponse>;
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
-  getUserCall: handleBidiStreamingCall<GetUserCallRequest, GetUserCallResponse>;
+  getUserCall: handleUnaryCall<GetUserCallRequest, GetUserCallResponse>;
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments: handleUnaryCall<ListProjectSegmentsRequest, ListProjectSegmentsResponse>;
 }
 
 export interface CallsServiceClient extends Client {
   /** A page of the calls created in a range, newest first, then by descending id. Admits organizations. */
-  listOrganizationCalls(): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
   listOrganizationCalls(
-    options: Partial<CallOptions>,
-  ): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
+    request: ListOrganizationCallsRequest,
+    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
+  ): ClientUnaryCall;
   listOrganizationCalls(
+    request: ListOrganizationCallsRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ListOrganizationCallsRequest, ListOrganizationCallsResponse>;
+    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationCalls(
+    request: ListOrganizationCallsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListOrganizationCallsResponse) => void,
+  ): ClientUnaryCall;
   /** One call in full. An id for which this organization has no call is NOT_FOUND. Admits organizations. */
-  getOrganizationCall(): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
   getOrganizationCall(
-    options: Partial<CallOptions>,
-  ): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+    request: GetOrganizationCallRequest,
+    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
+  ): ClientUnaryCall;
   getOrganizationCall(
+    request: GetOrganizationCallRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<GetOrganizationCallRequest, GetOrganizationCallResponse>;
+    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
+  ): ClientUnaryCall;
+  getOrganizationCall(
+    request: GetOrganizationCallRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetOrganizationCallResponse) => void,
+  ): ClientUnaryCall;
   /**
    * A page of what has changed in the organization's calls, in the order in which it was committed. Each call is there once, at its latest
    * change. The caller token must be asked for after the request of the client has arrived, so that no page is older than the settings that
    * an earlier page told of. Admits organizations.
    */
-  listOrganizationChanges(): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
   listOrganizationChanges(
-    options: Partial<CallOptions>,
-  ): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+    request: ListOrganizationChangesRequest,
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
+  ): ClientUnaryCall;
   listOrganizationChanges(
+    request: ListOrganizationChangesRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ListOrganizationChangesRequest, ListOrganizationChangesResponse>;
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
+  ): ClientUnaryCall;
+  listOrganizationChanges(
+    request: ListOrganizationChangesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListOrganizationChangesResponse) => void,
+  ): ClientUnaryCall;
   /**
    * A page of the calls that the user may see, most recent first, then by descending id. A user sees the calls
    * that they conducted and the calls of the projects that they see. UNAVAILABLE if the user's rights keep changing meanwhile. Admits users
    * with `calls:read`.
    */
-  listUserCalls(): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
-  listUserCalls(options: Partial<CallOptions>): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
   listUserCalls(
+    request: ListUserCallsRequest,
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
+  listUserCalls(
+    request: ListUserCallsRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<ListUserCallsRequest, ListUserCallsResponse>;
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
+  listUserCalls(
+    request: ListUserCallsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListUserCallsResponse) => void,
+  ): ClientUnaryCall;
   /** One call that the user may see. Any other id is NOT_FOUND. Admits users with `calls:read`. */
-  getUserCall(): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
-  getUserCall(options: Partial<CallOptions>): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
   getUserCall(
+    request: GetUserCallRequest,
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
+  getUserCall(
+    request: GetUserCallRequest,
     metadata: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientDuplexStream<GetUserCallRequest, GetUserCallResponse>;
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
+  getUserCall(
+    request: GetUserCallRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetUserCallResponse) => void,
+  ): ClientUnaryCall;
   /** The segment labels that the calls of projects use. Admits users with `projects:read`. */
   listProjectSegments(
     request: ListProjectSegmentsRequest,
@@ -3339,7 +2433,7 @@ export interface CallsServiceClient extends Client {
 
 export const CallsServiceClient = makeGenericClientConstructor(
   CallsServiceService,
-  "crs.calls.v2.CallsService",
+  "crs.calls.v1.CallsService",
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): CallsServiceClient;
   service: typeof CallsServiceService;

@@ -6,7 +6,7 @@ const NEW = 'a-new-secret-that-is-long-enough-9876543210';
 
 describe('a list of secrets', () => {
   it.each([
-    [OLD, [{ id: '0', secret: OLD, plain: true }]],
+    [OLD, [{ id: '0', secret: OLD }]],
     [`a:${OLD}`, [{ id: 'a', secret: OLD }]],
     [
       `2026-11:${NEW},0:${OLD}`,
@@ -17,7 +17,7 @@ describe('a list of secrets', () => {
     ],
     [`a:${OLD}:=/+`, [{ id: 'a', secret: `${OLD}:=/+` }]],
     // Without an id the whole text is the secret, whatever it has.
-    [`${OLD}, x`, [{ id: '0', secret: `${OLD}, x`, plain: true }]],
+    [`${OLD}, x`, [{ id: '0', secret: `${OLD}, x` }]],
   ])('%s', (text, secrets) => {
     expect(parseSecrets(text)).toEqual(secrets);
   });

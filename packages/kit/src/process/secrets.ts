@@ -2,14 +2,12 @@
 export interface Secret {
   id: string;
   secret: string;
-  /** It was configured without an id. Values that it seals name no secret, so an earlier release, which knows one secret, can read them. */
-  plain?: true;
 }
 
 /** The secrets of an installation. The first one seals and signs. Each of them opens and verifies. */
 export type Secrets = readonly [Secret, ...Secret[]];
 
-const PLAIN_ID = '0';
+const DEFAULT_ID = '0';
 
 const ID = /^[A-Za-z0-9._-]{1,32}$/;
 /** Printable ASCII without the comma. */
@@ -23,7 +21,7 @@ const MIN_LENGTH = 32;
 export function parseSecrets(text: string): Secrets {
   if (!text.includes(':')) {
     requireLength(text, 'must have');
-    return [{ id: PLAIN_ID, secret: text, plain: true }];
+    return [{ id: DEFAULT_ID, secret: text }];
   }
   const [first, ...others] = text.split(',').map(parseOne);
   const ids = [first!, ...others].map(({ id }) => id);

@@ -1,4 +1,4 @@
-import { Seal, secretIdOf } from '@crs/kit/data/seal';
+import { Seal } from '@crs/kit/data/seal';
 import type { Secrets } from '@crs/kit/process/secrets';
 import type { SealedRow, SealedTable } from '../store/sealed.ts';
 
@@ -17,16 +17,10 @@ export function createSeals(secrets: Secrets): Seals {
 
 /** @throws Error if CRS_SECRET doesn't have the secret, or the value is of another row */
 export function openRow(seals: Seals, table: SealedTable, { row, sealed }: SealedRow): Buffer {
-  return seals[table].open(sealed, boundOf(table, row, secretIdOf(sealed)));
+  return seals[table].open(sealed, row);
 }
 
-/** Seals the value of a row under the first secret. */
+/** Seals the value of a row under the first secret, bound to the row. */
 export function sealRow(seals: Seals, table: SealedTable, row: string, plain: Buffer): Buffer {
-  const seal = seals[table];
-  return seal.seal(plain, boundOf(table, row, seal.names));
-}
-
-/** Each value is bound to its row, except for private keys in envelopes that name no secret: earlier releases bind none, and read and write these. */
-function boundOf(table: SealedTable, row: string, secretId: string | undefined): string {
-  return secretId === undefined && (table === 'token_keys' || table === 'caller_keys') ? '' : row;
+  return seals[table].seal(plain, row);
 }

@@ -26,7 +26,7 @@ export async function secretsFit(
     for (const table of SEALED_TABLES) {
       const scope = () => everyOrganizationScope({ ...workFor(COUNT_MS), signal });
       for (const { secretId, count } of await db.read(scope(), countSealed(table))) {
-        if (secretId !== null && !ids.has(secretId)) return { reason: missing(secretId, count, table) };
+        if (!ids.has(secretId)) return { reason: missing(secretId, count, table) };
         const samples = await db.read(scope(), sealedUnder(table, secretId, SAMPLES));
         if (!samples.every((each) => opens(() => openRow(seals, table, each)))) return { reason: wrong(secretId, table) };
       }
@@ -54,7 +54,6 @@ function missing(id: string, count: number, table: SealedTable): string {
   );
 }
 
-function wrong(id: string | null, table: SealedTable): string {
-  const which = id === null ? 'none of its secrets opens' : `its secret with the id "${id}" doesn't open`;
-  return `CRS_SECRET doesn't fit the database: ${which} a value of auth.${table}. Add the secret that the value was sealed under.`;
+function wrong(id: string, table: SealedTable): string {
+  return `CRS_SECRET doesn't fit the database: its secret with the id "${id}" doesn't open a value of auth.${table}. Add the secret that the value was sealed under.`;
 }

@@ -19,9 +19,9 @@ export const SEALED_TABLES = Object.keys(COLUMNS) as SealedTable[];
 const ROW = { row: column.text, sealed: column.bytes };
 export type SealedRow = column.RowOf<typeof ROW>;
 
-const COUNT = { secretId: column.text.orNull, count: column.integer };
+const COUNT = { secretId: column.text, count: column.integer };
 
-/** The number of values by the id of their secret; null: they name none. Of organizations, it counts those of the scope. */
+/** The number of values by the id of their secret. Of organizations, it counts those of the scope. */
 export function countSealed(table: SealedTable): Statement<column.RowOf<typeof COUNT>> {
   const { sealed } = COLUMNS[table];
   return {
@@ -32,17 +32,17 @@ export function countSealed(table: SealedTable): Statement<column.RowOf<typeof C
   };
 }
 
-/** Some values under this secret. Null: values that name no secret. */
-export function sealedUnder(table: SealedTable, secretId: string | null, limit: number): Statement<SealedRow> {
-  return list('sealed_under', table, 'is not distinct from', secretId, limit);
+/** Some values under this secret. */
+export function sealedUnder(table: SealedTable, secretId: string, limit: number): Statement<SealedRow> {
+  return list('sealed_under', table, '=', secretId, limit);
 }
 
 /** Some values under any other secret than this one. */
-export function notSealedUnder(table: SealedTable, secretId: string | null, limit: number): Statement<SealedRow> {
-  return list('not_sealed_under', table, 'is distinct from', secretId, limit);
+export function notSealedUnder(table: SealedTable, secretId: string, limit: number): Statement<SealedRow> {
+  return list('not_sealed_under', table, '<>', secretId, limit);
 }
 
-function list(name: string, table: SealedTable, compares: string, secretId: string | null, limit: number): Statement<SealedRow> {
+function list(name: string, table: SealedTable, compares: string, secretId: string, limit: number): Statement<SealedRow> {
   const { sealed, row } = COLUMNS[table];
   return {
     name: `${name}_${table}`,

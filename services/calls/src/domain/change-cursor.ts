@@ -22,7 +22,7 @@ export class ChangeCursors {
 
   constructor(secret: Buffer, organization: string) {
     this.secret = secret;
-    this.#seal = new Seal([{ id: '0', secret: secret.toString('base64'), plain: true }], 'changes');
+    this.#seal = new Seal([{ id: '0', secret: secret.toString('base64') }], 'changes');
     this.#organization = organization;
   }
 

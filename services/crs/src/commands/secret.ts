@@ -13,7 +13,7 @@ export function secretCommands(program: Command, connect: Connect): void {
       show(options, { data: secrets.map(toJson) }, () =>
         table(
           ['secret id', 'use', 'values'],
-          secrets.map(toJson).map((each) => [each.secret_id ?? '(without an id)', each.use, String(each.values)]),
+          secrets.map(toJson).map((each) => [each.secret_id, each.use, String(each.values)]),
         ),
       );
     }),
@@ -35,5 +35,5 @@ export function secretCommands(program: Command, connect: Connect): void {
 
 function toJson({ secretId, configured, seals, values }: SecretUse) {
   const use = seals ? 'seals' : configured ? 'opens' : 'missing';
-  return { secret_id: secretId === '' ? null : secretId, use, values };
+  return { secret_id: secretId, use, values };
 }

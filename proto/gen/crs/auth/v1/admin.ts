@@ -568,7 +568,6 @@ export interface GetSecretStatusResponse {
 
 /** A secret, and the number of values that are sealed under it. */
 export interface SecretUse {
-  /** Empty: the values name no secret. Each secret of the list is tried on them. */
   secretId: string;
   /** Whether CRS_SECRET has it. */
   configured: boolean;

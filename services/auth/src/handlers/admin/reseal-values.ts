@@ -11,7 +11,7 @@ export const resealValues = operatorRpc<'resealValues'>(
   { action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false },
   async (_request, { db, scope, seals, transact }) => {
     for (const table of SEALED_TABLES) {
-      const found = await db.read(scope, notSealedUnder(table, seals[table].names ?? null, STEP));
+      const found = await db.read(scope, notSealedUnder(table, seals[table].secretId, STEP));
       if (found.length === 0) continue;
       // Row-level security shows an operator all organizations, and lets each be changed by itself alone.
       const parts: [Scope, SealedRow[]][] =

@@ -45,10 +45,32 @@ export function kubectl(args: string[], { namespace = NAMESPACE, ...options }: I
   return run('kubectl', ['--namespace', namespace, ...args], options);
 }
 
-/** The address by which the node reaches a Service. */
-export async function addressOf(service: string, namespace = NAMESPACE): Promise<string> {
-  const found = await kubectl(['get', 'service', `${NAME}-${service}`, '--output', 'jsonpath={.spec.clusterIP}'], { namespace });
-  return `http://${found.trim()}`;
+interface ServiceObject {
+  spec: {
+    selector: Record<string, string>;
+    ports: { name: string; port: number; targetPort: string | number; nodePort: number }[];
+  };
+}
+
+/**
+ * The address by which this machine reaches a gateway: a NodePort on a node of the cluster. The chart's own Services stay as they are, so a second
+ * Service selects the same pods.
+ */
+export async function addressOf(gateway: string, namespace = NAMESPACE): Promise<string> {
+  const read = async (name: string) =>
+    JSON.parse(await kubectl(['get', 'service', name, '--output', 'json'], { namespace })) as ServiceObject;
+  const { selector, ports } = (await read(`${NAME}-${gateway}`)).spec;
+  const name = `trial-${gateway}`;
+  const spec = {
+    type: 'NodePort',
+    selector,
+    ports: ports.map(({ name: port, port: number, targetPort }) => ({ name: port, port: number, targetPort })),
+  };
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec };
+  await kubectl(['apply', '--filename', '-'], { namespace, input: JSON.stringify(service) });
+  const node = 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}';
+  const [address] = (await run('kubectl', ['get', 'nodes', '--output', node])).trim().split(' ');
+  return `http://${address}:${(await read(name)).spec.ports[0]!.nodePort}`;
 }
 
 /** The objects of a kind, as JSON of the Kubernetes API. */

@@ -1,7 +1,7 @@
 /**
  * Replaces every pod under load while a share of all questions to DNS, and of its answers, is lost. No request may fail.
  *
- * Usage: source <(deploy/cluster/env); node trials/cluster/lost-questions.ts [PERCENT]
+ * Usage: node trials/cluster/lost-questions.ts [PERCENT]
  * Needs the release that the scenario's first steps leave ('install from nothing', 'a tenant, by crs in the cluster'), and root on the node, whose packet
  * filter drops the packets. 10 percent by default.
  */

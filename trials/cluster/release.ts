@@ -1,4 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } from './cluster.ts';
@@ -24,18 +24,10 @@ export function image(name: string): string[] {
 }
 
 /** Packs the chart, as a release does. @returns the file */
-export async function packedChart(version?: string): Promise<string> {
+export async function packedChart(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crs-chart-'));
-  const versions = version === undefined ? [] : ['--version', version, '--app-version', version];
-  const output = await run('helm', ['package', 'charts/call-research', '--destination', folder, ...versions]);
+  const output = await run('helm', ['package', 'charts/call-research', '--destination', folder]);
   return output.trim().split(': ')[1]!;
-}
-
-/** The version of `NEXT_IMAGE`: one minor version higher. */
-export async function nextVersion(): Promise<string> {
-  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  const [major, minor] = version.split('.');
-  return `${major}.${Number(minor) + 1}.0`;
 }
 
 export async function install(): Promise<string> {

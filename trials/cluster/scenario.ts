@@ -1,9 +1,9 @@
 /**
- * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade to another schema and back, autoscaling and
- * the loss of pods under load, a second installation, and uninstallation. Prints a table, and exits with 1 where a step failed.
+ * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade and back, autoscaling and the loss of
+ * pods under load, a second installation, and uninstallation. Prints a table, and exits with 1 where a step failed.
  *
- * Usage: source <(deploy/cluster/env); node trials/cluster/scenario.ts [STEP...]
- * Needs kubectl, helm, and the images `IMAGE` and `NEXT_IMAGE`, which `trials/cluster/next/build` builds, where the cluster finds them.
+ * Usage: node trials/cluster/scenario.ts [STEP...]
+ * Needs kubectl and helm with access to a cluster whose nodes this machine reaches, and the image `IMAGE` where the cluster finds it.
  * With STEPs, it runs only these, on the release that earlier steps left.
  */
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,8 @@ const STEPS: [string, Step][] = [
   ['tools, by clients of others', toolClients],
   // This step creates a project, which the previous clients don't expect.
   ['REST, by a generated client', restClient],
-  ['upgrade with another schema under load', upgrade],
-  ['rollback on that schema under load', rollback],
+  ['upgrade under load', upgrade],
+  ['rollback under load', rollback],
   ['deletion of pods under load', deletePods],
   ['autoscaling out and in under load', scale],
   ['a neighbour on the same Redis, under load', neighbour],

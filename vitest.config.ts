@@ -27,7 +27,7 @@ const alone = ['services/api-gateway/test/telemetry.test.ts', 'packages/kit/test
 
 /** These tests are about processes, connections and keys. A file that is missing here runs in both locales, which costs time only. */
 const withoutText = [
-  '**/{admission,audit,audit-retention,change-cursors,changes,export,held-changes,audit-counts,authenticate-key,caller-rights,connections,crowds,deadlines,deletions,federation-refusals,grants,guarded-fetch,guarded-fetch-proxy,half-sent,interrupted-deletions,keys,migration-during-dump,migrations,migrations-under-load,commands,oidc-providers,operator-liveness,operators,password-file,rights,row-security,row-level-security,schema-gate,secrets,shared-connections,sign-in-answers,sign-in-clients,sign-in-flow,sign-in-metadata-documents,sign-in-refusals,sign-in-service,signer,tokens,twins,user-access,view-settings}.test.ts',
+  '**/{admission,audit,audit-retention,change-cursors,changes,export,held-changes,audit-counts,authenticate-key,caller-rights,connections,crowds,deadlines,deletions,federation-refusals,grants,guarded-fetch,guarded-fetch-proxy,half-sent,interrupted-deletions,keys,migration-during-dump,migrations,migrations-under-load,commands,oidc-providers,operator-liveness,operators,password-file,rights,row-security,row-level-security,schema-change,schema-gate,secrets,shared-connections,sign-in-answers,sign-in-clients,sign-in-flow,sign-in-metadata-documents,sign-in-refusals,sign-in-service,signer,tokens,twins,user-access,view-settings}.test.ts',
   'services/tool-gateway/test/{arguments,certificates,challenges,charges,order-of-checks,operator-tokens,protocol,register,sign-in,tool-contract}.test.ts',
 ];
 

@@ -120,8 +120,8 @@ describe('a token made by hand', () => {
   beforeAll(async () => {
     const [first = '', second = ''] = token.slice('Bearer '.length).split('.');
     [header, payload] = [decode(first), decode(second)];
-    const { rows } = await world.query('select private_key_sealed as sealed from auth.token_keys');
-    key = createPrivateKey(new Seal(parseSecrets(SECRET), 'token-keys').open(rows[0].sealed).toString());
+    const { rows } = await world.query('select key_id, private_key_sealed as sealed from auth.token_keys');
+    key = createPrivateKey(new Seal(parseSecrets(SECRET), 'token-keys').open(rows[0].sealed, rows[0].key_id).toString());
   });
 
   it('with our key and the usual claims is good', async () => {

@@ -105,5 +105,5 @@ it('an operator rotates the key for tokens, and older tokens stay good', async (
 it('an operator sees which secret seals, and seals all values under the first one', async () => {
   expect(await crs('secret', 'reseal')).toEqual({ resealed: 0 });
   const { data } = await crs('secret', 'status');
-  expect(data).toEqual([{ secret_id: null, use: 'seals', values: expect.any(Number) }]);
+  expect(data).toEqual([{ secret_id: '0', use: 'seals', values: expect.any(Number) }]);
 });

@@ -54,7 +54,11 @@ const [stallPort] = await freePorts(1);
 const silent = createServer(() => {}).listen(stallPort, '127.0.0.1');
 await once(silent, 'listening');
 const stallHost = `localhost:${(silent.address() as AddressInfo).port}`;
-const system = await startSystem({ CRS_TRUSTED_PROXIES: '127.0.0.1', CRS_CIMD_ALLOW_HOSTS: stallHost });
+const system = await startSystem({
+  CRS_TRUSTED_PROXIES: '127.0.0.1',
+  CRS_CIMD_ALLOW_HOSTS: stallHost,
+  CRS_SIGN_IN_RATE_LIMIT: '100000/60',
+});
 const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
 try {
   const scenes = await prepare(operator);
@@ -95,7 +99,7 @@ async function prepare(connection: Connection): Promise<Record<string, Scene>> {
   });
   const keys = Array.from({ length: 50_000 }, () => createApiKey());
   const details = `${system.api}/v1/calls?start_date=2019-01-01T00:00:00Z&end_date=2019-01-02T00:00:00Z&expand=detail&per_page=50`;
-  const addresses = Array.from({ length: 60 }, (_, n) => `2001:db8:0:${n.toString(16)}::1`);
+  const addresses = Array.from({ length: 60 }, (_, n) => `198.51.100.${n}`);
   const client = (n: number) => encodeURIComponent(`https://${stallHost}/${n}`);
   const documents = Array.from({ length: 500 }, (_, n) => ({
     url: `http://${system.tools}/authorize?response_type=code&client_id=${client(n)}`,

@@ -19,8 +19,8 @@ const inBothLocales = [
 
 /** These tests read trace ids, which only OpenTelemetry makes. It must start before the services are loaded. */
 const traced = [
-  'services/api-gateway/test/{failures,register,remembered-refusals,request-ids}.test.ts',
-  'services/tool-gateway/test/{register,remembered-refusals,sign-in-through}.test.ts',
+  'services/api-gateway/test/{failures,register,request-ids}.test.ts',
+  'services/tool-gateway/test/{register,sign-in-through}.test.ts',
 ];
 /** These tests start OpenTelemetry with settings of their own, which works once in a process: each needs one of its own. */
 const alone = ['services/api-gateway/test/telemetry.test.ts', 'packages/kit/test/rate-limiter.test.ts'];

@@ -15,6 +15,10 @@ export interface Offer {
   seconds: number;
   /** Requests a second, sent when they are due even if earlier ones have no answer. Absent means one after the other on each connection. */
   perSecond?: number;
+  /** How many requests are sent each time that one is due; by default one. */
+  together?: number;
+  /** Ends after so many requests, if not earlier. */
+  requests?: number;
   /** Number of connections. */
   concurrency: number;
   /** Priority of the process: the measured load gets more than the disturbing one. */
@@ -34,6 +38,8 @@ export interface Offered {
   statuses: Record<string, number>;
   /** For each request with status 200, the milliseconds from its due time to the end of its answer. */
   times: number[];
+  /** From the first request to the last answer. */
+  seconds: number;
 }
 
 const offer = (await json(process.stdin)) as Offer;
@@ -44,8 +50,11 @@ try {
 }
 await sleep(offer.beginsAt - Date.now());
 const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
-const { times, statuses }: Offered = { times: [], statuses: {} };
-const end = performance.now() + offer.seconds * 1_000;
+const times: number[] = [];
+const statuses: Offered['statuses'] = {};
+const most = offer.requests ?? Infinity;
+const started = performance.now();
+const end = started + offer.seconds * 1_000;
 let sent = 0;
 
 function send(due: number): Promise<void> {
@@ -75,18 +84,19 @@ function send(due: number): Promise<void> {
 const underWay = new Set<Promise<void>>();
 if (offer.perSecond === undefined) {
   const lanes = Array.from({ length: offer.concurrency }, async () => {
-    while (performance.now() < end) await send(performance.now());
+    while (performance.now() < end && sent < most) await send(performance.now());
   });
   await Promise.all(lanes);
 } else {
-  const started = performance.now();
   // The intervals vary, so that requests don't fall into step with timers of the system.
-  for (let due = started; due < end; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
+  for (let due = started; due < end && sent < most; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
     if (due > performance.now()) await sleep(due - performance.now());
-    const one = send(Math.max(due, performance.now() - 2)).finally(() => underWay.delete(one));
-    underWay.add(one);
+    for (let n = 0; n < (offer.together ?? 1); n++) {
+      const one = send(Math.max(due, performance.now() - 2)).finally(() => underWay.delete(one));
+      underWay.add(one);
+    }
   }
   await Promise.all(underWay);
 }
 agent.destroy();
-console.log(JSON.stringify({ statuses, times } satisfies Offered));
+console.log(JSON.stringify({ statuses, times, seconds: (performance.now() - started) / 1_000 } satisfies Offered));

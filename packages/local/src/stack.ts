@@ -113,6 +113,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       trustedProxies: [],
       lameDuckMs: 0,
       addressLimit: config.addressLimit ?? LIMITS.address,
+      concurrency: 8,
       tenantConcurrency: 32,
       tenantMetrics: 0,
     };

@@ -1,15 +1,13 @@
 import type { RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
-import { fullAddressOf } from '@crs/kit/http/charge';
-import { answerRecalled } from '@crs/kit/http/front';
+import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from './context.ts';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
-import { recallRefusal } from './http/recall.ts';
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
 import { routes, TABLES } from './routes/index.ts';
 
@@ -19,12 +17,12 @@ export function createApp(
   docs: Docs,
   options: AdmissionOptions & { publicUrl: string; readTimeoutMs: number; writeTimeoutMs: number; log: Logger },
 ): RequestListener {
-  const name = 'api-gateway';
   const { app, listener } = createHttpApp({
-    name,
+    name: 'api-gateway',
     log: options.log,
     publicUrl: options.publicUrl,
     addressOf: (request) => fullAddressOf(options, request),
+    refusals: { counts: options.refusals, addressOf: (request) => addressOf(options, request) },
     timeoutOf: ({ method }) => (method === 'POST' ? options.writeTimeoutMs : options.readTimeoutMs),
   });
   app.use(admission(options));
@@ -35,10 +33,7 @@ export function createApp(
     throw routeNotFound();
   });
   app.use(answerErrors(options.log, { refusalOf: toRestRefusal }));
-  return answerRecalled(
-    { name, publicUrl: options.publicUrl, showLimits: true, refusals: options.refusals, recall: recallRefusal(options) },
-    listener,
-  );
+  return listener;
 }
 
 /** Node's own check would answer without our envelope, so it is off. */

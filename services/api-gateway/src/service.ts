@@ -16,7 +16,7 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
   const { readTimeoutMs, writeTimeoutMs } = config;
   const about = { name: 'api-gateway', showLimits: true, timeoutMs: Math.max(readTimeoutMs, writeTimeoutMs) };
   return createGateway(about, config, surroundings, (gateway) => {
-    const { connect, strangers } = gateway;
+    const { connect, lookUps } = gateway;
     const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: readTimeoutMs });
     const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs: readTimeoutMs });
     const projects = connect(ProjectsServiceService, {
@@ -24,7 +24,7 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
       address: config.projectsAddress,
       timeoutMs: writeTimeoutMs,
     });
-    const credentials = new Credentials(auth, strangers);
+    const credentials = new Credentials(auth, lookUps);
     const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs };
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;

@@ -26,6 +26,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       projectsAddress: projects,
+      concurrency: 8,
       tenantConcurrency: 32,
       tenantMetrics: 0,
       readTimeoutMs: 5_000,

@@ -1,25 +1,22 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
-import { fullAddressOf } from '@crs/kit/http/charge';
-import { answerRecalled } from '@crs/kit/http/front';
+import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal, renderEnvelope, type Render } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
 import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
-import { recallRefusal } from './http/recall.ts';
-import { CallRefusal } from './http/refused-calls.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
-  const name = 'tool-gateway';
   const { app, listener } = createHttpApp({
-    name,
+    name: 'tool-gateway',
     log: options.log,
     publicUrl: options.origins.publicUrl,
     timeoutOf: () => options.timeoutMs,
     addressOf: (request) => fullAddressOf(options, request),
+    refusals: { counts: options.refusals, addressOf: (request) => addressOf(options, request) },
   });
   app.use(async (request: Request, _response: Response, next: NextFunction) => {
     if (isPreflight(request)) await chargePreflight(options, request);
@@ -36,15 +33,12 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
   app.use(answerErrors(options.log, { render }));
-  const { origins, refusals } = options;
-  const front = { name, publicUrl: origins.publicUrl, showLimits: false, refusals, recall: recallRefusal(options), render };
-  return answerRecalled(front, listener);
+  return listener;
 }
 
 /** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
 const render: Render<IncomingMessage> = (refusal, id, request) => {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
-  if (refusal instanceof CallRefusal) return ['application/json', refusal.body(id)];
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
   return renderEnvelope(refusal, id, request);
 };

@@ -2,7 +2,6 @@ import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Seal } from '@crs/kit/data/seal';
 import { createGateway } from '@crs/kit/http/gateway';
-import { addressSlots } from '@crs/kit/http/slots';
 import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
@@ -10,7 +9,6 @@ import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 import { createApp } from './app.ts';
 import type { ToolGatewayConfig } from './config.ts';
-import { RefusedCalls } from './http/refused-calls.ts';
 import { Tokens } from './http/tokens.ts';
 
 /** Four read-only tools at `/mcp`, each for one signed-in user. It owns no data. */
@@ -18,24 +16,20 @@ export function createToolGateway(config: ToolGatewayConfig, surroundings: Surro
   const { timeoutMs, publicUrl, authHttpAddress, signInLimit } = config;
   const { tls } = surroundings;
   return createGateway({ name: 'tool-gateway', showLimits: false, timeoutMs }, config, surroundings, (gateway) => {
-    const { connect, closer, strangers } = gateway;
+    const { connect, closer, lookUps } = gateway;
     const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs });
     const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs });
     const projects = connect(ProjectsServiceService, { name: 'projects', address: config.projectsAddress, timeoutMs });
     const entities = connect(EntitiesServiceService, { name: 'entities', address: config.entitiesAddress, timeoutMs });
-    const signInSlots = addressSlots('sign-in');
-    closer.defer('slots of sign-in', () => signInSlots.close());
     const agent = tls ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
     closer.defer('auth http agent', () => agent.destroy());
     const app = createApp(
       { calls, projects, entities, cursors: new Seal(config.secrets, 'cursors') },
       {
         ...gateway,
-        signInSlots,
         signInLimit,
         signIn: authHttpAddress === undefined ? undefined : { address: authHttpAddress, agent, tls },
-        refusedCalls: new RefusedCalls(),
-        tokens: new Tokens(auth, publicUrl, strangers),
+        tokens: new Tokens(auth, publicUrl, lookUps),
         origins: { publicUrl, host: new URL(publicUrl).host, allowed: config.allowedOrigins, loopback: config.loopback ?? false },
         timeoutMs,
       },

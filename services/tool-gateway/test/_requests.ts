@@ -107,6 +107,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
+      concurrency: 8,
       tenantConcurrency: 32,
       tenantMetrics: 0,
       timeoutMs: 5_000,

@@ -4,7 +4,7 @@ import { defaults, escapeLiteral, Pool, types, type CustomTypesConfig, type Fiel
 import parseDate from 'postgres-date';
 import { deadlineExceeded, REASONS, ServiceError, unavailable } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
-import { Bulkhead } from '../limits/bulkhead.ts';
+import { FairQueue } from '../limits/fair-queue.ts';
 import { inSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import { integer, type Column, type Columns } from './column.ts';
 import { connectionTo } from './connection.ts';
@@ -89,7 +89,7 @@ const MARGIN_MS = 20;
 export class Database {
   readonly #pool: Pool;
   /** Shares the pool between organizations. The pool's own queue is one for all of them, and unbounded. */
-  readonly #turns: Bulkhead;
+  readonly #turns: FairQueue;
   readonly #spans = tracer('database');
   readonly #duration = meter('database').createHistogram('db.client.operation.duration', {
     unit: 's',
@@ -109,7 +109,7 @@ export class Database {
   constructor(options: DatabaseOptions) {
     const { name, url, passwordFile, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2), log, pipeline } = options;
     this.#finder = options.finder ?? this;
-    this.#turns = new Bulkhead({
+    this.#turns = new FairQueue({
       name: `${name}-database`,
       perKey: maxPerTenant,
       perGroup: Math.max(1, Math.floor(maxConnections * PART_OF_NODE)),

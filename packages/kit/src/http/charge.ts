@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Check, RateLimiter } from '../limits/limiter.ts';
 import { widen, type Decision, type Rule } from '../limits/rule.ts';
 import { clientAddress, fullAddress, widerNetworksOf, type Network } from './address.ts';
-import { Refusal, type RefusalParts } from './refusal.ts';
-import { Recent } from './remembered.ts';
+import { Refusal } from './refusal.ts';
 
 export interface AddressCharging {
   limiter: RateLimiter;
@@ -18,24 +17,6 @@ type Addressed = Pick<IncomingMessage, 'socket' | 'headers'>;
 /** The client's address, for limits: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressOf({ trustedProxies }: Trusting, { socket, headers }: Addressed): string {
   return clientAddress(socket.remoteAddress, forwardedFor(headers), trustedProxies);
-}
-
-/**
- * What is known of the senders of requests, remembered for a second: who sends a request again is found by one look.
- * @param read makes it of a request that isn't remembered, and of its client's address for limits
- */
-export function recentSenders<S>(
-  options: Trusting,
-  read: (authorization: string | undefined, address: string) => S,
-): (request: IncomingMessage) => S {
-  const recent = new Recent<S>();
-  return (request) => {
-    const { authorization } = request.headers;
-    const forwarded = forwardedFor(request.headers) ?? '';
-    // No header contains a line break.
-    const sent = `${request.socket.remoteAddress}\n${forwarded}${authorization === undefined ? '' : '\n'}${authorization ?? ''}`;
-    return recent.get(sent) ?? recent.keep(sent, read(authorization, addressOf(options, request)));
-  };
 }
 
 /** The client's whole address, for the log. */
@@ -70,20 +51,9 @@ export function addressCheck(address: string, rule: Rule, purpose?: string): Che
 /** The refusal of a request over the limit of `whose` ("the user"); undefined where the request is admitted. */
 export function refusalOf(decision: Decision, whose: string): Refusal | undefined {
   if (decision.allowed) return undefined;
-  const { status, code, message, headers } = overLimit(decision, whose);
-  return new Refusal(status, code, message, headers);
-}
-
-/** The refusal of a request over the limit of `whose`. An error would cost more than all the rest of a remembered answer. */
-export function overLimit(decision: Decision, whose: string): RefusalParts {
-  const seconds = String(waitingSeconds(decision));
+  const seconds = String(Math.max(1, Math.ceil(decision.resetInMs / 1000)));
   const message = `The rate limit of ${whose} is used up. Try again in ${seconds} s.`;
-  return { status: 429, code: 'rate_limited', message, headers: { 'Retry-After': seconds } };
-}
-
-/** How long a client over its limit has to wait. */
-export function waitingSeconds({ resetInMs }: Decision): number {
-  return Math.max(1, Math.ceil(resetInMs / 1000));
+  return new Refusal(429, 'rate_limited', message, { 'Retry-After': seconds });
 }
 
 /** Headers that state a limit. */

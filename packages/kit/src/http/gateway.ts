@@ -1,6 +1,5 @@
 import { createServer, type RequestListener } from 'node:http';
 import { z } from 'zod';
-import type { Bulkhead } from '../limits/bulkhead.ts';
 import { RateLimiter } from '../limits/limiter.ts';
 import { ruleSetting } from '../limits/rule.ts';
 import { hostPort, settings, type Settings } from '../process/config.ts';
@@ -12,9 +11,10 @@ import type { AddressCharging } from './charge.ts';
 import { answerConnect } from './connect.ts';
 import { answerContinue } from './continue.ts';
 import { HTTP_TIMEOUTS, listen } from './listener.ts';
+import { LookUps } from './look-ups.ts';
 import { answerParserErrors } from './parser-errors.ts';
 import { RefusalCounts } from './refusal-counts.ts';
-import { addressSlots, TenantSlots } from './slots.ts';
+import { RequestQueue } from './request-queue.ts';
 
 /** Settings of every gateway, besides the address where it listens. */
 export const GATEWAY_SETTINGS = {
@@ -30,7 +30,9 @@ export const GATEWAY_SETTINGS = {
   lameDuckMs: ['CRS_LAME_DUCK_MS', z.coerce.number().int().min(0).max(60_000).default(5_000)],
   /** For requests without a usable credential, per client address. */
   addressLimit: ['CRS_ADDRESS_RATE_LIMIT', ruleSetting.prefault('60/60')],
-  /** How many requests of an organization are worked on at once; beside others, they begin slowly. */
+  /** How many requests are worked on at once. */
+  concurrency: ['CRS_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(8)],
+  /** How many responses of an organization may be open at once. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
   /** How many organizations metrics may name. */
   tenantMetrics: ['CRS_TENANT_METRICS', z.coerce.number().int().min(0).max(100).default(0)],
@@ -41,11 +43,10 @@ type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTIN
 /** The resources that a gateway's frame opens for its app. */
 export interface Gateway extends AddressCharging {
   log: Logger;
-  /** Of organizations. */
-  slots: Bulkhead;
-  /** Of addresses whose credentials aren't known yet. */
-  strangers: Bulkhead;
-  /** Counts refusals that are answered from memory. */
+  queue: RequestQueue;
+  /** Of credentials that auth hasn't vouched for yet. */
+  lookUps: LookUps;
+  /** Aggregates the log lines of refusals. */
   refusals: RefusalCounts;
   /** Closes what the app opens. */
   closer: Closer;
@@ -54,7 +55,7 @@ export interface Gateway extends AddressCharging {
 }
 
 /**
- * A gateway: its limits, slots and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
+ * A gateway: its limits, request queue and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
  * known. A stop closes everything in reverse order.
  * @param about.showLimits whether answers say how much of the limit is left
  * @param about.timeoutMs the longest deadline of a request
@@ -66,6 +67,7 @@ export function createGateway(
     replicas,
     addressLimit,
     trustedProxies,
+    concurrency,
     tenantConcurrency,
     tenantMetrics,
     lameDuckMs,
@@ -80,10 +82,9 @@ export function createGateway(
       const limiter = new RateLimiter({ address: rateLimitAddress, replicas, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
-      const slots = new TenantSlots(tenantConcurrency, tenantMetrics);
-      closer.defer('slots', () => slots.close());
-      const strangers = addressSlots('strangers');
-      closer.defer('slots of strangers', () => strangers.close());
+      const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, named: tenantMetrics });
+      closer.defer('request queue', () => queue.close());
+      const lookUps = new LookUps(limiter, queue);
       const refusals = new RefusalCounts(log);
       closer.defer('counts of refusals', () => refusals.flush());
       const connect: Gateway['connect'] = (definition, options) => {
@@ -91,7 +92,7 @@ export function createGateway(
         closer.defer(`${options.name} client`, () => made.close());
         return made;
       };
-      const createListener = open({ ...limits, slots, strangers, refusals, closer, connect });
+      const createListener = open({ ...limits, queue, lookUps, refusals, closer, connect });
 
       const server = createServer({ requireHostHeader: false, ...HTTP_TIMEOUTS });
       const drainMs = timeoutMs + 1_000;

@@ -85,9 +85,8 @@ async function answerTo(
   const { status, code } = refusal;
   const decision = await chargeAddress(limits, sender);
   // Beyond the limit, one line counts many, so that a client that sends garbage can't fill the log.
-  if (decision.allowed)
+  if (decision.allowed || refusals.count({ status, client_address: addressOf(limits, sender) }))
     log.info({ status, client_address: fullAddressOf(limits, sender), code, trace_id: requestId }, 'unparsable request');
-  else refusals.count({ status, client_address: addressOf(limits, sender), count: 0 });
   const body = envelope(refusal, requestId);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',

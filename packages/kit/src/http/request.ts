@@ -5,6 +5,7 @@ import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
 import { Attached } from './attached.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
 import type { RequestFacts } from './register.ts';
 
 /** State of a request on its way through a gateway. */
@@ -53,6 +54,8 @@ export interface TraceOptions {
   timeoutOf: (request: Request) => number;
   /** The client's address, for the log. */
   addressOf: (request: Request) => string;
+  /** Absent: each refusal has a line of its own. */
+  refusals?: { counts: RefusalCounts; /** The client's address, for limits. */ addressOf: (request: Request) => string };
   /** Whether only our own gateways ask: their trace goes on, and with it the request id. */
   isInner?: boolean;
 }
@@ -61,7 +64,7 @@ export interface TraceOptions {
  * Starts a trace for every request, and measures and logs the request when it ends. The trace id is the request id. An outside trace
  * context is only linked, because strangers must choose neither our ids nor our sampling.
  */
-export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false }: TraceOptions) {
+export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInner = false }: TraceOptions) {
   const spans = tracer(name);
   const duration = requestDuration(name);
   return (request: Request, response: Response, next: NextFunction): void => {
@@ -80,6 +83,7 @@ export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false
     };
     // A closed socket no longer tells its peer.
     const clientAddress = addressOf(request);
+    const limitedAddress = refusals?.addressOf(request);
     const traced = trace.setSpan(ROOT_CONTEXT, span);
     states.set(response, state);
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
@@ -103,10 +107,19 @@ export function traceRequests({ name, log, timeoutOf, addressOf, isInner = false
         ...state.facts,
       };
       // The socket may close in the trace of another request.
+      if (isRefusal(response.statusCode, state) && limitedAddress !== undefined) {
+        const client = { ...state.facts, status: state.facts.tool_status ?? response.statusCode, client_address: limitedAddress };
+        if (!refusals!.counts.count(client)) return;
+      }
       context.with(traced, () => log.info(line, 'request'));
     });
     context.with(traced, next);
   };
+}
+
+/** Whether a request was refused for its credential or a limit: clients may repeat such requests without end. */
+function isRefusal(status: number, { facts }: RequestState): boolean {
+  return status === 401 || status === 429 || facts.tool_status === 429;
 }
 
 /** The metric of the requests that a service has answered. */

@@ -1,5 +1,6 @@
 import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { HealthImplementation, type ServingStatusMap } from 'grpc-health-check';
+import { Fresh } from '../fresh.ts';
 import { bindGrpc } from './bind.ts';
 
 /** Whether something that a process depends on works now, by its name, such as `postgresql`. */
@@ -31,7 +32,7 @@ export async function startHealth(address: string, dependencies?: Dependencies):
 }
 
 /** An answer about a dependency is used this long: whoever reaches the listener may ask. */
-const REMEMBER_MS = 1_000;
+const MAX_AGE_MS = 1_000;
 
 /**
  * Adds `grpc.health.v1.Health` to a server. `Check` also answers for each dependency, which is asked then. No status of the process
@@ -39,14 +40,7 @@ const REMEMBER_MS = 1_000;
  */
 export function addHealth(server: Server, statuses: ServingStatusMap, dependencies: Dependencies = {}): HealthImplementation {
   const health = new HealthImplementation(statuses);
-  const asked = new Map<string, { at: number; answer: Promise<boolean> }>();
-  const ask = (name: string, works: () => Promise<boolean>) => {
-    const known = asked.get(name);
-    if (known && performance.now() - known.at < REMEMBER_MS) return known.answer;
-    const answer = works().catch(() => false);
-    asked.set(name, { at: performance.now(), answer });
-    return answer;
-  };
+  const works = new Fresh<boolean>({ maxAgeMs: MAX_AGE_MS });
   health.addToServer({
     addService: (definition, implementation) => {
       const { check } = implementation as { check: (call: object, callback: object) => void };
@@ -54,9 +48,10 @@ export function addHealth(server: Server, statuses: ServingStatusMap, dependenci
         ...implementation,
         check: (call: ServerUnaryCall<{ service: string }, unknown>, callback: sendUnaryData<{ status: string }>) => {
           const { service } = call.request;
-          const works = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
-          if (!works) return check(call, callback);
-          void ask(service, works).then((does) => callback(null, { status: does ? 'SERVING' : 'NOT_SERVING' }));
+          const ask = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
+          if (!ask) return check(call, callback);
+          const answer = works.get(service, () => ask().catch(() => false));
+          void answer.then((does) => callback(null, { status: does ? 'SERVING' : 'NOT_SERVING' }));
         },
       });
     },

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError, unavailable } from '../errors.ts';
+import { Fresh } from '../fresh.ts';
 
 /** The verified caller of an internal call. The organization and every right are taken from here and from nowhere else. */
 export type Identity = OrganizationIdentity | UserIdentity | OperatorIdentity;
@@ -74,10 +75,15 @@ const MAX_KNOWN = 2_000;
 
 const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
 
-const REFETCH_AFTER_MS = 1_000;
-/** Keys of this age are not used before an attempt to fetch them. */
-const OLD_AFTER_MS = 5_000;
-const STALE_AFTER_MS = 300_000;
+/** Public keys by id. */
+type Keys = Map<string, Promise<CryptoKey>>;
+
+/** The age of the keys after which they are fetched again in the background, and after which an unknown key id has them fetched. */
+const RENEW_MS = 1_000;
+/** Keys of this age aren't used before an attempt to fetch them. */
+const MAX_AGE_MS = 5_000;
+/** While auth doesn't answer, keys are used up to this age. */
+const STALE_MS = 300_000;
 
 /**
  * The verifier of a service. It fetches the keys again each second in which it is used, so that a retired key verifies no more. While they can't be fetched, it uses
@@ -86,36 +92,19 @@ const STALE_AFTER_MS = 300_000;
 export function createVerifier(service: string, keySource: KeySource): Verifier {
   const checks = { ...CHECKS, audience: [audienceOf(service), EVERY_SERVICE] };
   const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_KNOWN });
-  let keys = new Map<string, Promise<CryptoKey>>();
-  let fetchedAt = -Infinity;
-  let failedAt = -Infinity;
-  let fetching: Promise<void> | undefined;
+  const fetched = new Fresh<Keys>({ maxAgeMs: MAX_AGE_MS, renewMs: RENEW_MS, staleMs: STALE_MS });
 
-  async function fetchKeys(): Promise<void> {
+  async function fetchKeys(): Promise<Keys> {
     const found = await keySource().catch((error: unknown) => {
-      failedAt = Date.now();
       // The token isn't to blame for this failure.
       throw error instanceof ServiceError ? error : unavailable('The keys of caller tokens are not available.', error);
     });
-    keys = new Map([...found].map(([id, jwk]) => [id, importJWK(JSON.parse(jwk), 'EdDSA') as Promise<CryptoKey>]));
-    fetchedAt = Date.now();
+    return new Map([...found].map(([id, jwk]) => [id, importJWK(JSON.parse(jwk), 'EdDSA') as Promise<CryptoKey>]));
   }
 
-  function refetch(): Promise<void> {
-    fetching ??= fetchKeys().finally(() => (fetching = undefined));
-    return fetching;
-  }
-
-  /** At most one fetch a second. A known key waits for it only where the keys are old. */
   async function keyOf(keyId: string): Promise<CryptoKey | undefined> {
-    const age = Date.now() - fetchedAt;
-    if (!keys.has(keyId) || age > STALE_AFTER_MS) {
-      if (age > REFETCH_AFTER_MS) await refetch();
-    } else if (Math.min(age, Date.now() - failedAt) > REFETCH_AFTER_MS) {
-      const fetched = refetch().catch(() => {});
-      if (age > OLD_AFTER_MS) await fetched;
-    }
-    return keys.get(keyId);
+    const keys = await fetched.get('keys', fetchKeys);
+    return keys.get(keyId) ?? (await fetched.get('keys', fetchKeys, RENEW_MS)).get(keyId);
   }
 
   return async (token) => {

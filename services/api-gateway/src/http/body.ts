@@ -13,17 +13,17 @@ export const MAX_BODY_BYTES = SMALL_BODIES.maxBytes;
 const readBytes = bodyReader(SMALL_BODIES);
 
 /**
- * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request takes its slot once the body
- * is there.
+ * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request waits for its turn once the
+ * body is there.
  * @throws Refusal 415 or 413, ServiceError invalid_argument naming the field
  */
 export async function readBody<S extends z.ZodType>(request: Request, response: Response, schema: S): Promise<z.output<S>> {
   if (!isJson(request.headers['content-type'])) {
     throw new Refusal(415, 'bad_request', 'The body must be JSON in UTF-8: send "Content-Type: application/json".');
   }
-  const { address, takeSlot } = admittedOf(response);
+  const { address, enter } = admittedOf(response);
   const bytes = await readBytes(request, response, address);
-  await takeSlot();
+  await enter();
   const result = parseLine(schema, bytes);
   if (!('record' in result)) throw invalid(result.field === '' ? 'body' : result.field, result.reason);
   return result.record;

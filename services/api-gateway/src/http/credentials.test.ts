@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApiKey } from '@crs/kit/product/api-key';
-import { Bulkhead } from '@crs/kit/limits/bulkhead';
+import { LookUps } from '@crs/kit/http/look-ups';
+import { RequestQueue } from '@crs/kit/http/request-queue';
+import type { Check, RateLimiter } from '@crs/kit/limits/limiter';
 import { ServiceError, unavailable } from '@crs/kit/errors';
 import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
@@ -43,13 +45,14 @@ async function settle(...answers: Promise<AuthenticateKeyResponse>[]): Promise<s
   return outcomes;
 }
 
-/** Two unknown keys of an address are asked about at once, and three wait. */
+/** Three unknown keys of an address are looked up at once, and four of all addresses. */
 function credentialsOf(client: ServiceClient<AuthServiceService>): Credentials {
-  const strangers = new Bulkhead({ name: 'strangers', perKey: 2, total: 100, waitingPerKey: 3, waitingTotal: 100 });
-  return new Credentials(client, strangers);
+  const limiter = { isUsedUp: () => false } as unknown as RateLimiter;
+  return new Credentials(client, new LookUps(limiter, new RequestQueue({ concurrency: 4, perKey: 32, named: 0 })));
 }
 
-const from = (address = '192.0.2.1') => ({ deadline: Date.now() + 5_000, address: () => address });
+const checkOf = (id: string): Check => ({ kind: 'address', id, rule: { requests: 60, periodSeconds: 60 } });
+const from = (address = '192.0.2.1') => ({ deadline: Date.now() + 5_000, check: () => checkOf(address) });
 
 const key = createApiKey();
 const header = `Bearer ${key}`;
@@ -122,7 +125,7 @@ describe('a key in use', () => {
 
   it('is asked about with the deadline of who asks, but not for them alone', async () => {
     const { client, questions } = fakeAuth();
-    await settle(credentialsOf(client).resolve(header, { deadline: 12345, address: () => '192.0.2.1' }));
+    await settle(credentialsOf(client).resolve(header, { ...from(), deadline: 12345 }));
     expect(questions).toEqual([{ apiKey: key, deadline: 12345, signal: undefined }]);
   });
 });
@@ -182,18 +185,17 @@ describe('an outage', () => {
 describe('keys that nobody knows yet', () => {
   const guess = () => `Bearer ${createApiKey()}`;
 
-  it('wait for a slot of their address, and the rest is refused; those of other addresses don’t wait', async () => {
+  it('are looked up in the turn of their address; those of other addresses don’t wait', async () => {
     const { client, questions } = fakeAuth({ latencyMs: 100, fail: invalidKey });
     const credentials = credentialsOf(client);
-    const guesses = settle(...Array.from({ length: 6 }, () => credentials.resolve(guess(), from())));
+    const guesses = settle(...Array.from({ length: 5 }, () => credentials.resolve(guess(), from())));
     const other = outcomeOf(credentials.resolve(guess(), from('192.0.2.2')));
     expect(await guesses).toEqual([
       'unauthenticated after 100 ms',
       'unauthenticated after 100 ms',
+      'unauthenticated after 100 ms',
       'unauthenticated after 200 ms',
       'unauthenticated after 200 ms',
-      'unauthenticated after 300 ms',
-      'resource_exhausted after 0 ms',
     ]);
     expect(await other).toBe('unauthenticated after 100 ms');
     expect(questions).toHaveLength(6);
@@ -209,18 +211,5 @@ describe('keys that nobody knows yet', () => {
     expect((await settle(credentials.resolve(header, from())))[0]).toMatch(/^answer \d after 100 ms$/);
     await vi.advanceTimersByTimeAsync(1_000);
     await Promise.all(guesses);
-  });
-
-  it('are remembered from the moment of the question, not of getting into the line', async () => {
-    const { client, questions } = fakeAuth({ latencyMs: 1_000 });
-    const credentials = credentialsOf(client);
-    const before = [guess(), guess()].map((each) => outcomeOf(credentials.resolve(each, from())));
-    const waiting = outcomeOf(credentials.resolve(header, from()));
-    await vi.advanceTimersByTimeAsync(500);
-    const joined = outcomeOf(credentials.resolve(header, from()));
-    await vi.advanceTimersByTimeAsync(1_500);
-    await Promise.all(before);
-    expect([await waiting, await joined]).toEqual(['answer 3 after 2000 ms', 'answer 3 after 1500 ms']);
-    expect(questions).toHaveLength(3);
   });
 });

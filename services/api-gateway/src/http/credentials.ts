@@ -1,10 +1,7 @@
-import type { IncomingMessage } from 'node:http';
-import { REASONS } from '@crs/kit/errors';
 import { digestOf, isApiKey } from '@crs/kit/product/api-key';
-import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
-import { credentialPrefix } from '@crs/kit/http/register';
-import { Remembered, type Bearer } from '@crs/kit/http/remembered';
+import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
+import type { LookUps } from '@crs/kit/http/look-ups';
 import type { AuthenticateKeyResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import { unauthorized } from './refusal.ts';
 
@@ -13,38 +10,17 @@ const SERVICES = ['calls', 'projects'];
 
 /** Turns API keys into caller tokens. Auth is asked once a second for a key in use, and never for text that can't be a key. */
 export class Credentials {
-  readonly #remembered: Remembered<AuthenticateKeyResponse>;
+  readonly #cache: CredentialCache<AuthenticateKeyResponse>;
 
-  constructor(auth: ServiceClient<AuthServiceService>, strangers: Bulkhead) {
-    this.#remembered = new Remembered((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), strangers);
+  constructor(auth: ServiceClient<AuthServiceService>, lookUps: LookUps) {
+    this.#cache = new CredentialCache((apiKey, call) => auth.authenticateKey({ apiKey, audiences: SERVICES }, call), lookUps);
   }
 
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateKeyResponse> {
     const key = keyOf(authorization);
     if (key === undefined) throw unauthorized();
-    return this.#remembered.get(digestOf(key).toString('base64'), key, bearer);
-  }
-
-  /**
-   * Auth's answer about a key, without waiting. It is empty for a credential that auth refuses, or that can't be a key; undefined where auth
-   * has to be asked.
-   * @param digest see {@link readCredential}
-   */
-  recall(
-    digest: string | undefined,
-    request: IncomingMessage,
-    address: string,
-  ): { answer?: AuthenticateKeyResponse } | undefined {
-    if (digest === undefined) return {};
-    const known = this.#remembered.recall(digest, () => keyOf(request.headers.authorization)!, address);
-    if (!known?.refusal) return known;
-    return known.refusal.reason === REASONS.invalidApiKey ? {} : undefined;
-  }
-
-  /** Whether auth's latest answer about a key was good. @param digest see {@link readCredential} */
-  isKnown(digest: string): boolean {
-    return this.#remembered.isKnown(digest);
+    return this.#cache.get(digestOf(key).toString('base64'), key, bearer);
   }
 }
 
@@ -52,10 +28,4 @@ export class Credentials {
 function keyOf(authorization = ''): string | undefined {
   const key = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   return key !== undefined && isApiKey(key) ? key : undefined;
-}
-
-/** The digest of a request's API key, if there is one, and the prefix by which the log names the credential. */
-export function readCredential(authorization: string | undefined): { digest: string | undefined; prefix: string | undefined } {
-  const key = keyOf(authorization);
-  return { digest: key && digestOf(key).toString('base64'), prefix: credentialPrefix(authorization) };
 }

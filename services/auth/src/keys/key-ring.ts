@@ -1,6 +1,7 @@
 import type { Database, Query } from '@crs/kit/data/database';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import { notFound, ServiceError, unavailable } from '@crs/kit/errors';
+import { Fresh } from '@crs/kit/fresh';
 import type { Logger } from '@crs/kit/process/log';
 import {
   ANNOUNCE_MS,
@@ -35,9 +36,7 @@ export class KeyRing {
   readonly #log: Logger;
   readonly #kind: KeyKind;
   readonly #pairs: KeyPairs;
-  #keys: KeyPair[] = [];
-  #askedAt = -Infinity;
-  #asking: Promise<void> | undefined;
+  readonly #keys = new Fresh<KeyPair[]>({ maxAgeMs: FRESH_MS, staleMs: Infinity });
 
   constructor(kind: KeyKind, db: Database, seals: Seals, log: Logger) {
     this.#db = db;
@@ -48,17 +47,14 @@ export class KeyRing {
 
   /** Newest first, as they were at most a second ago. While the database is away, it logs a warning and returns the keys that it knows. */
   async keys(): Promise<KeyPair[]> {
-    if (Date.now() - this.#askedAt >= FRESH_MS || this.#keys.length === 0) {
-      this.#askedAt = Date.now();
-      this.#asking ??= this.#load().finally(() => (this.#asking = undefined));
-    }
-    try {
-      await this.#asking;
-    } catch (error) {
-      if (this.#keys.length === 0) throw error;
-      this.#log.warn({ err: error }, `${this.#kind}s could not be loaded`);
-    }
-    return this.#keys;
+    return this.#keys.get(this.#kind, async () => {
+      try {
+        return await this.#load();
+      } catch (error) {
+        this.#log.warn({ err: error }, `${this.#kind}s could not be loaded`);
+        throw error;
+      }
+    });
   }
 
   /** The key that signs now. @throws ServiceError unavailable where there is none */
@@ -108,7 +104,7 @@ export class KeyRing {
     return { keyId, state: stateOf(key, keys, new Date()), signFrom, retiresAt: retiresAt(key, keys, this.#rules) };
   }
 
-  async #load(): Promise<void> {
+  async #load(): Promise<KeyPair[]> {
     const scope = () => directoryScope(workFor(DATABASE_MS));
     let keys = await this.#pairs.list((statement) => this.#db.read(scope(), statement));
     if (this.#isDue(keys)) {
@@ -122,7 +118,7 @@ export class KeyRing {
         return this.#pairs.list(query);
       });
     }
-    this.#keys = keys;
+    return keys;
   }
 
   #isDue(keys: KeyPair[]): boolean {

@@ -1,13 +1,12 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import { TypeIs } from 'type-is';
-import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
-import { addressOf, type AddressCharging } from '@crs/kit/http/charge';
+import { addressCheck, addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
+import type { RequestQueue } from '@crs/kit/http/request-queue';
 import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
-import { takeSlot } from '@crs/kit/http/slots';
 import type { Logger } from '@crs/kit/process/log';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
@@ -19,16 +18,14 @@ import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
 import { checkOrigin, isForeign, type Origins } from './origins.ts';
-import { measureTools, type RefusedCalls } from './refused-calls.ts';
+import { measureTools } from './measure-tools.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface McpOptions extends AddressCharging {
   tokens: Tokens;
   origins: Origins;
-  /** Of organizations. */
-  slots: Bulkhead;
+  queue: RequestQueue;
   refusals: RefusalCounts;
-  refusedCalls: RefusedCalls;
   log: Logger;
 }
 
@@ -41,7 +38,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 32;
 
-/** `/mcp`. The order of checks: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, a slot, arguments. */
+/** `/mcp`. The order of checks: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, its turn, arguments. */
 export function mcp(context: Context, options: McpOptions) {
   const measure = measureTools();
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
@@ -71,14 +68,13 @@ export function mcp(context: Context, options: McpOptions) {
       log: options.log,
     };
     const answer = await serve(request, body, tools, options);
-    if (facts.tool_status === 429) options.refusedCalls.learn(request, body, answer.body);
     await pauseIfLong(answer.body.length);
     await send(answer, response);
   };
 }
 
 /**
- * Checks tool name, scope and rate, and takes a slot.
+ * Checks tool name, scope and rate, and waits for the message's turn.
  * @returns the refusal that replaces the tool's answer, if there is one
  * @throws Refusal 403 for a missing scope, 429 or 503 for a message that calls no tool
  */
@@ -93,7 +89,7 @@ async function admit(
   if (tool && !user.scopes.includes(tool.scope)) throw options.tokens.insufficientScope(tool.scope);
   try {
     await (tool ? chargeCall(options, user) : chargeMessage(options, user));
-    await takeSlot(options.slots, user.organizationId, response);
+    await options.queue.enter(user.organizationId, response);
     return undefined;
   } catch (error) {
     if (!tool) throw error;
@@ -134,7 +130,7 @@ async function authenticate(
   try {
     const user = await options.tokens.resolve(request.headers.authorization, {
       deadline: stateOf(response).deadline,
-      address: () => addressOf(options, request),
+      check: () => addressCheck(addressOf(options, request), options.addressLimit),
     });
     const { callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);
@@ -142,8 +138,8 @@ async function authenticate(
     Object.assign(state.facts, { organization, grant_id, user_id, client_id: loggedClientId(user.clientId) });
     return user;
   } catch (error) {
-    stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
     await chargeStranger(options, request);
+    stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
     throw error;
   }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { hasOneHost } from '@crs/kit/http/front';
 import { Refusal } from '@crs/kit/http/refusal';
 
 /** The origins whose pages may call the tools, and the names of this server. */
@@ -40,7 +39,8 @@ export function isForeign(request: IncomingMessage, origins: Origins): boolean {
 export function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
   const { host = '' } = request.headers;
   const isOurs = host.toLowerCase() === ours || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
-  return isOurs && hasOneHost(request);
+  // Node reads the first of several without a word.
+  return isOurs && request.headersDistinct['host']?.length === 1;
 }
 
 /** Whether a page of that origin may call the tools. Programs send no origin. */

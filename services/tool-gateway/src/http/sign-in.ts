@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { takeSlot } from '@crs/kit/http/slots';
+import { addressKey, type RequestQueue } from '@crs/kit/http/request-queue';
 import { chargeSignIn, isPreflight, type SignInCharging } from './limits.ts';
 import { checkHost, type Origins } from './origins.ts';
 import { passOn, type Upstream } from './pass-on.ts';
@@ -15,8 +14,7 @@ export interface SignInOptions extends SignInCharging {
   /** Auth's HTTP listener. Absent: there is no sign-in here. */
   signIn: Upstream | undefined;
   origins: Origins;
-  /** Of addresses: a crowd that signs in must not keep auth from users that are signed in. */
-  signInSlots: Bulkhead;
+  queue: RequestQueue;
 }
 
 const readBody = bodyReader(SMALL_BODIES);
@@ -45,7 +43,7 @@ export function signIn(options: SignInOptions) {
     if (!passed.isPage && answersAnyOrigin(request, response, passed.methods)) return;
     if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
     const body = await readBody(request, response, address);
-    await takeSlot(options.signInSlots, address, response);
+    await options.queue.enter(addressKey(address), response);
     await passOn(options.signIn, request, response, {
       target: passed.path + query,
       body,

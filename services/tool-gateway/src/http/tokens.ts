@@ -1,30 +1,26 @@
-import type { IncomingMessage } from 'node:http';
 import { digestOf } from '@crs/kit/product/api-key';
 import { ServiceError } from '@crs/kit/errors';
-import type { Bulkhead } from '@crs/kit/limits/bulkhead';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
-import { credentialPrefix } from '@crs/kit/http/register';
-import { Remembered, type Bearer, type Recollection } from '@crs/kit/http/remembered';
+import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
+import type { LookUps } from '@crs/kit/http/look-ups';
 import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
 /** The services that the tools call. */
 const SERVICES = ['calls', 'projects', 'entities'];
 
-const NO_TOKEN = { refusal: new ServiceError('unauthenticated', 'No token was sent.') };
-
 /** Turns access tokens into caller tokens: auth is asked once a second for a token in use. */
 export class Tokens {
-  readonly #remembered: Remembered<AuthenticateTokenResponse>;
+  readonly #cache: CredentialCache<AuthenticateTokenResponse>;
   readonly #metadataUrl: string;
   readonly #missing: Refusal;
   readonly #invalid: Refusal;
 
-  constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string, strangers: Bulkhead) {
-    this.#remembered = new Remembered(
+  constructor(auth: ServiceClient<AuthServiceService>, publicUrl: string, lookUps: LookUps) {
+    this.#cache = new CredentialCache(
       (accessToken, call) => auth.authenticateToken({ accessToken, audiences: SERVICES }, call),
-      strangers,
+      lookUps,
     );
     this.#metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
     // RFC 6750: no error code where no credential was sent.
@@ -35,36 +31,13 @@ export class Tokens {
   /** @throws Refusal 401, or ServiceError where auth can't be asked */
   async resolve(authorization: string | undefined, bearer: Bearer): Promise<AuthenticateTokenResponse> {
     const token = tokenOf(authorization);
-    if (token === undefined) throw this.unauthorized(authorization);
+    if (token === undefined) throw authorization === undefined ? this.#missing : this.#invalid;
     try {
-      return await this.#remembered.get(digestOf(token).toString('base64'), token, bearer);
+      return await this.#cache.get(digestOf(token).toString('base64'), token, bearer);
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'unauthenticated') throw this.#invalid;
       throw error;
     }
-  }
-
-  /** The refusal of requests without a usable token. */
-  unauthorized(authorization: string | undefined): Refusal {
-    return authorization === undefined ? this.#missing : this.#invalid;
-  }
-
-  /**
-   * Auth's answer about a token, from memory; undefined where auth has to be asked. A credential that is no token is refused.
-   * @param digest see {@link readCredential}
-   */
-  recall(
-    digest: string | undefined,
-    { headers }: IncomingMessage,
-    address: string,
-  ): Recollection<AuthenticateTokenResponse> | undefined {
-    if (digest === undefined) return NO_TOKEN;
-    return this.#remembered.recall(digest, () => tokenOf(headers.authorization)!, address);
-  }
-
-  /** Whether auth's latest answer about a token was good. @param digest see {@link readCredential} */
-  isKnown(digest: string): boolean {
-    return this.#remembered.isKnown(digest);
   }
 
   #unauthorized(error: string): Refusal {
@@ -85,10 +58,4 @@ export class Tokens {
 
 function tokenOf(authorization = ''): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-}
-
-/** The digest of a request's token, if there is one, and the prefix by which the log names the credential. */
-export function readCredential(authorization: string | undefined): { digest: string | undefined; prefix: string | undefined } {
-  const token = tokenOf(authorization);
-  return { digest: token && digestOf(token).toString('base64'), prefix: credentialPrefix(authorization) };
 }

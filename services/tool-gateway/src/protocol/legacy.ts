@@ -49,6 +49,11 @@ export async function serveLegacy(version: string | undefined, sent: object, too
   const refused = await tools.admit();
   const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(sent));
   if (!message) return refusal(-32700, 'Parse error: Invalid JSON-RPC message');
+  // A call over its limit needs no server.
+  if (refused && isJSONRPCRequest(message)) {
+    const result = await callTool((message.params as CallToolRequest['params']).name, tools, refused);
+    return json(200, JSON.stringify({ result, jsonrpc: '2.0', id: message.id }));
+  }
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {

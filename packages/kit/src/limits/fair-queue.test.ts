@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Bulkhead, type Release } from './bulkhead.ts';
+import { FairQueue, type Release } from './fair-queue.ts';
 import { deadlineExceeded } from '../errors.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -7,11 +7,23 @@ afterEach(() => void vi.useRealTimers());
 
 const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
-function create({ perKey = 2, perGroup = 100, total = 100, waitingPerKey = 100, waitingTotal = 100 } = {}) {
-  // A clock far from the system's, to fail where the bulkhead reads the system's.
+interface Sizes {
+  perKey?: number;
+  perGroup?: number;
+  total?: number;
+  waitingPerKey?: number;
+  waitingTotal?: number;
+  countedMs?: number;
+}
+
+function create({ perKey = 2, perGroup = 100, total = 100, waitingPerKey = 100, waitingTotal = 100, countedMs }: Sizes = {}) {
+  // A clock far from the system's, to fail where the queue reads the system's.
   const started = performance.now();
   const now = () => performance.now() - started;
-  const bulkhead = new Bulkhead({ name: 'test', perKey, perGroup, total, waitingPerKey, waitingTotal, now });
+  const queue = new FairQueue({
+    ...{ name: 'test', perKey, perGroup, total, waitingPerKey, waitingTotal, now },
+    ...(countedMs !== undefined && { countedMs }),
+  });
   const admitted: string[] = [];
   const refused: [string, unknown][] = [];
   /** By the name of the work. */
@@ -29,7 +41,7 @@ function create({ perKey = 2, perGroup = 100, total = 100, waitingPerKey = 100, 
         admitted.push(name);
         releases.set(name, release);
       };
-      const slot = bulkhead.acquire(key, wanted, group);
+      const slot = queue.acquire(key, wanted, group);
       if (slot instanceof Promise) slot.then(admit, (error: unknown) => refused.push([name, error]));
       else admit(slot);
     },
@@ -121,6 +133,23 @@ describe('the slots of a group', () => {
     await release('b1');
     await release('a2');
     expect(admitted.slice(2)).toEqual(['c1', 'a2', 'c2']);
+  });
+});
+
+describe('work that takes long', () => {
+  it('no longer counts, so that work of others and of its own key runs beside it', async () => {
+    const { ask, admitted, release, pass } = create({ perKey: 1, total: 2, countedMs: 250 });
+    for (const name of ['a1', 'a2', 'b1', 'c1']) ask(name[0]!, name);
+    await pass(249);
+    expect(admitted).toEqual(['a1', 'b1']);
+    await pass(1);
+    expect(admitted.slice(2)).toEqual(['c1', 'a2']);
+    // The end of work that no longer counts frees nothing.
+    ask('d', 'd1');
+    await release('a1');
+    expect(admitted.slice(4)).toEqual([]);
+    await release('a2');
+    expect(admitted.slice(4)).toEqual(['d1']);
   });
 });
 

@@ -26,8 +26,6 @@ export async function exactness(system: LimitsSystem, what: 'rest' | 'tools', ru
     limit: rule.requests,
     refused: answers.filter(({ outcome }) => outcome === 'refused').length,
     refusedBelow: whole.reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
-    // Answers by a gateway that counted by itself, although nothing was broken.
-    parts: answers.filter(({ limit }) => limit !== undefined && limit < rule.requests).length,
     faults: faultsOf(answers),
   };
 }

@@ -41,7 +41,6 @@ export async function outage(
   const back = Date.now();
   await sleep(2_000 + (windowsAfter + 1) * (periodMs + 100));
   const answers = await load.stop();
-  const parts = answers.filter(({ sent, limit }) => sent >= back && limit !== undefined && limit < rule.requests);
   const after = windowsOf(answers, periodMs).filter(({ opened }) => opened >= back + 2_000);
   return {
     limit: rule.requests,
@@ -51,14 +50,18 @@ export async function outage(
     slowestMs: Math.max(...answers.map(({ sent, done }) => done - sent)),
     // The most admitted requests in any period, from a window before the outage to the end. Requests at the end of one window and at the beginning of the next one may be sent closer together than they are counted.
     mostAdmitted: mostAdmitted(answers, periodMs * 0.9),
-    // Milliseconds from the return to the last answer that stated a gateway's part of the limit, within two seconds.
-    partMs: Math.max(0, ...parts.map(({ sent }) => sent - back).filter((ms) => ms <= 2_000)),
-    // Answers that stated a gateway's part of the limit after two seconds.
-    partsAfter: parts.filter(({ sent }) => sent > back + 2_000).length,
     // The admitted requests of each window that opened later than two seconds after the return.
     after: after.slice(0, windowsAfter).map(({ admitted }) => admitted),
     refusedBelowAfter: after.slice(0, windowsAfter).reduce((sum, { refusedBelow }) => sum + refusedBelow, 0),
   };
+}
+
+/**
+ * The most requests that one period of an outage may admit: each gateway counts the whole limit by itself, rate-limit has counted a window
+ * before, and counts another one afterwards.
+ */
+export function mostInOutage({ processes }: LimitsSystem, limit: number): number {
+  return (processes.apis.length + 2) * limit;
 }
 
 async function take({ processes, redis }: LimitsSystem, victim: Victim): Promise<void> {

@@ -265,8 +265,6 @@ resources:
 {{- end }}
 {{- $_ := set $config "CRS_LOG_LEVEL" .settings.logLevel }}
 {{- if .fact.public }}
-{{- /* While rate-limit is away, each gateway counts its part of a limit. By the most that there may be, the sum never exceeds it. */}}
-{{- $_ := set $config "CRS_REPLICAS" (max 1 (include "call-research.mostReplicas" .settings)) }}
 {{- with $values.trustedProxies }}
 {{- $_ := set $config "CRS_TRUSTED_PROXIES" (join "," .) }}
 {{- end }}

@@ -136,7 +136,6 @@ describe('a service', () => {
       CRS_LOG_LEVEL: 'info',
       CRS_TLS_DIR: '/etc/crs/tls',
       CRS_TOOLS_URL: 'http://127.0.0.1:8081',
-      CRS_REPLICAS: '1',
       CRS_AUTH_ADDRESS: `${NAME}-auth:50051`,
       CRS_AUTH_HTTP_ADDRESS: `${NAME}-auth:8082`,
       CRS_CALLS_ADDRESS: `${NAME}-calls:50051`,

@@ -145,14 +145,6 @@ describe('scaling', () => {
     expect(find(manifests, 'Deployment', `${NAME}-calls`).spec).not.toHaveProperty('replicas');
   });
 
-  test('tells gateways the largest number of gateways that share the limits', async () => {
-    const replicasOf = async (values: object) =>
-      find(await render({ files: TRIAL, values }), 'ConfigMap', `${NAME}-api-gateway`).data.CRS_REPLICAS;
-    expect(await replicasOf(scaled)).toBe('7');
-    expect(await replicasOf({ services: { 'api-gateway': { replicaCount: 4 } } })).toBe('4');
-    expect(await replicasOf({ services: { 'api-gateway': { replicaCount: 0 } } })).toBe('1');
-  });
-
   test('a drain of nodes takes one pod of a service at a time', async () => {
     const manifests = await render({ files: TRIAL });
     expect(ofKind(manifests, 'PodDisruptionBudget')).toHaveLength(7);

@@ -141,8 +141,8 @@ or sum by (job, namespace, service) (${WAITED_IN_VAIN} unless ${WAITED_IN_VAIN} 
     for: '2m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: '{{ $labels.service }} charges requests alone',
-      description: 'rate-limit gives {{ $labels.service }} no answers, so each gateway grants its own part of the limits.',
+      summary: '{{ $labels.service }} counts requests by itself',
+      description: 'rate-limit gives {{ $labels.service }} no answers, so each gateway admits up to the limit by itself.',
     },
   },
   {

@@ -51,12 +51,6 @@ export const OBJECTIVES: Objective[] = [
   or rate(crs_tool_call_duration_bucket{${TOOLS},${WITHIN_A_SECOND}}[5m])
 )`,
   },
-  {
-    slo: 'limiter-exactness',
-    objective: 0.999,
-    all: `${BY} (rate(crs_ratelimit_decisions_total{${OURS}}[5m]))`,
-    bad: `${BY} (rate(crs_ratelimit_decisions_total{${OURS},source="fallback"}[5m]))`,
-  },
 ];
 
 /** The windows over which the share of bad events is recorded. */

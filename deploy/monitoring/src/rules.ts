@@ -36,29 +36,21 @@ function burns({ slo, objective }: Objective, severity: string): string {
     .join('\nor ');
 }
 
-const PROMISES: Record<string, { alert: string; what: string; severities: ('critical' | 'warning')[] }> = {
+const PROMISES: Record<string, { alert: string; what: string }> = {
   availability: {
     alert: 'CallResearchAvailability',
     what: 'requests answered with 5xx (promised: at most 0.1%, over 30 days)',
-    severities: ['critical', 'warning'],
   },
   latency: {
     alert: 'CallResearchLatency',
     what: 'lists, details and tools that took longer than a second (promised: at most 1%, over 30 days)',
-    severities: ['critical', 'warning'],
-  },
-  // Callers do not notice it, so it pages nobody.
-  'limiter-exactness': {
-    alert: 'CallResearchLimiterExactness',
-    what: 'requests charged by gateways alone (promised: at most 0.1%, over 30 days)',
-    severities: ['warning'],
   },
 };
 
 function budgetAlerts(): Alert[] {
   return OBJECTIVES.flatMap((objective) => {
-    const { alert, what, severities } = PROMISES[objective.slo]!;
-    return severities.map((severity) => ({
+    const { alert, what } = PROMISES[objective.slo]!;
+    return (['critical', 'warning'] as const).map((severity) => ({
       alert,
       // A handful of requests is no evidence.
       expr: `(\n${burns(objective, severity)}\n)\nand 3600 * avg_over_time(crs:slo_requests:rate5m{${OURS},slo="${objective.slo}"}[1h]) > 60`,

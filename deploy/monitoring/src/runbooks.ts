@@ -6,7 +6,6 @@ export const PANELS: Record<string, Record<string, string[]>> = {
   'crs-overview': {
     'availability: error budget left': ['CallResearchAvailability'],
     'latency: error budget left': ['CallResearchLatency'],
-    'limiter-exactness: error budget left': ['CallResearchLimiterExactness'],
     'Processes ready': ['CallResearchServiceGone', 'CallResearchScrapeGone'],
     'Requests by status': ['CallResearchNothingServed'],
     'Shed by': ['CallResearchShedding'],
@@ -24,7 +23,7 @@ export const PANELS: Record<string, Record<string, string[]>> = {
   },
   'crs-tenants': { 'Slots in use': ['CallResearchShedding'] },
   'crs-limiter': {
-    'Share of the fallback': ['CallResearchLimiterFallback', 'CallResearchLimiterExactness'],
+    'Share of the fallback': ['CallResearchLimiterFallback'],
     'Connected to Redis': ['CallResearchRedisAway'],
   },
   'crs-database': {

@@ -61,7 +61,7 @@ async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitRespons
 }
 
 function limiterOf(address: string, options: Partial<RateLimiterOptions> = {}): RateLimiter {
-  const limiter = new RateLimiter({ address, replicas: 1, timeoutMs: 5_000, log, ...options });
+  const limiter = new RateLimiter({ address, timeoutMs: 5_000, log, ...options });
   cleanups.push(() => limiter.close());
   return limiter;
 }
@@ -122,21 +122,6 @@ describe('a check', () => {
   });
 });
 
-it.each([
-  ['far from the limit, a crowd of one counter is charged by one descriptor', 600, [40], 639],
-  ['near the limit, each of a crowd is charged by itself', 60, Array.from({ length: 40 }, () => 1), 60],
-])('%s', async (_what, remaining, charges, first) => {
-  const service = await startService(echo);
-  const limiter = limiterOf(service.address);
-  await limiter.check(check(remaining));
-  const crowd = await Promise.all(Array.from({ length: 40 }, () => limiter.checkAtLeisure(check(remaining))));
-  expect(service.requests.slice(1).flatMap(({ descriptors }) => descriptors.map(({ hitsAddend = 1 }) => hitsAddend))).toEqual(
-    charges,
-  );
-  // The service's answer is about the last request.
-  expect([crowd[0]!.remaining, crowd.at(-1)!.remaining]).toEqual([first, remaining]);
-});
-
 describe('a check with wider counters', () => {
   const wider = (...ids: number[]): Check => ({ ...check(ids[0]!), wider: ids.slice(1).map((id) => check(id)) });
 
@@ -145,13 +130,11 @@ describe('a check with wider counters', () => {
     ['is refused by a wider counter', [7, 0, 9], false, 0],
     ['is refused by the narrowest', [0, 8, 9], false, 0],
   ])('%s', async (_, ids, allowed, remaining) => {
-    for (const method of ['check', 'checkAtLeisure'] as const) {
-      const service = await startService(echo);
-      const decision = await limiterOf(service.address)[method](wider(...ids));
-      expect(decision).toMatchObject({ allowed, remaining });
-      // All counters are charged by one call.
-      expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([ids.map(String)]);
-    }
+    const service = await startService(echo);
+    const decision = await limiterOf(service.address).check(wider(...ids));
+    expect(decision).toMatchObject({ allowed, remaining });
+    // All counters are charged by one call.
+    expect(service.requests.map(({ descriptors }) => descriptors.map(idOf))).toEqual([ids.map(String)]);
   });
 
   it('charges none of them once one is known to refuse', async () => {
@@ -160,9 +143,7 @@ describe('a check with wider counters', () => {
     await limiter.check(check(0));
     for (const known of [wider(0, 8, 9), wider(7, 8, 0)]) {
       expect(limiter.isUsedUp(known)).toBe(true);
-      expect(limiter.recall(known)?.allowed).toBe(false);
-      for (const decision of [await limiter.check(known), await limiter.checkAtLeisure(known)])
-        expect(decision).toMatchObject({ allowed: false, source: 'remembered' });
+      expect(await limiter.check(known)).toMatchObject({ allowed: false, source: 'remembered' });
     }
     expect(service.requests).toHaveLength(1);
   });
@@ -184,26 +165,57 @@ it('a refusal is repeated until its window is over, and the service is asked aga
 describe('without a usable answer', () => {
   const NOWHERE = '127.0.0.1:1';
 
-  it('a gateway counts by itself, up to its share of the limit', async () => {
-    let now = 0;
-    const limiter = limiterOf(NOWHERE, { replicas: 3, now: () => now });
-    const decisions = [];
-    for (let n = 0; n < 4; n++) decisions.push(await limiter.check(check('acme', 10)));
-    expect(decisions.map(({ allowed, limit, remaining, source }) => [allowed, limit, remaining, source])).toEqual([
-      [true, 3, 2, 'fallback'],
-      [true, 3, 1, 'fallback'],
-      [true, 3, 0, 'fallback'],
-      [false, 3, 0, 'fallback'],
-    ]);
-    for (const { resetInMs } of decisions) expect(resetInMs).toBe(60_000);
-    now = 60_000;
-    expect(await limiter.check(check('acme', 10))).toMatchObject({ allowed: true, remaining: 2, resetInMs: 60_000 });
+  it.each([
+    { requests: 1, periodSeconds: 1, everyMs: 90 },
+    { requests: 3, periodSeconds: 2, everyMs: 250 },
+    { requests: 10, periodSeconds: 60, everyMs: 4_001 },
+    { requests: 10, periodSeconds: 60, everyMs: 7_000 },
+  ])(
+    'each of three gateways admits exactly $requests requests per $periodSeconds s, however often they come: every $everyMs ms',
+    async ({ everyMs, ...rule }) => {
+      let now = 0.5;
+      const gateways = Array.from({ length: 3 }, () => limiterOf(NOWHERE, { now: () => now }));
+      const periodMs = rule.periodSeconds * 1_000;
+      const perWindow = Math.ceil(periodMs / everyMs);
+      for (let window = 0; window < 3; window++) {
+        for (let n = 0; n < perWindow; n++, now += everyMs) {
+          const decisions = await Promise.all(gateways.map((gateway) => gateway.check({ ...check('acme'), rule })));
+          const expected = {
+            allowed: n < rule.requests,
+            limit: rule.requests,
+            remaining: Math.max(0, rule.requests - n - 1),
+            resetInMs: periodMs - n * everyMs,
+            source: 'fallback',
+          };
+          expect(decisions).toEqual([expected, expected, expected]);
+        }
+      }
+    },
+  );
+
+  it('a gateway forgets what it counted once the service has answered for that counter', async () => {
+    let isDown = true;
+    const down = () => Promise.reject(unavailable('The counters are not available.'));
+    const service = await startService((request) => (isDown ? down() : echo(request)));
+    const limiter = limiterOf(service.address);
+    const remainingOf = async (id: number) => (await limiter.check(check(id, 5))).remaining;
+    expect([await remainingOf(1), await remainingOf(1), await remainingOf(2)]).toEqual([4, 3, 4]);
+    isDown = false;
+    expect(await limiter.check(check(1, 5))).toMatchObject({ limit: 600, remaining: 1, source: 'service' });
+    isDown = true;
+    expect([await remainingOf(1), await remainingOf(2)]).toEqual([4, 3]);
   });
 
-  it('the share is at least one request', async () => {
-    const limiter = limiterOf(NOWHERE, { replicas: 5 });
-    expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: true, limit: 1, remaining: 0 });
-    expect(await limiter.check(check('acme', 2))).toMatchObject({ allowed: false, limit: 1, remaining: 0 });
+  it('a refusal of the service is still repeated until its window is over', async () => {
+    const service = await startService(echo);
+    let now = 0;
+    const limiter = limiterOf(service.address, { now: () => now });
+    await limiter.check(check(0));
+    await service.stop();
+    now = 2_499;
+    expect(await limiter.check(check(0))).toMatchObject({ allowed: false, source: 'remembered' });
+    now = 2_500;
+    expect(await limiter.check(check(0))).toMatchObject({ allowed: true, remaining: 599, source: 'fallback' });
   });
 
   it('kinds, ids and rules are counted apart', async () => {

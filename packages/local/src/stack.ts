@@ -109,7 +109,6 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       callsAddress: calls.grpc,
       projectsAddress: projects.grpc,
       rateLimitAddress: rateLimit.grpc,
-      replicas: 1,
       trustedProxies: [],
       lameDuckMs: 0,
       addressLimit: config.addressLimit ?? LIMITS.address,

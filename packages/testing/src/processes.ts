@@ -127,7 +127,6 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     'api-gateway': (replica) => ({
       CRS_LISTEN: at(9, replica),
       CRS_API_URL: `http://${at(9, 1)}`,
-      CRS_REPLICAS: String(replicasOf('api-gateway')),
       ...lameDuck,
       ...auth,
       ...calls,
@@ -137,7 +136,6 @@ export async function startProcesses(config: ProcessesConfig): Promise<Processes
     'tool-gateway': (replica) => ({
       CRS_LISTEN: at(10, replica),
       CRS_TOOLS_URL: `http://${at(10, replica)}`,
-      CRS_REPLICAS: String(replicasOf('tool-gateway')),
       ...lameDuck,
       ...secret,
       ...auth,

@@ -21,7 +21,6 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       authAddress: auth,
       callsAddress: calls,
       rateLimitAddress: rateLimit,
-      replicas: 1,
       trustedProxies: [],
       lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },

@@ -22,7 +22,7 @@ export const readConfig = settings({
   /** In front of each key, so that installations can share a Redis. */
   redisPrefix: ['CRS_REDIS_PREFIX', redisPrefix.default('')],
   /** How long a hit waits for Redis. */
-  redisTimeoutMs: ['CRS_REDIS_TIMEOUT_MS', milliseconds.default(20)],
+  redisTimeoutMs: ['CRS_REDIS_TIMEOUT_MS', milliseconds.default(100)],
   // Limits of descriptors that have this `kind` and bring no limit of their own.
   organization: ['CRS_RATE_LIMIT_ORGANIZATION', ruleSetting.prefault('600/60')],
   user: ['CRS_RATE_LIMIT_USER', ruleSetting.prefault('120/60')],

@@ -45,7 +45,7 @@ describe('its settings', () => {
       listen: '0.0.0.0:8080',
       redisUrl: undefined,
       redisPrefix: '',
-      redisTimeoutMs: 20,
+      redisTimeoutMs: 100,
       organization: { requests: 600, periodSeconds: 60 },
       user: { requests: 120, periodSeconds: 60 },
       address: { requests: 60, periodSeconds: 60 },

@@ -102,7 +102,6 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       projectsAddress: projects,
       entitiesAddress: entities,
       rateLimitAddress: rateLimit,
-      replicas: 1,
       trustedProxies: [],
       lameDuckMs: 0,
       addressLimit: { requests: 1_000_000, periodSeconds: 60 },

@@ -22,7 +22,7 @@ export const limiter = dashboard(
           '`service`: rate-limit decided. `remembered`: the gateway repeated a refusal of rate-limit. `fallback`: the gateway decided alone.',
           [decisions('service, source'), '{{service}} {{source}}'],
         ),
-        lines('Share of the fallback', 'percentunit', 'Normally 0. Above 0, each gateway keeps its own part of the limits.', [
+        lines('Share of the fallback', 'percentunit', 'Normally 0. Above 0, each gateway counts by itself, and they admit up to the limit each.', [
           `(sum by (service) (rate(crs_ratelimit_decisions_total{${CHOSEN},source="fallback"}[$__rate_interval])) or 0 * ${decisions('service')}) / ${decisions('service')}`,
           '{{service}}',
         ]),

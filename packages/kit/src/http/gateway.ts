@@ -22,8 +22,6 @@ export const GATEWAY_SETTINGS = {
   callsAddress: ['CRS_CALLS_ADDRESS', hostPort],
   projectsAddress: ['CRS_PROJECTS_ADDRESS', hostPort],
   rateLimitAddress: ['CRS_RATE_LIMIT_ADDRESS', hostPort],
-  /** Gateways that share the limits; it matters only while the rate-limit service is away. */
-  replicas: ['CRS_REPLICAS', z.coerce.number().int().min(1).max(1000).default(1)],
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: ['CRS_TRUSTED_PROXIES', networksSetting.default([])],
   /** How long a stopping gateway still takes requests; each answer then ends its connection (milliseconds). */
@@ -64,7 +62,6 @@ export function createGateway(
   { name, showLimits, timeoutMs }: { name: string; showLimits: boolean; timeoutMs: number },
   {
     rateLimitAddress,
-    replicas,
     addressLimit,
     trustedProxies,
     concurrency,
@@ -79,7 +76,7 @@ export function createGateway(
   const closer = new Closer(log);
   return {
     async start() {
-      const limiter = new RateLimiter({ address: rateLimitAddress, replicas, log, tls });
+      const limiter = new RateLimiter({ address: rateLimitAddress, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
       const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, named: tenantMetrics });

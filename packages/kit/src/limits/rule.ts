@@ -21,8 +21,8 @@ export interface Verdict {
 }
 
 /**
- * A verdict and its source: the rate-limit service; this process, which remembers a refusal of the service; or this process alone,
- * while the service doesn't answer.
+ * A verdict and its source: the rate-limit service; this process, which repeats a refusal of the service; or this process alone, while
+ * the service doesn't respond.
  */
 export interface Decision extends Verdict {
   source: 'service' | 'remembered' | 'fallback';

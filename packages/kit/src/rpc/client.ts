@@ -14,7 +14,6 @@ import { splitHostPort } from '../process/config.ts';
 import { Channel } from './channel.ts';
 import { failSpan, meter, observeGauge, SpanKind, tracer } from '../process/telemetry.ts';
 import { channelCredentials, type Tls } from '../process/tls.ts';
-import { Late } from '../process/patience.ts';
 
 /** Options of a call. A handler's `CallContext` can be passed as one. */
 export interface CallOptions {
@@ -56,13 +55,12 @@ const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
 function isIll(error: unknown): boolean {
-  if (error instanceof Late) return true;
   return error instanceof ServiceError && ILL.has(error.kind) && !WELL.has(error.reason);
 }
 
 /** Whether the caller stopped waiting before the deadline. Unless the target was too slow for it, that says nothing about the target. */
 function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
-  return signal?.aborted === true && !(signal.reason instanceof Late) && Date.now() < deadline;
+  return signal?.aborted === true && Date.now() < deadline;
 }
 
 /** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */

@@ -8,8 +8,6 @@ export interface Hit {
   amount: number;
   /** How long the window stays open, if this hit opens it. */
   windowMs: number;
-  /** Hits that were counted in this window before. A lost counter is restored to this number. */
-  atLeast?: number;
 }
 
 /** A counter after a hit. */

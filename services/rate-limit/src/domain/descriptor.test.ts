@@ -21,21 +21,6 @@ it('gives a subject one counter for each limit, whoever brought the limit', () =
     key: 'rl:{call-research:kind=organization:id=acme}:600/60',
     rule,
     amount: undefined,
-    windowMs: 60_000,
-    atLeast: 0,
   };
   expect(charges).toEqual([charge, charge, charge]);
-});
-
-it.each([
-  ['60/12345', 60, 12_345],
-  ['0/60001', 0, 60_000],
-])('knows what a window held and how long it is still open: %s', (left, atLeast, windowMs) => {
-  const asked = { entries: [...subject, { key: 'rule', value: '600/60' }, { key: 'window', value: left }], hitsAddend: 7 };
-  expect(readDescriptor('call-research', RateLimitDescriptor.fromPartial(asked), defaults, 'it')).toMatchObject({
-    key: 'rl:{call-research:kind=organization:id=acme}:600/60',
-    amount: 7,
-    windowMs,
-    atLeast,
-  });
 });

@@ -12,10 +12,6 @@ export interface Charge {
   rule: Rule;
   /** Hits. Undefined: the hits of the request apply. */
   amount: number | undefined;
-  /** How long the window stays open if this charge opens it. */
-  windowMs: number;
-  /** Hits that were counted in this window before. A lost counter is restored to this number. */
-  atLeast: number;
 }
 
 /** The protocol's units in seconds. Months and years are as long as in Envoy's own service. */
@@ -30,12 +26,6 @@ export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
 
 /** The entry in which our gateways send a limit, since the protocol's override knows whole units only. */
 const RULE = 'rule';
-
-/**
- * The entry in which our gateways report a window that they counted by themselves while this service was away. `60/1900`: 60 hits were
- * counted before, and the window stays open for 1,900 ms. The descriptor's hits belong to that window.
- */
-const WINDOW = 'window';
 
 /**
  * Reads a descriptor. Its limit is its `rule` entry, else its override, else the default of its `kind`.
@@ -64,19 +54,11 @@ export function readDescriptor(
   if (!rule) return undefined;
   const amount = descriptor.hitsAddend;
   if (amount !== undefined && amount > MAX_HITS) throw invalid(`${field}.hits_addend`, `must be at most ${MAX_HITS}`);
-  return { key: keyOf(domain, entries, rule), rule, amount, ...readWindow(valueOf(WINDOW), rule, field) };
+  return { key: keyOf(domain, entries, rule), rule, amount };
 }
 
 /** The largest uint32, as the request's own `hits_addend`. */
 const MAX_HITS = 2 ** 32 - 1;
-
-function readWindow(text: string | undefined, { periodSeconds }: Rule, field: string): Pick<Charge, 'windowMs' | 'atLeast'> {
-  const whole = periodSeconds * 1_000;
-  if (text === undefined) return { windowMs: whole, atLeast: 0 };
-  const match = /^(0|[1-9]\d{0,9})\/([1-9]\d{0,11})$/.exec(text);
-  if (!match) throw invalid(`${field}.entries`, `must have a ${WINDOW} of the form hits/milliseconds`);
-  return { windowMs: Math.min(whole, Number(match[2])), atLeast: Number(match[1]) };
-}
 
 function readRule(text: string, field: string): Rule {
   const rule = parseRule(text);
@@ -96,7 +78,7 @@ function readOverride({ requestsPerUnit, unit }: RateLimitDescriptor_RateLimitOv
  */
 function keyOf(domain: string, entries: RateLimitDescriptor['entries'], { requests, periodSeconds }: Rule): string {
   const subject = entries
-    .filter(({ key }) => key !== RULE && key !== WINDOW)
+    .filter(({ key }) => key !== RULE)
     .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `rl:{${[encodeURIComponent(domain), ...subject].join(':')}}:${requests}/${periodSeconds}`;
 }

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
 import type { Rule, Verdict } from '@crs/kit/limits/rule';
 import { meter } from '@crs/kit/process/telemetry';
@@ -20,16 +19,13 @@ export function shouldRateLimit({ store, defaults }: Context) {
   const checks = meter('rate-limit').createCounter('crs.ratelimit.checks', {
     description: 'Descriptors that were answered for.',
   });
-  return rpc({ anyone: true }, async (request: RateLimitRequest, { signal }): Promise<RateLimitResponse> => {
+  return rpc({ anyone: true }, async (request: RateLimitRequest): Promise<RateLimitResponse> => {
     const charges = parse(request, defaults);
-    // After a pause of this process, a call arrives just before its cancellation. A caller that gave up has counted elsewhere.
-    await turn();
-    signal.throwIfAborted();
     const statuses = await Promise.all(
       charges.map(async (charge) => {
         if (!charge) return UNLIMITED;
-        const { key, rule, windowMs, atLeast, amount = request.hitsAddend || 1 } = charge;
-        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs, atLeast })));
+        const { key, rule, amount = request.hitsAddend || 1 } = charge;
+        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1_000 })));
       }),
     );
     for (const [index, { code, currentLimit }] of statuses.entries()) {

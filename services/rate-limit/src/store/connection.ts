@@ -5,33 +5,22 @@ import type { Count, Hit } from '../domain/counter.ts';
 /**
  * The clock of Redis decides when a window closes. A key still exists in the millisecond in which it expires, so it expires one
  * millisecond before its window closes. A counter without an expiry, which a restore by hand can leave, gets one with the next hit.
- *
- * A hit that Redis reads too late, after a pause, isn't counted: its sender has counted it elsewhere by then.
  */
 const count = defineScript({
   NUMBER_OF_KEYS: 1,
   SCRIPT: `
-    local now = redis.call('TIME')
-    if now[1] * 1000 + now[2] / 1000 > tonumber(ARGV[3]) then
-      return { -1, 0 }
-    end
     local count = redis.call('INCRBY', KEYS[1], ARGV[1])
-    local missing = tonumber(ARGV[4]) - (count - ARGV[1])
-    if missing > 0 then
-      count = redis.call('INCRBY', KEYS[1], missing)
-    end
     local left = redis.call('PTTL', KEYS[1])
     if left < 0 then
       left = tonumber(ARGV[2]) - 1
       redis.call('PEXPIRE', KEYS[1], left)
     end
     return { count, left + 1 }`,
-  parseCommand(parser: CommandParser, { key, amount, windowMs, atLeast = 0 }: Hit, notAfter: number) {
+  parseCommand(parser: CommandParser, { key, amount, windowMs }: Hit) {
     parser.pushKey(key);
-    parser.push(String(amount), String(windowMs), String(notAfter), String(atLeast));
+    parser.push(String(amount), String(windowMs));
   },
-  transformReply: ([total, resetInMs]: [number, number]): Count | undefined =>
-    total < 0 ? undefined : { count: total, resetInMs },
+  transformReply: ([total, resetInMs]: [number, number]): Count => ({ count: total, resetInMs }),
 });
 
 /** A connection to Redis that pipelines commands. It is used until it fails, and then replaced. */
@@ -39,10 +28,9 @@ export interface Connection {
   /** Whether one node of several may fail. The other nodes stay in use until the connection is replaced. */
   parts: boolean;
   connect(): Promise<unknown>;
-  /** @param notAfter milliseconds of Redis' clock @returns undefined if Redis read the hit later, and didn't count it */
-  count(hit: Hit, notAfter: number): Promise<Count | undefined>;
-  /** @returns milliseconds of Redis' clock; of several nodes, the latest time */
-  time(): Promise<number>;
+  count(hit: Hit): Promise<Count>;
+  /** Resolves once the server, or each primary of a cluster, has responded. */
+  ping(): Promise<unknown>;
   destroy(): void;
 }
 
@@ -85,8 +73,8 @@ function toServer(url: URL, credentialsProvider: Credentials): Connection {
   return {
     parts: false,
     connect: () => client.connect(),
-    count: (hit, notAfter) => client.count(hit, notAfter),
-    time: async () => millisecondsOf(await client.sendCommand(['TIME'])),
+    count: (hit) => client.count(hit),
+    ping: () => client.ping(),
     destroy: () => client.destroy(),
   };
 }
@@ -106,16 +94,8 @@ function toCluster(urls: URL[], credentialsProvider: Credentials): Connection {
   return {
     parts: true,
     connect: () => cluster.connect(),
-    count: (hit, notAfter) => cluster.count(hit, notAfter),
-    time: async () => {
-      const times = cluster.masters.map(async (master) => (await cluster.nodeClient(master)).sendCommand(['TIME']));
-      return Math.max(...(await Promise.all(times)).map(millisecondsOf));
-    },
+    count: (hit) => cluster.count(hit),
+    ping: () => Promise.all(cluster.masters.map(async (master) => (await cluster.nodeClient(master)).ping())),
     destroy: () => cluster.destroy(),
   };
-}
-
-function millisecondsOf(reply: unknown): number {
-  const [seconds, microseconds] = reply as [string, string];
-  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }

@@ -27,13 +27,13 @@ export class MemoryStore implements CounterStore {
     return this.#windows.size;
   }
 
-  async add({ key, amount, windowMs, atLeast = 0 }: Hit): Promise<Count> {
+  async add({ key, amount, windowMs }: Hit): Promise<Count> {
     // Fractions would add up to one more millisecond.
     const now = Math.floor(this.#now());
     this.#sweep(now);
     let window = this.#windows.get(key);
     if (!window || window.endsAt <= now) window = this.#open(key, now + windowMs);
-    window.count = Math.max(window.count, atLeast) + amount;
+    window.count += amount;
     return { count: window.count, resetInMs: window.endsAt - now };
   }
 

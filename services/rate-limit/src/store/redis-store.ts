@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@crs/kit/errors';
 import type { Logger } from '@crs/kit/process/log';
-import { Late, Patience } from '@crs/kit/process/patience';
 import { meter, observeGauge } from '@crs/kit/process/telemetry';
 import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
+import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** How long Redis may take to accept a connection or to answer a heartbeat. */
 const LIVENESS_MS = 1_000;
 const BEAT_EVERY_MS = 250;
 const RECONNECT_MS = 250;
-/** Redis counts a hit until this long after its sender gave up. Longer than clocks drift and event loops lag. */
-const SLACK_MS = 200;
 
 export interface RedisOptions {
   /** URL of one server, or URLs of nodes of a Redis Cluster, separated by commas. */
@@ -35,8 +33,6 @@ export class RedisStore implements CounterStore {
   readonly #passwordFile: string | undefined;
   readonly #prefix: string;
   readonly #timeoutMs: number;
-  readonly #patience: Patience;
-  readonly #liveness = new Patience(LIVENESS_MS);
   readonly #log: Logger;
   readonly #closing = new AbortController();
   readonly #duration = meter('rate-limit').createHistogram('db.client.operation.duration', {
@@ -45,8 +41,6 @@ export class RedisStore implements CounterStore {
   });
   readonly #closeMetrics: () => void;
   #connection: Connection | undefined;
-  /** Redis' clock minus `performance.now()`, in milliseconds; too large by up to a round trip. */
-  #epoch = 0;
   #loop: Promise<void> | undefined;
 
   constructor({ url, passwordFile, prefix, timeoutMs, log }: RedisOptions) {
@@ -54,7 +48,6 @@ export class RedisStore implements CounterStore {
     this.#passwordFile = passwordFile;
     this.#prefix = prefix;
     this.#timeoutMs = timeoutMs;
-    this.#patience = new Patience(timeoutMs);
     this.#log = log;
     const description = '1 while there is a connection to Redis, else 0.';
     this.#closeMetrics = observeGauge('rate-limit', 'crs.redis.connected', { description }, (result) =>
@@ -80,18 +73,14 @@ export class RedisStore implements CounterStore {
       const connection = this.#connection;
       // A hit isn't queued for later: its caller counts it elsewhere by then.
       if (!connection) throw new Error('no connection to Redis');
-      const notAfter = Math.ceil(this.#epoch + started + this.#timeoutMs + SLACK_MS);
-      const count = await this.#patience
-        .within(connection.count({ ...hit, key: this.#prefix + hit.key }, notAfter))
-        .catch((error: unknown) => {
-          // After a failover the old primary still answers. A new connection finds the new primary.
-          if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
-          throw error;
-        });
-      if (!count) throw new Late(this.#timeoutMs);
-      return count;
+      const counted = connection.count({ ...hit, key: this.#prefix + hit.key });
+      return await withTimeout(counted, this.#timeoutMs).catch((error: unknown) => {
+        // After a failover the old primary still answers. A new connection finds the new primary.
+        if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
+        throw error;
+      });
     } catch (error) {
-      failure = error instanceof Late ? 'timeout' : this.#connection ? 'error' : 'disconnected';
+      failure = error instanceof TimedOut ? 'timeout' : this.#connection ? 'error' : 'disconnected';
       throw unavailable('The counters are not available.', error);
     } finally {
       this.#duration.record((performance.now() - started) / 1_000, {
@@ -114,8 +103,8 @@ export class RedisStore implements CounterStore {
     while (!signal.aborted) {
       const connection = createConnection(this.#url, this.#passwordFile);
       try {
-        await this.#liveness.within(connection.connect());
-        await this.#beat(connection);
+        await withTimeout(connection.connect(), LIVENESS_MS);
+        await withTimeout(connection.ping(), LIVENESS_MS);
         this.#connection?.destroy();
         this.#connection = connection;
         this.#log.info('connected to Redis');
@@ -123,7 +112,7 @@ export class RedisStore implements CounterStore {
         attempted();
         for (;;) {
           await sleep(BEAT_EVERY_MS, undefined, { signal });
-          await this.#beat(connection);
+          await withTimeout(connection.ping(), LIVENESS_MS);
         }
       } catch (error) {
         if (!signal.aborted && !reported) this.#log.warn({ err: error }, 'Redis is not available');
@@ -135,11 +124,6 @@ export class RedisStore implements CounterStore {
       await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
     }
     if (this.#connection) this.#leave(this.#connection);
-  }
-
-  async #beat(connection: Connection): Promise<void> {
-    const sent = performance.now();
-    this.#epoch = (await this.#liveness.within(connection.time())) - sent;
   }
 
   #leave(connection: Connection): void {

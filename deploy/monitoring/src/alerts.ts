@@ -153,7 +153,7 @@ or sum by (job, namespace, service) (${WAITED_IN_VAIN} unless ${WAITED_IN_VAIN} 
     annotations: {
       summary: 'rate-limit at {{ $labels.instance }} has no Redis',
       description:
-        'For a minute rate-limit at {{ $labels.instance }} has had no connection to Redis. Gateways charge requests alone.',
+        'For a minute rate-limit at {{ $labels.instance }} has had no connection to Redis. Gateways count requests by themselves.',
     },
   },
   {

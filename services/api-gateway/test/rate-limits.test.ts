@@ -260,7 +260,10 @@ describe('without the rate-limit service', () => {
 
     await wayToLimits.open();
     // The service has counted one request in this window, so it admits seven more.
-    await vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), { timeout: 10_000, interval: 100 });
+    await vi.waitFor(async () => expect((await gateway.rest(CALL, { key })).status).toBe(200), {
+      timeout: 10_000,
+      interval: 100,
+    });
 
     wayToLimits.block();
     const started = performance.now();

@@ -22,10 +22,15 @@ export const limiter = dashboard(
           '`service`: rate-limit decided. `remembered`: the gateway repeated a refusal of rate-limit. `fallback`: the gateway decided alone.',
           [decisions('service, source'), '{{service}} {{source}}'],
         ),
-        lines('Share of the fallback', 'percentunit', 'Normally 0. Above 0, each gateway counts by itself, and they admit up to the limit each.', [
-          `(sum by (service) (rate(crs_ratelimit_decisions_total{${CHOSEN},source="fallback"}[$__rate_interval])) or 0 * ${decisions('service')}) / ${decisions('service')}`,
-          '{{service}}',
-        ]),
+        lines(
+          'Share of the fallback',
+          'percentunit',
+          'Normally 0. Above 0, each gateway counts by itself, and they admit up to the limit each.',
+          [
+            `(sum by (service) (rate(crs_ratelimit_decisions_total{${CHOSEN},source="fallback"}[$__rate_interval])) or 0 * ${decisions('service')}) / ${decisions('service')}`,
+            '{{service}}',
+          ],
+        ),
         lines('Charges without an answer', 'ops', 'By the reason.', [
           `sum by (service, error_type) (rate(crs_ratelimit_failures_total{${CHOSEN}}[$__rate_interval]))`,
           '{{service}} {{error_type}}',

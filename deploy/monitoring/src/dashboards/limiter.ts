@@ -1,6 +1,6 @@
 import { CHOSEN, dashboard, lines, quantile } from '../panels.ts';
 
-const CHARGE = `${CHOSEN},rpc_method=~".*/Charge"`;
+const CHARGE = `${CHOSEN},rpc_method=~".*/ShouldRateLimit"`;
 const REDIS = `${CHOSEN},db_system_name="redis"`;
 const decisions = (by: string) => `sum by (${by}) (rate(crs_ratelimit_decisions_total{${CHOSEN}}[$__rate_interval]))`;
 

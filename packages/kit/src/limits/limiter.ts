@@ -97,15 +97,9 @@ export class RateLimiter {
    * all: otherwise a single address over its limit would use up the limits of the networks around it.
    */
   async check(check: Check): Promise<Decision> {
-    return this.recall(check) ?? decisive(await Promise.all(countersOf(check).map((each) => this.#charge(each))));
-  }
-
-  checkAtLeisure = (check: Check): Promise<Decision> => this.check(check);
-
-  /** Returns the cached refusal of a request, if there is one. Otherwise the request has to be charged by {@link check}. */
-  recall(check: Check): Decision | undefined {
     const refusal = this.#refusalOf(check);
-    return refusal && this.#count(check, refusal);
+    if (refusal) return this.#count(check, refusal);
+    return decisive(await Promise.all(countersOf(check).map((each) => this.#charge(each))));
   }
 
   /** Whether {@link check} would refuse a request without a call. */

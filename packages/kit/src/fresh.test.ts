@@ -8,25 +8,25 @@ afterEach(() => void vi.useRealTimers());
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const after = <T>(ms: number, value: T) => new Promise<T>((resolve) => setTimeout(resolve, ms, value));
 
-/** A service whose answer is its version, which changes as the test says. It reads the version when the question arrives. */
-function service(options: FreshOptions<number>, latencyMs = 0) {
+/** A source whose value is its version, which changes as the test says. A load reads the version when it starts. */
+function source(options: FreshOptions<number>, latencyMs = 0) {
   const fresh = new Fresh<number>(options);
-  const state = { version: 0, latencyMs, isDown: false, questions: 0 };
-  const ask = async () => {
-    state.questions++;
+  const state = { version: 0, latencyMs, isDown: false, loads: 0 };
+  const load = async () => {
+    state.loads++;
     const { version, isDown } = state;
     await after(state.latencyMs, undefined);
     if (isDown) throw new Error('down');
     return version;
   };
-  return { fresh, state, get: (maxAgeMs?: number, key = 'key') => fresh.get(key, ask, maxAgeMs) };
+  return { fresh, state, get: (maxAgeMs?: number, key = 'key') => fresh.get(key, load, maxAgeMs) };
 }
 
 const outcome = (answer: Promise<number>) => answer.catch((error: Error) => error.message);
 
-describe('an answer', () => {
-  it('is used again up to its age, counted from its question', async () => {
-    const { get, state } = service({ maxAgeMs: 1_000 }, 400);
+describe('a value', () => {
+  it('is used again up to its age, counted from the start of its load', async () => {
+    const { get, state } = source({ maxAgeMs: 1_000 }, 400);
     const first = get();
     await pass(400);
     expect(await first).toBe(0);
@@ -36,22 +36,22 @@ describe('an answer', () => {
     await pass(1);
     const second = get();
     await pass(400);
-    expect([await second, state.questions]).toEqual([1, 2]);
+    expect([await second, state.loads]).toEqual([1, 2]);
   });
 
-  it('is asked for again by callers whose shared question was answered too late', async () => {
-    const { get, state } = service({ maxAgeMs: 1_000 }, 1_500);
+  it('is loaded again for callers whose shared load took too long', async () => {
+    const { get, state } = source({ maxAgeMs: 1_000 }, 1_500);
     const first = get();
     await pass(900);
     state.version = 1;
     state.latencyMs = 10;
     const second = get();
     await pass(2_000);
-    expect([await first, await second, state.questions]).toEqual([0, 1, 2]);
+    expect([await first, await second, state.loads]).toEqual([0, 1, 2]);
   });
 
   it('has an age of its own where the option is a function', async () => {
-    const { get, state } = service({ maxAgeMs: (version) => (version === 0 ? 100 : 500) });
+    const { get, state } = source({ maxAgeMs: (version) => (version === 0 ? 100 : 500) });
     await pass(0);
     const first = get();
     await pass(0);
@@ -62,11 +62,11 @@ describe('an answer', () => {
     await pass(0);
     expect(await second).toBe(1);
     await pass(500);
-    expect([await get(), state.questions]).toEqual([1, 2]);
+    expect([await get(), state.loads]).toEqual([1, 2]);
   });
 
-  it('is one of a question that begins later, where no age is allowed', async () => {
-    const { get, state } = service({ maxAgeMs: 1_000 });
+  it('is that of a load that starts later, where no age is allowed', async () => {
+    const { get, state } = source({ maxAgeMs: 1_000 });
     const first = get();
     await pass(1);
     state.version = 1;
@@ -75,8 +75,8 @@ describe('an answer', () => {
     expect([await first, await second]).toEqual([0, 1]);
   });
 
-  it('is renewed in the background, while callers go on with it', async () => {
-    const { get, state } = service({ maxAgeMs: 5_000, renewMs: 1_000 }, 50);
+  it('is refreshed in the background, while callers go on with it', async () => {
+    const { get, state } = source({ maxAgeMs: 5_000, refreshMs: 1_000 }, 50);
     const first = get();
     await pass(50);
     await first;
@@ -85,31 +85,31 @@ describe('an answer', () => {
     expect(await get()).toBe(0);
     expect(await get()).toBe(0);
     await pass(50);
-    expect([await get(), state.questions]).toEqual([1, 2]);
+    expect([await get(), state.loads]).toEqual([1, 2]);
   });
 
-  it('is kept by its key', async () => {
-    const { get, state } = service({ maxAgeMs: 1_000 });
+  it('is cached by its key', async () => {
+    const { get, state } = source({ maxAgeMs: 1_000 });
     const both = Promise.all([get(undefined, 'a'), get(undefined, 'b')]);
     await pass(0);
-    expect([await both, state.questions]).toEqual([[0, 0], 2]);
+    expect([await both, state.loads]).toEqual([[0, 0], 2]);
   });
 });
 
 describe('a failure', () => {
-  it('is that of the callers who asked; others ask for themselves', async () => {
-    const { get, state } = service({ maxAgeMs: 1_000 }, 100);
+  it('is that of the callers who started the load; others load for themselves', async () => {
+    const { get, state } = source({ maxAgeMs: 1_000 }, 100);
     state.isDown = true;
     const first = outcome(get());
     await pass(50);
     state.isDown = false;
     const second = outcome(get());
     await pass(200);
-    expect([await first, await second, state.questions]).toEqual(['down', 0, 2]);
+    expect([await first, await second, state.loads]).toEqual(['down', 0, 2]);
   });
 
-  it('leaves an older answer in use only up to its greatest age, and is not repeated by each caller', async () => {
-    const { get, state } = service({ maxAgeMs: 5_000, renewMs: 1_000, staleMs: 60_000 });
+  it('leaves a stale value in use only up to its greatest age, and is not repeated by each caller', async () => {
+    const { get, state } = source({ maxAgeMs: 5_000, refreshMs: 1_000, staleMs: 60_000 });
     const first = get();
     await pass(0);
     await first;
@@ -120,7 +120,7 @@ describe('a failure', () => {
       await pass(10);
       expect(await again).toBe(0);
     }
-    expect(state.questions).toBe(2);
+    expect(state.loads).toBe(2);
     await pass(60_000);
     const last = outcome(get());
     await pass(0);
@@ -128,7 +128,7 @@ describe('a failure', () => {
   });
 });
 
-it('no answer is older than allowed, and questions are shared, whatever the order of changes, failures and callers', async () => {
+it('no value is older than allowed, and loads are shared, whatever the order of changes, failures and callers', async () => {
   const MAX_AGE = 1_000;
   const step = fc.record({
     passMs: fc.integer({ min: 0, max: 700 }),
@@ -139,7 +139,7 @@ it('no answer is older than allowed, and questions are shared, whatever the orde
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const { get, state } = service({ maxAgeMs: MAX_AGE });
+      const { get, state } = source({ maxAgeMs: MAX_AGE });
       /** When each version began, by `performance.now()`. */
       const began = [performance.now()];
       const versionAt = (time: number) => began.findLastIndex((at) => at <= time);
@@ -150,7 +150,7 @@ it('no answer is older than allowed, and questions are shared, whatever the orde
         const arrivedAt = performance.now();
         const answer = await outcome(get());
         if (typeof answer === 'string') return;
-        // The answer is of a question that began after the caller arrived, or at most a second ago.
+        // The value is of a load that started after the caller arrived, or at most a second ago.
         const oldest = Math.min(arrivedAt, performance.now() - MAX_AGE);
         if (answer < versionAt(oldest)) faults.push(`version ${answer} at ${performance.now()}, of a caller at ${arrivedAt}`);
       };
@@ -167,7 +167,7 @@ it('no answer is older than allowed, and questions are shared, whatever the orde
       await pass(10_000);
       await Promise.all(calls);
       expect(faults).toEqual([]);
-      expect(state.questions).toBeLessThanOrEqual(callers);
+      expect(state.loads).toBeLessThanOrEqual(callers);
     }),
     { numRuns: 300 },
   );

@@ -1,111 +1,112 @@
 import { LRUCache } from 'lru-cache';
 
-export interface FreshOptions<A> {
-  /** How long an answer is used (milliseconds), counted from its question. */
-  maxAgeMs: number | ((answer: A) => number);
-  /** From this age on, an answer is used and asked for again in the background. Absent: never. */
-  renewMs?: number;
-  /** While questions fail, an older answer is used up to this age. Absent: never. */
+export interface FreshOptions<V> {
+  /** How long a value is used (milliseconds), counted from the start of the load that returned it. */
+  maxAgeMs: number | ((value: V) => number);
+  /** From this age on, a value is still used, and loaded again in the background. Absent: never. */
+  refreshMs?: number;
+  /** While loads fail, an older value is used up to this age. Absent: never. */
   staleMs?: number;
-  /** The number of answers that are kept; those used least recently are dropped. */
+  /** The number of values that are kept; those used least recently are dropped. */
   max?: number;
 }
 
-interface Answered<A> {
-  /** When the question was asked, by `performance.now()`. */
-  askedAt: number;
-  answer: A;
+interface Loaded<V> {
+  /** When the load started, by `performance.now()`. */
+  startedAt: number;
+  value: V;
 }
 
-interface Question<A> {
-  askedAt: number;
-  answer: Promise<A>;
-  state: 'under way' | 'answered' | 'failed';
+interface Load<V> {
+  startedAt: number;
+  value: Promise<V>;
+  state: 'pending' | 'done' | 'failed';
 }
 
-interface Entry<A> {
-  latest?: Answered<A>;
-  /** The latest question. */
-  question?: Question<A>;
+interface Entry<V> {
+  latest?: Loaded<V>;
+  /** The latest load. */
+  load?: Load<V>;
 }
 
 /**
- * Answers that may change, such as whether a key is revoked. Each is asked for again once it is too old, and its age counts from the question, because a
- * change is seen only by questions that follow it. Callers share a question that is under way. It isn't cancelled with the caller who asked first.
+ * A cache of values that may change at their source, such as whether a key is revoked. A value is loaded again once it is too old. Its age counts from the
+ * start of its load, because only loads that start after a change are sure to see it. Callers share a pending load, which isn't cancelled with the caller
+ * that started it.
  */
-export class Fresh<A> {
-  readonly #options: FreshOptions<A>;
-  readonly #entries: LRUCache<string, Entry<A>>;
+export class Fresh<V> {
+  readonly #options: FreshOptions<V>;
+  readonly #entries: LRUCache<string, Entry<V>>;
 
-  constructor(options: FreshOptions<A>) {
+  constructor(options: FreshOptions<V>) {
     this.#options = options;
     this.#entries = new LRUCache({ max: options.max ?? 1_000 });
   }
 
   /**
-   * @param ask asks for the answer; its errors aren't kept
-   * @param maxAgeMs in place of the option; 0: the answer to a question that begins now or later
-   * @throws what `ask` throws, where there is no answer that may be used
+   * @param load loads the value; its errors aren't cached
+   * @param maxAgeMs in place of the option; 0: the value of a load that starts now or later
+   * @throws what `load` throws, unless a cached value may be used
    */
-  async get(key: string, ask: () => Promise<A>, maxAgeMs?: number): Promise<A> {
+  async get(key: string, load: () => Promise<V>, maxAgeMs?: number): Promise<V> {
     const arrivedAt = performance.now();
     let entry = this.#entries.get(key);
     if (!entry) this.#entries.set(key, (entry = {}));
     for (;;) {
       const { latest } = entry;
       if (latest && this.#isUsable(latest, arrivedAt, maxAgeMs)) {
-        if (this.#isOlder(entry.question!, this.#options.renewMs)) this.#ask(entry, ask).answer.catch(() => {});
-        return latest.answer;
+        if (this.#isOlder(entry.load!, this.#options.refreshMs)) this.#start(entry, load).value.catch(() => {});
+        return latest.value;
       }
       const stale = latest && !this.#isOlder(latest, this.#options.staleMs ?? -1) ? latest : undefined;
-      // While questions fail, they are asked as seldom as answers are renewed.
-      if (stale && entry.question!.state === 'failed' && !this.#isOlder(entry.question!, this.#options.renewMs ?? 0))
-        return stale.answer;
-      const question = this.#pending(entry, arrivedAt, maxAgeMs) ?? this.#ask(entry, ask);
+      // While loads fail, they are repeated as seldom as values are refreshed.
+      if (stale && entry.load!.state === 'failed' && !this.#isOlder(entry.load!, this.#options.refreshMs ?? 0))
+        return stale.value;
+      const shared = this.#pending(entry, arrivedAt, maxAgeMs) ?? this.#start(entry, load);
       try {
-        await question.answer;
+        await shared.value;
       } catch (error) {
-        if (stale) return stale.answer;
-        // Another caller's question may have failed for a reason of that caller's.
-        if (question.askedAt >= arrivedAt) throw error;
+        if (stale) return stale.value;
+        // A load that another caller started may have failed for a reason of that caller's, such as its deadline.
+        if (shared.startedAt >= arrivedAt) throw error;
       }
     }
   }
 
-  /** The latest answer of any age, without asking. */
-  peek(key: string): A | undefined {
-    return this.#entries.peek(key)?.latest?.answer;
+  /** The latest value of any age, without a load. */
+  peek(key: string): V | undefined {
+    return this.#entries.peek(key)?.latest?.value;
   }
 
-  #isUsable(latest: Answered<A>, arrivedAt: number, maxAgeMs?: number): boolean {
+  #isUsable(latest: Loaded<V>, arrivedAt: number, maxAgeMs?: number): boolean {
     const { maxAgeMs: usual } = this.#options;
-    const allowed = maxAgeMs ?? (typeof usual === 'number' ? usual : usual(latest.answer));
-    return latest.askedAt >= arrivedAt || !this.#isOlder(latest, allowed);
+    const allowed = maxAgeMs ?? (typeof usual === 'number' ? usual : usual(latest.value));
+    return latest.startedAt >= arrivedAt || !this.#isOlder(latest, allowed);
   }
 
-  /** A question under way whose answer may be usable for a caller who arrived at that time. */
-  #pending({ question }: Entry<A>, arrivedAt: number, maxAgeMs?: number): Question<A> | undefined {
-    if (question?.state !== 'under way') return undefined;
+  /** A pending load whose value may be usable for a caller that arrived at that time. */
+  #pending({ load }: Entry<V>, arrivedAt: number, maxAgeMs?: number): Load<V> | undefined {
+    if (load?.state !== 'pending') return undefined;
     const { maxAgeMs: usual } = this.#options;
     const allowed = maxAgeMs ?? (typeof usual === 'number' ? usual : Infinity);
-    return question.askedAt >= arrivedAt || !this.#isOlder(question, allowed) ? question : undefined;
+    return load.startedAt >= arrivedAt || !this.#isOlder(load, allowed) ? load : undefined;
   }
 
-  #isOlder({ askedAt }: { askedAt: number }, ms = Infinity): boolean {
-    return performance.now() - askedAt > ms;
+  #isOlder({ startedAt }: { startedAt: number }, ms = Infinity): boolean {
+    return performance.now() - startedAt > ms;
   }
 
-  #ask(entry: Entry<A>, ask: () => Promise<A>): Question<A> {
-    const question: Question<A> = { askedAt: performance.now(), answer: ask(), state: 'under way' };
-    entry.question = question;
-    question.answer.then(
-      (answer) => {
-        question.state = 'answered';
-        // A later question may have been answered first.
-        if (!entry.latest || entry.latest.askedAt <= question.askedAt) entry.latest = { askedAt: question.askedAt, answer };
+  #start(entry: Entry<V>, load: () => Promise<V>): Load<V> {
+    const started: Load<V> = { startedAt: performance.now(), value: load(), state: 'pending' };
+    entry.load = started;
+    started.value.then(
+      (value) => {
+        started.state = 'done';
+        // A later load may have been faster.
+        if (!entry.latest || entry.latest.startedAt <= started.startedAt) entry.latest = { startedAt: started.startedAt, value };
       },
-      () => (question.state = 'failed'),
+      () => (started.state = 'failed'),
     );
-    return question;
+    return started;
   }
 }

@@ -20,8 +20,8 @@ export interface Bearer {
 type Known<A> = { answer: A; refusal?: undefined } | { answer?: undefined; refusal: ServiceError };
 
 /**
- * Auth's answers about credentials. Auth is asked once a second for a credential in use, however many requests carry it. A refusal is kept as long, so
- * that guesses cost auth nothing; an outage isn't. An unknown credential is looked up in its address's turn.
+ * Caches auth's responses about credentials. Auth is called once a second for a credential in use, however many requests carry it. A refusal is cached as
+ * long, so that guesses cost auth nothing; a failure of auth isn't. An unknown credential is looked up in the turn of its client's address.
  */
 export class CredentialCache<A> {
   readonly #ask: (credential: string, call: CallOptions) => Promise<A>;

@@ -42,7 +42,7 @@ type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTIN
 export interface Gateway extends AddressCharging {
   log: Logger;
   queue: RequestQueue;
-  /** Of credentials that auth hasn't vouched for yet. */
+  /** Of credentials that auth hasn't verified yet. */
   lookUps: LookUps;
   /** Aggregates the log lines of refusals. */
   refusals: RefusalCounts;

@@ -19,7 +19,7 @@ interface Queue {
 }
 
 /**
- * Looks up credentials that auth hasn't vouched for yet, each in the turn of its client's address. Once the limit of the address is used up, such a
+ * Looks up credentials that auth hasn't verified yet, each in the turn of its client's address. Once the limit of the address is used up, such a
  * credential is almost surely a guess, but it may be a new good one, which has a limit of its own. So they are then looked up one at a time for each
  * network, with a pause after each, and few wait. Without this, an address over its limit could cause a look-up by every request that carries another
  * made-up credential.

@@ -41,9 +41,9 @@ export class RequestQueue {
   }
 
   /**
-   * Waits for a request's turn. Its work ends when its response is complete, or when its client is gone.
+   * Waits for a request's turn. Its work ends when its response is complete, or when its client has disconnected.
    * @param key an organization's id, or {@link addressKey}
-   * @throws ServiceError resource_exhausted if its turn doesn't come in time, deadline_exceeded if the client is gone
+   * @throws ServiceError resource_exhausted if its turn doesn't come in time, deadline_exceeded if the client has disconnected
    */
   async enter(key: string, response: Response): Promise<void> {
     const state = stateOf(response);

@@ -57,7 +57,7 @@ interface Flow {
 const WAIT_PART = 0.8;
 
 /**
- * Bounds concurrent work, so that one tenant's work can't crowd out another's. A fixed amount of work runs at once, and at most a part of it is of one
+ * Bounds concurrent work, so that one tenant's work can't displace another's. A fixed amount of work runs at once, and at most a part of it is of one
  * key, or of the keys of one group. Further work waits: first come, first served within a key, and the keys take turns. So work waits only while all
  * slots are taken, or all that its key may have.
  *

@@ -79,7 +79,7 @@ const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 
 type Keys = Map<string, Promise<CryptoKey>>;
 
 /** The age of the keys after which they are fetched again in the background, and after which an unknown key id has them fetched. */
-const RENEW_MS = 1_000;
+const REFRESH_MS = 1_000;
 /** Keys of this age aren't used before an attempt to fetch them. */
 const MAX_AGE_MS = 5_000;
 /** While auth doesn't answer, keys are used up to this age. */
@@ -92,7 +92,7 @@ const STALE_MS = 300_000;
 export function createVerifier(service: string, keySource: KeySource): Verifier {
   const checks = { ...CHECKS, audience: [audienceOf(service), EVERY_SERVICE] };
   const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_KNOWN });
-  const fetched = new Fresh<Keys>({ maxAgeMs: MAX_AGE_MS, renewMs: RENEW_MS, staleMs: STALE_MS });
+  const fetched = new Fresh<Keys>({ maxAgeMs: MAX_AGE_MS, refreshMs: REFRESH_MS, staleMs: STALE_MS });
 
   async function fetchKeys(): Promise<Keys> {
     const found = await keySource().catch((error: unknown) => {
@@ -104,7 +104,7 @@ export function createVerifier(service: string, keySource: KeySource): Verifier 
 
   async function keyOf(keyId: string): Promise<CryptoKey | undefined> {
     const keys = await fetched.get('keys', fetchKeys);
-    return keys.get(keyId) ?? (await fetched.get('keys', fetchKeys, RENEW_MS)).get(keyId);
+    return keys.get(keyId) ?? (await fetched.get('keys', fetchKeys, REFRESH_MS)).get(keyId);
   }
 
   return async (token) => {

@@ -376,11 +376,12 @@ describe('the program', () => {
   });
 
   it('that renews certificates names a missing setting, too', { timeout: 30_000 }, async () => {
-    expect(await start({ CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' }, 'renew')).toEqual({
+    const peers = { CRS_SECRET_PREFIX: 'crs', CRS_TLS_PEER_DOMAIN: 'crs.research.call-research' };
+    expect(await start(peers, 'renew')).toEqual({
       code: 1,
       messages: ["The configuration can't be used: CRS_CERTIFICATES: is required"],
     });
-    expect(await start({ CRS_SECRET_PREFIX: 'crs', CRS_CERTIFICATES: 'auth,calls' }, 'renew')).toEqual({
+    expect(await start({ ...peers, CRS_CERTIFICATES: 'auth,calls' }, 'renew')).toEqual({
       code: 1,
       messages: [
         'KUBERNETES_SERVICE_HOST is not set: run this in a pod of Kubernetes. The install Job runs elsewhere with CRS_SECRET_DIR.',

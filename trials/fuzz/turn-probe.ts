@@ -1,5 +1,6 @@
 // Preloaded into measured processes. For as long as a client of its socket wants, it measures each turn of the event loop for `longestTurn`.
 import { createServer } from 'node:net';
+import { isMainThread } from 'node:worker_threads';
 
 const server = createServer((socket) => {
   let isMeasuring = true;
@@ -20,4 +21,5 @@ const server = createServer((socket) => {
   });
   socket.write('measuring');
 });
-server.listen(`${process.env['CRS_TEST_PROBES']}/${process.pid}.turns`).unref();
+// A worker thread preloads this, too.
+if (isMainThread) server.listen(`${process.env['CRS_TEST_PROBES']}/${process.pid}.turns`).unref();

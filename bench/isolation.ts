@@ -129,6 +129,14 @@ async function measureGateway(name: string, { headers = {}, targets, credentials
   console.log(`${name}, seconds of a burst: ${summary(bursts)}, worst ${worst(bursts).toFixed(2)} (promised: 1.0)\n`);
 }
 
-const rateOf = ({ times, seconds }: { times: number[]; seconds: number }) => times.length / seconds;
-const describe = (times: number[]) => `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
-const summary = (values: number[]) => `${median(values).toFixed(2)} (${values.map((each) => each.toFixed(2)).join(', ')})`;
+function rateOf({ times, seconds }: { times: number[]; seconds: number }): number {
+  return times.length / seconds;
+}
+
+function describe(times: number[]): string {
+  return `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
+}
+
+function summary(values: number[]): string {
+  return `${median(values).toFixed(2)} (${values.map((each) => each.toFixed(2)).join(', ')})`;
+}

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { SecondTries } from './packages/testing/src/second-tries.ts';
+import { SecondTries } from './testing/src/second-tries.ts';
 
 /** These tests kill and restart processes, which takes long. The locale doesn't matter to them. */
 const underFaults = ['{services/*,trials/*}/test/**/*-under-faults.test.ts'];
@@ -39,7 +39,7 @@ const charts = { extends: true as const, test: { name: 'charts', include: [onCha
 const onClients = 'clients/scenarios/test/**/*.test.ts';
 const clients = {
   extends: true as const,
-  test: { name: 'clients', include: [onClients], globalSetup: 'packages/testing/src/setup.ts' },
+  test: { name: 'clients', include: [onClients], globalSetup: 'testing/src/setup.ts' },
 };
 
 /** Tests that need no database run once. The others run in the `C` locale, and those about text in an ICU locale, too. */
@@ -71,7 +71,7 @@ export default defineConfig({
           name: 'C',
           include: [...onDatabase, ...underFaults],
           exclude: ['**/node_modules/**', ...alone, ...traced],
-          globalSetup: 'packages/testing/src/setup.ts',
+          globalSetup: 'testing/src/setup.ts',
         },
       },
       {
@@ -79,13 +79,13 @@ export default defineConfig({
         test: {
           name: 'traced',
           include: traced,
-          setupFiles: 'packages/testing/src/start-telemetry.ts',
-          globalSetup: 'packages/testing/src/setup.ts',
+          setupFiles: 'testing/src/start-telemetry.ts',
+          globalSetup: 'testing/src/setup.ts',
         },
       },
       {
         extends: true,
-        test: { name: 'alone', isolate: true, include: alone, globalSetup: 'packages/testing/src/setup.ts' },
+        test: { name: 'alone', isolate: true, include: alone, globalSetup: 'testing/src/setup.ts' },
       },
       {
         extends: true,
@@ -93,7 +93,7 @@ export default defineConfig({
           name: 'icu',
           include: inBothLocales,
           exclude: ['**/node_modules/**', ...underFaults, ...withoutText, ...alone, ...traced],
-          globalSetup: 'packages/testing/src/setup.ts',
+          globalSetup: 'testing/src/setup.ts',
         },
       },
     ],

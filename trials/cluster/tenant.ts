@@ -11,7 +11,7 @@ const API_ORIGIN = 'http://127.0.0.1:8080';
 
 /** Imports the demo's records and raises the organization's limits above the load. */
 export async function seed(): Promise<string> {
-  const records = await readFile('packages/local/demo/demo.ndjson', 'utf8');
+  const records = await readFile('deploy/local/demo/demo.ndjson', 'utf8');
   const { accepted, unchanged } = await crs<{ accepted: number; unchanged: number }>(['import', '-'], records);
   await crs(['org', 'update', ORGANIZATION, '--rate-limit', '100000/60', '--tool-rate-limit', '100000/60']);
   return `${accepted} records accepted, ${unchanged} unchanged`;

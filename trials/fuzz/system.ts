@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Connection } from '@crs/crs/connection';
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { startProcesses } from '@crs/testing/processes';

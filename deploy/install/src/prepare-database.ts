@@ -2,7 +2,7 @@ import { ensureOperator } from '@crs/auth/bootstrap';
 import { migrations as auth } from '@crs/auth/migrations';
 import { migrations as calls } from '@crs/calls/migrations';
 import { migrations as entities } from '@crs/entities/migrations';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import type { AdminDatabase } from '@crs/kit/data/connection';
 import { migrate } from '@crs/kit/data/migrate';
 import { releaseVersion } from '@crs/kit/process/version';

@@ -7,7 +7,7 @@ import { Client } from '@grpc/grpc-js';
 import { service as health } from 'grpc-health-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { createAuthority, type Certificate } from '../../testing/src/certificate.ts';
+import { createAuthority, type Certificate } from '../../../testing/src/certificate.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Peers } from '../src/process/peers.ts';
 import { Tls } from '../src/process/tls.ts';

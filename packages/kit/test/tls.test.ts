@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { createAuthority, type Authority, type Certificate } from '../../testing/src/certificate.ts';
+import { createAuthority, type Authority, type Certificate } from '../../../testing/src/certificate.ts';
 import { client } from '../src/rpc/client.ts';
 import { bind, rpc, serve } from '../src/rpc/server.ts';
 import { createLogger } from '../src/process/log.ts';

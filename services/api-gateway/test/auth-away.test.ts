@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';
 import { startGateway, type Gateway } from './_gateway.ts';

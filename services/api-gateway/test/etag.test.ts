@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { startWorld, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 

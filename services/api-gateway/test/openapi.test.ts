@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { judge, type Document, type OperationObject } from '@crs/testing/openapi';
 import { startWorld, type World } from '@crs/testing/world';
 import type { RestRequest } from '@crs/testing/rest';

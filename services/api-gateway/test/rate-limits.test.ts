@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import type { Rest, RestResponse } from '@crs/testing/rest';
 import { startRelay } from '@crs/testing/relay';
 import { startWorld, type World } from '@crs/testing/world';

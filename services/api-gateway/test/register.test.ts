@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { logProblems } from '@crs/testing/log-schema';
 import type { RestResponse } from '@crs/testing/rest';
 import { sendRaw } from '@crs/testing/send-raw';

@@ -1,7 +1,7 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { startWorld, type World } from '@crs/testing/world';
 import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';

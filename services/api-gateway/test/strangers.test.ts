@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseNetworks } from '@crs/kit/http/address';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { interceptStatements } from '@crs/testing/intercept-statements';
 import { sendRaw } from '@crs/testing/send-raw';
 import { startWorld, type World } from '@crs/testing/world';

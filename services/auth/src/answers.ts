@@ -1,5 +1,5 @@
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { AuditEntry, Operator, Organization, RegisteredClient, Token, User } from '@crs/proto/crs/auth/v1/admin';
 import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import { redirectUriOf } from './domain/oidc-provider.ts';

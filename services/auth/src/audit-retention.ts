@@ -1,7 +1,7 @@
 import type { Database } from '@crs/kit/data/database';
 import { everyOrganizationScope, workFor } from '@crs/kit/data/scope';
 import type { Logger } from '@crs/kit/process/log';
-import { countDeleted } from '@crs/kit/product/count-deleted';
+import { countDeleted } from '@crs/records/count-deleted';
 import { deleteOldEntries } from './store/audit.ts';
 
 const EVERY_MS = 60_000;

@@ -7,7 +7,7 @@ import {
   workFor,
   type Work,
 } from '@crs/kit/data/scope';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 import { countAgain, countFirst, type CountedEntry } from './store/audit.ts';
 import { countTry } from './store/throttles.ts';

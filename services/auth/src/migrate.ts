@@ -1,5 +1,5 @@
 import { runMigrations } from '@crs/kit/data/migrate';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { migrations } from '../migrations/index.ts';
 import { ensureOperator } from './store/bootstrap.ts';
 

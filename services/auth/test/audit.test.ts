@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { ProjectRole } from '@crs/proto/crs/auth/v1/admin';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { ADMIN, ALPHA, ANN, failureOf, organization, project, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';

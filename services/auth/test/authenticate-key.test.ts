@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { createApiKey, digestOf } from '@crs/kit/product/api-key';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import { createApiKey, digestOf } from '@crs/kit/api-key';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { failureOf, organization, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES, type OAuthScope } from '@crs/kit/rpc/scopes';
 import { client, type CallOptions } from '@crs/kit/rpc/client';
 import type { Identity } from '@crs/kit/rpc/identity';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';

@@ -1,6 +1,6 @@
 import { generateKeyPair } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { TOOLS_URL } from '@crs/testing/world';
 import { startFederation, textOf, type FederationWorld } from './_federation.ts';
 import { ANN, BOB } from './_fixtures.ts';

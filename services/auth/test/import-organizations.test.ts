@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS, DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { organization, startAuthWorld, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;

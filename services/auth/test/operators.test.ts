@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { createOperatorCredential } from '../src/domain/operator-credential.ts';
 import { ensureOperator } from '../src/store/bootstrap.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { TOOLS_URL } from '@crs/testing/world';
 import { ANN, BOB, failureOf, organization, startAuthWorld, user, type AuthWorld } from './_fixtures.ts';
 import {

@@ -1,5 +1,5 @@
 import { runMain } from '@crs/kit/process/main';
-import { readRecordServiceConfig } from '@crs/kit/product/record-service';
+import { readRecordServiceConfig } from '@crs/records/record-service';
 import { createCallsService } from './service.ts';
 
 await runMain('calls', (environment, surroundings) => createCallsService(readRecordServiceConfig(environment), surroundings));

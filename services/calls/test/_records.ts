@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallOptions } from '@crs/kit/rpc/client';
 import type { World } from '@crs/testing/world';
 

@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallRecord } from '../src/domain/call-record.ts';
 import { gateOf } from '../src/domain/fields.ts';
 import type { Call, View } from '../src/domain/render.ts';

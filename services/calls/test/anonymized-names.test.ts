@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { createToken } from '@crs/testing/credentials';
 import { toolClient } from '@crs/testing/mcp';

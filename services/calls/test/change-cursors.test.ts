@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { openSession } from '@crs/testing/sql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';

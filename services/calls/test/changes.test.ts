@@ -1,5 +1,5 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { MAX_ITEMS } from '@crs/kit/product/import-record';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import { MAX_ITEMS } from '@crs/records/import-record';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FULL, startFeedWorld, type FeedWorld } from './_feed.ts';
 import { PROJECT } from './_records.ts';

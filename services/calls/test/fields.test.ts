@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownName, startAnother } from './_clients.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { MAX_LINE_BYTES } from '@crs/records/import-record';
 import { readLines, type Line } from '../src/import/lines.ts';
 
 async function linesOf(...chunks: (string | Buffer)[]): Promise<Line[]> {

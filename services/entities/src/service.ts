@@ -1,5 +1,5 @@
 import type { Service, Surroundings } from '@crs/kit/process/lifecycle';
-import { createRecordService, type RecordServiceConfig } from '@crs/kit/product/record-service';
+import { createRecordService, type RecordServiceConfig } from '@crs/records/record-service';
 import { migrations } from '../migrations/index.ts';
 import { adminServices, internalServices } from './handlers/index.ts';
 

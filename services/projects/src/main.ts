@@ -1,5 +1,5 @@
 import { runMain } from '@crs/kit/process/main';
-import { readRecordServiceConfig } from '@crs/kit/product/record-service';
+import { readRecordServiceConfig } from '@crs/records/record-service';
 import { createProjectsService } from './service.ts';
 
 await runMain('projects', (environment, surroundings) =>

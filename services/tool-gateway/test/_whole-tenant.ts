@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { PROJECTS, records, tenant, USERS } from './_oracle.ts';
 
 /** Random organizations that use every field of every import line. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_ITEMS, MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { MAX_ITEMS, MAX_LINE_BYTES } from '@crs/records/import-record';
 import { exportLines } from '@crs/testing/export';
 import { toolClient } from '@crs/testing/mcp';
 import { startWorld, type World } from '@crs/testing/world';

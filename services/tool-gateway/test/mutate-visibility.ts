@@ -103,7 +103,7 @@ const checkout = mkdtempSync(join(tmpdir(), 'crs-mutations-'));
 let survived = 0;
 try {
   run('git', ['worktree', 'add', '--detach', '--force', checkout, 'HEAD'], ROOT);
-  run(join(checkout, 'packages/local/pnpm/pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], checkout);
+  run(join(checkout, 'deploy/local/pnpm/pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], checkout);
   const unmutated = oracle(checkout);
   if (unmutated !== undefined) throw new Error(`The test fails without a mutation: ${unmutated}`);
   console.log(`seed ${options.seed}: passes without a mutation`);

@@ -1,6 +1,6 @@
 /** The register of requests: the facts that the log line of a request names, so that the log tells who asked for which records. */
 import { ServiceError } from '../errors.ts';
-import { digestOf, isApiKey } from '../product/api-key.ts';
+import { digestOf, isApiKey } from '../api-key.ts';
 import { CALL_ID } from '../text.ts';
 import type { Refusal } from './refusal.ts';
 

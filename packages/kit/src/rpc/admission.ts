@@ -1,5 +1,5 @@
 import { REASONS, ServiceError } from '../errors.ts';
-import type { OAuthScope } from '../product/scopes.ts';
+import type { OAuthScope } from './scopes.ts';
 import type { Access } from './operators.ts';
 import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 

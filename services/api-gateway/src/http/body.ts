@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
 import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
-import { parseLine } from '@crs/kit/product/import-record';
+import { parseLine } from '@crs/records/import-record';
 import { admittedOf } from './admission.ts';
 
 /** The largest body, in bytes: the largest sensible project has about 40 KB. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createApiKey } from '@crs/kit/product/api-key';
+import { createApiKey } from '@crs/kit/api-key';
 import { LookUps } from '@crs/kit/http/look-ups';
 import { RequestQueue } from '@crs/kit/http/request-queue';
 import type { Check, RateLimiter } from '@crs/kit/limits/limiter';

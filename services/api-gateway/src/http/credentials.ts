@@ -1,4 +1,4 @@
-import { digestOf, isApiKey } from '@crs/kit/product/api-key';
+import { digestOf, isApiKey } from '@crs/kit/api-key';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
 import type { LookUps } from '@crs/kit/http/look-ups';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Request, Response } from 'express';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
-import { closedObject, email, freeText, list, text } from '@crs/kit/product/import-record';
+import { closedObject, email, freeText, list, text } from '@crs/records/import-record';
 import { lengthOf } from '@crs/kit/text';
 import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';

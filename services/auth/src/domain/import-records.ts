@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import type { LineReader } from '@crs/kit/product/import-batch';
-import { email, kept, list, organizationId, parseLine, text } from '@crs/kit/product/import-record';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import type { LineReader } from '@crs/records/import-batch';
+import { email, kept, list, organizationId, parseLine, text } from '@crs/records/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
 import { MAX_PERIOD_SECONDS } from './settings.ts';
 

@@ -1,5 +1,5 @@
 import { notFound, type ServiceError } from '@crs/kit/errors';
-import type { Problem } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/records/import-record';
 
 export function noSuchOrganization(): ServiceError {
   return notFound('There is no organization with this id. "org list" shows those that exist.');

@@ -1,4 +1,4 @@
-import type { Problem } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/records/import-record';
 import type { OperatorRights } from '@crs/kit/rpc/operators';
 
 /** An operator's rights, and their end. */

@@ -1,6 +1,6 @@
 import { invalid } from '@crs/kit/errors';
 import { MOST_REQUESTS } from '@crs/kit/limits/rule';
-import { ALLOWED_FIELDS, isAllowedField } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS, isAllowedField } from '@crs/records/allowed-fields';
 import { lengthOf, unstorable } from '@crs/kit/text';
 import type { AllowedFields, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';

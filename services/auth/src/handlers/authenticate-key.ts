@@ -1,7 +1,7 @@
 import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { REASONS, ServiceError } from '@crs/kit/errors';
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
-import { digestOf, isApiKey } from '@crs/kit/product/api-key';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import { digestOf, isApiKey } from '@crs/kit/api-key';
 import { rpc } from '@crs/kit/rpc/server';
 import type { AuthenticateKeyRequest, AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

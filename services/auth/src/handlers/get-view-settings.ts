@@ -1,5 +1,5 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { DEFAULT_ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetViewSettingsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibilityVersionRequest, GetVisibilityVersionResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

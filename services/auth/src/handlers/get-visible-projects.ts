@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { REASONS, ServiceError } from '@crs/kit/errors';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { rpc } from '@crs/kit/rpc/server';
 import type { GetVisibleProjectsRequest, GetVisibleProjectsResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';

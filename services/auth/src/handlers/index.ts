@@ -1,4 +1,4 @@
-import { ImportService } from '@crs/kit/product/import-batch';
+import { ImportService } from '@crs/records/import-batch';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';

@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { Problem } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/records/import-record';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
-import type { Problem } from '@crs/kit/product/import-record';
+import type { Problem } from '@crs/records/import-record';
 import { compareCodePoints, fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
 import {

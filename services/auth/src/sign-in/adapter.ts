@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Statement } from '@crs/kit/data/database';
 import type { Seal } from '@crs/kit/data/seal';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { findClient } from '../store/clients.ts';
 import { revokeConsent } from '../store/consents.ts';

@@ -1,5 +1,5 @@
 import type { Query } from '@crs/kit/data/database';
-import { countDeleted } from '@crs/kit/product/count-deleted';
+import { countDeleted } from '@crs/records/count-deleted';
 import { deleteExcess, deleteExpired, type Gone } from '../store/oidc-payloads.ts';
 import { directoryScopeNow, type SignInContext } from './context.ts';
 

@@ -1,6 +1,6 @@
 import type { AllClientMetadata, ClientMetadata } from 'oidc-provider';
 import type { Seal } from '@crs/kit/data/seal';
-import { randomBase62 } from '@crs/kit/product/api-key';
+import { randomBase62 } from '@crs/kit/api-key';
 import type { ClientRow } from '../store/clients.ts';
 
 /** The prefix of a client id says who registered the client: an operator or the client itself. An id that is a URL names a metadata document. */

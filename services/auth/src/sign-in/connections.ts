@@ -1,4 +1,4 @@
-import { randomBase62 } from '@crs/kit/product/api-key';
+import { randomBase62 } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';

@@ -1,4 +1,4 @@
-import { digestOf, randomBase62 } from '@crs/kit/product/api-key';
+import { digestOf, randomBase62 } from '@crs/kit/api-key';
 import { cookieSettings } from './cookies.ts';
 import { cookiesOf, type Visit } from './request.ts';
 

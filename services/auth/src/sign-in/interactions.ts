@@ -1,6 +1,6 @@
 import type Provider from 'oidc-provider';
-import { randomBase62 } from '@crs/kit/product/api-key';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { randomBase62 } from '@crs/kit/api-key';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { auditEntry } from '../store/audit.ts';
 import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
 import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { loggedClientId } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { ALGORITHM, type KeyPair } from '../keys/key-pairs.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';

@@ -1,5 +1,5 @@
 import { EVERY_ORGANIZATION, everyOrganizationScope } from '@crs/kit/data/scope';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { countFirst } from '../store/audit.ts';
 import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
 import type { Reason } from './federation/refusals.ts';

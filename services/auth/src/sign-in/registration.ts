@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import type { SignInContext } from './context.ts';
 import { forwardedAddress, queryOf } from './request.ts';
 import { REGISTRATIONS, secondsToWaitOf } from './throttle.ts';

@@ -1,6 +1,6 @@
 import type { Statement } from '@crs/kit/data/database';
 import { widerNetworksOf } from '@crs/kit/http/address';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { countTry, forgetTries } from '../store/throttles.ts';
 import { directoryScopeNow, type SignInContext } from './context.ts';
 

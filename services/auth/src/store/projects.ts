@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
-import { MAX_ITEMS } from '@crs/kit/product/import-record';
+import { MAX_ITEMS } from '@crs/records/import-record';
 
 /** The register of projects, with their creators and the roles of users in them. A user sees a project by any of these. */
 export type Role = 'lead' | 'member';

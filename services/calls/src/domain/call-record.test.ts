@@ -1,4 +1,4 @@
-import { MAX_ITEMS, parseLine } from '@crs/kit/product/import-record';
+import { MAX_ITEMS, parseLine } from '@crs/records/import-record';
 import { describe, expect, test } from 'vitest';
 import { callLine } from './call-record.ts';
 

@@ -13,7 +13,7 @@ import {
   orDefault,
   orNull,
   uuid,
-} from '@crs/kit/product/import-record';
+} from '@crs/records/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 import type { QaBlock, Transcript } from './call.ts';

@@ -10,7 +10,7 @@ import {
   orNull,
   text as textOf,
   uuid,
-} from '@crs/kit/product/import-record';
+} from '@crs/records/import-record';
 import { z } from 'zod';
 import {
   ANONYMITY_STATUSES,

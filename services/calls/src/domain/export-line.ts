@@ -1,6 +1,6 @@
 import type { WorkerTask } from '@crs/kit/process/worker';
-import { withoutNulls } from '@crs/kit/product/export';
-import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { withoutNulls } from '@crs/records/export';
+import { MAX_LINE_BYTES } from '@crs/records/import-record';
 import { fold } from '@crs/kit/text';
 import { derivedId, EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
 import type { QaBlock, Transcript } from './call.ts';

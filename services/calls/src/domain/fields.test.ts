@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { expect, test } from 'vitest';
 import { gateOf, showsTranscripts } from './fields.ts';
 

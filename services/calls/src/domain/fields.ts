@@ -1,4 +1,4 @@
-import type { AllowedField } from '@crs/kit/product/allowed-fields';
+import type { AllowedField } from '@crs/records/allowed-fields';
 
 /** The fields of a call that its organization sees: `allowed_fields`, with every implication applied. */
 export type Gate = ReadonlySet<AllowedField>;

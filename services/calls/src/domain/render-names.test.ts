@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, SECRET } from '../../test/_sample.ts';

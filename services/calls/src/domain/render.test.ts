@@ -1,4 +1,4 @@
-import { ALLOWED_FIELDS, type AllowedField } from '@crs/kit/product/allowed-fields';
+import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, sampleRecord, TIMES } from '../../test/_sample.ts';
 import type { CallRecord } from './call-record.ts';

@@ -1,9 +1,9 @@
 import type { Query } from '@crs/kit/data/database';
 import type { Scope } from '@crs/kit/data/scope';
-import { FIRST_TEXT, inOrder, once } from '@crs/kit/product/erase-steps';
-import { eraseRpc } from '@crs/kit/product/erasure';
-import { lockImports } from '@crs/kit/product/lock-imports';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { FIRST_TEXT, inOrder, once } from '@crs/records/erase-steps';
+import { eraseRpc } from '@crs/records/erasure';
+import { lockImports } from '@crs/records/lock-imports';
+import type { RecordContext } from '@crs/records/record-service';
 import { eraseCalls, eraseChanges, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
 import { placeChanges } from '../store/feed.ts';
 

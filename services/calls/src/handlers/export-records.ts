@@ -1,8 +1,8 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { runInWorker } from '@crs/kit/process/worker';
-import { exportRpc, lengthOf, nextOf, readPage } from '@crs/kit/product/export';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { exportRpc, lengthOf, nextOf, readPage } from '@crs/records/export';
+import type { RecordContext } from '@crs/records/record-service';
 import { lineWriter, type ExportedCall } from '../domain/export-line.ts';
 import { exportCalls } from '../store/export-calls.ts';
 

@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';

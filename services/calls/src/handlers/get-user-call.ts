@@ -1,7 +1,7 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
-import { readAsUser } from '@crs/kit/product/visibility';
+import type { RecordContext } from '@crs/records/record-service';
+import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';

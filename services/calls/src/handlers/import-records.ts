@@ -1,9 +1,9 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { withEarlier } from '@crs/kit/product/earlier-lines';
-import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import { lockImports } from '@crs/kit/product/lock-imports';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { withEarlier } from '@crs/records/earlier-lines';
+import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/records/import-batch';
+import { lockImports } from '@crs/records/lock-imports';
+import type { RecordContext } from '@crs/records/record-service';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
 import { CALL_ID } from '@crs/kit/text';

@@ -1,6 +1,6 @@
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';

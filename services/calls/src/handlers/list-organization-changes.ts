@@ -1,8 +1,8 @@
 import type { Database } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
-import { retention } from '@crs/kit/product/retention';
+import type { RecordContext } from '@crs/records/record-service';
+import { retention } from '@crs/records/retention';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
 import { LRUCache } from 'lru-cache';

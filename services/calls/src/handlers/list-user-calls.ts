@@ -1,7 +1,7 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
-import { readAsUser } from '@crs/kit/product/visibility';
+import type { RecordContext } from '@crs/records/record-service';
+import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';

@@ -3,7 +3,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
-import { countDeleted } from '@crs/kit/product/count-deleted';
+import { countDeleted } from '@crs/records/count-deleted';
 
 /** A call that a transaction has changed or deleted. */
 export interface Moved {

@@ -1,8 +1,8 @@
 /** Turns a line into the rows of its call. Long lines are read in the worker thread, which imports this module. */
 import { hash } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
-import type { LineReader } from '@crs/kit/product/import-batch';
-import { parseLine } from '@crs/kit/product/import-record';
+import type { LineReader } from '@crs/records/import-batch';
+import { parseLine } from '@crs/records/import-record';
 import { fold } from '@crs/kit/text';
 import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
 import type { PreparedCall } from '../domain/changes.ts';

@@ -29,7 +29,7 @@ async function exportOrganization(connection: Connection, organization: string):
   const [{ exportPages }, { retrying }, { MAX_LINE_BYTES }] = await Promise.all([
     import('../export/run.ts'),
     import('../retry.ts'),
-    import('@crs/kit/product/import-record'),
+    import('@crs/records/import-record'),
   ]);
   const read = retrying(async ({ service, page }: Parameters<Parameters<typeof exportPages>[0]>[0]) =>
     connection.exporters[service].exportRecords(page, await connection.operator(organization)),

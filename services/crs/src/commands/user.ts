@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { randomBase62 } from '@crs/kit/product/api-key';
+import { randomBase62 } from '@crs/kit/api-key';
 import type { User } from '@crs/proto/crs/auth/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
 import { Failure } from '../failure.ts';

@@ -1,4 +1,4 @@
-import { MAX_LINE_BYTES } from '@crs/kit/product/import-record';
+import { MAX_LINE_BYTES } from '@crs/records/import-record';
 
 /** One line of a file. */
 export interface Line {

@@ -1,4 +1,4 @@
-import { email, organizationId, parseLine, uuid } from '@crs/kit/product/import-record';
+import { email, organizationId, parseLine, uuid } from '@crs/records/import-record';
 import type { ImportRecordsResponse } from '@crs/proto/crs/imports/v1/imports';
 import { z } from 'zod';
 import type { Connection } from '../connection.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { LineReader } from '@crs/kit/product/import-batch';
-import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/kit/product/import-record';
+import type { LineReader } from '@crs/records/import-batch';
+import { instant, nullableText, organizationId, orNull, parseLine, uuid } from '@crs/records/import-record';
 import { z } from 'zod';
 
 const entity = z

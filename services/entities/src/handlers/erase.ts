@@ -1,8 +1,8 @@
 import type { Query } from '@crs/kit/data/database';
-import { FIRST_UUID, inOrder, once } from '@crs/kit/product/erase-steps';
-import { eraseRpc } from '@crs/kit/product/erasure';
-import { lockImports } from '@crs/kit/product/lock-imports';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { FIRST_UUID, inOrder, once } from '@crs/records/erase-steps';
+import { eraseRpc } from '@crs/records/erasure';
+import { lockImports } from '@crs/records/lock-imports';
+import type { RecordContext } from '@crs/records/record-service';
 import { eraseEntities, eraseProjectEntities } from '../store/entities.ts';
 
 export function erase(context: RecordContext) {

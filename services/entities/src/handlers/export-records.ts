@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/kit/product/export';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
+import type { RecordContext } from '@crs/records/record-service';
 import { exportEntities, type ExportedEntity } from '../store/export-entities.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {

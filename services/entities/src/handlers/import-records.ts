@@ -1,8 +1,8 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { withEarlier } from '@crs/kit/product/earlier-lines';
-import { byLine, importRpcs, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import { lockImports } from '@crs/kit/product/lock-imports';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { withEarlier } from '@crs/records/earlier-lines';
+import { byLine, importRpcs, NO_ORGANIZATION, readBatch, refused } from '@crs/records/import-batch';
+import { lockImports } from '@crs/records/lock-imports';
+import type { RecordContext } from '@crs/records/record-service';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { changesOf } from '../domain/import-changes.ts';
 import { lineReader, type EntityLine } from '../domain/import-records.ts';

@@ -1,5 +1,5 @@
-import { ImportService } from '@crs/kit/product/import-batch';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { ImportService } from '@crs/records/import-batch';
+import type { RecordContext } from '@crs/records/record-service';
 import { bind } from '@crs/kit/rpc/server';
 import { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';

@@ -1,4 +1,4 @@
-import type { LineReader } from '@crs/kit/product/import-batch';
+import type { LineReader } from '@crs/records/import-batch';
 import {
   email,
   instant,
@@ -12,7 +12,7 @@ import {
   parseLine,
   text,
   uuid,
-} from '@crs/kit/product/import-record';
+} from '@crs/records/import-record';
 import { fold } from '@crs/kit/text';
 import { z } from 'zod';
 

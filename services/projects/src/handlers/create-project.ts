@@ -1,6 +1,6 @@
 import { callerScope, workFor, type Scope } from '@crs/kit/data/scope';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
 import type { Profile } from '@crs/proto/crs/auth/v1/auth';

@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
-import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/kit/product/export';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
+import type { RecordContext } from '@crs/records/record-service';
 import type { ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import { exportOffices, exportProjects } from '../store/exports.ts';
 import type { ProjectRow } from '../store/projects.ts';

@@ -1,6 +1,6 @@
 import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { notFound } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid } from '@crs/kit/text';
 import type { GetProjectRequest, GetProjectResponse } from '@crs/proto/crs/projects/v1/projects';

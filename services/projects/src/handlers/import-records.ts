@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { withEarlier } from '@crs/kit/product/earlier-lines';
-import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/kit/product/import-batch';
-import { lockImports } from '@crs/kit/product/lock-imports';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import { withEarlier } from '@crs/records/earlier-lines';
+import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/records/import-batch';
+import { lockImports } from '@crs/records/lock-imports';
+import type { RecordContext } from '@crs/records/record-service';
 import type { GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
 import { lineReader, type BillingOfficeRecord, type ProjectRecord } from '../domain/import-records.ts';

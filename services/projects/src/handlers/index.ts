@@ -1,6 +1,6 @@
-import { ImportService } from '@crs/kit/product/import-batch';
-import type { RecordContext } from '@crs/kit/product/record-service';
-import { retention } from '@crs/kit/product/retention';
+import { ImportService } from '@crs/records/import-batch';
+import type { RecordContext } from '@crs/records/record-service';
+import { retention } from '@crs/records/retention';
 import { bind, type From } from '@crs/kit/rpc/server';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';

@@ -1,5 +1,5 @@
 import { callerScope, type Scope } from '@crs/kit/data/scope';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListBillingOfficesRequest, ListBillingOfficesResponse } from '@crs/proto/crs/projects/v1/projects';
 import { listBillingOffices as list } from '../store/billing-offices.ts';

@@ -1,6 +1,6 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
+import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListProjectsRequest, ListProjectsResponse } from '@crs/proto/crs/projects/v1/admin';
 import { listAllProjects } from '../store/list-projects.ts';

@@ -1,7 +1,7 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
-import type { RecordContext } from '@crs/kit/product/record-service';
-import { readAsUser, type VisibleProjects } from '@crs/kit/product/visibility';
+import type { RecordContext } from '@crs/records/record-service';
+import { readAsUser, type VisibleProjects } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListUserProjectsRequest, ListUserProjectsResponse, UserProject } from '@crs/proto/crs/projects/v1/projects';
 import { listProjects } from '../store/list-projects.ts';

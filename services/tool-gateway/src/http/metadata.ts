@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 
 /** RFC 9728: tells clients who issues tokens for `/mcp`, at the address with the path and at the one without. Any page may read it. */
 export function metadata(publicUrl: string): Router {

@@ -1,10 +1,10 @@
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { ServiceError } from '@crs/kit/errors';
 import type { ServiceClient } from '@crs/kit/rpc/client';
 import { Refusal } from '@crs/kit/http/refusal';
 import { CredentialCache, type Bearer } from '@crs/kit/http/credential-cache';
 import type { LookUps } from '@crs/kit/http/look-ups';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import type { AuthenticateTokenResponse, AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 
 /** The services that the tools call. */

@@ -1,4 +1,4 @@
-import { parseObject } from '@crs/kit/product/import-record';
+import { parseObject } from '@crs/records/import-record';
 import { invalid } from '@crs/kit/errors';
 import { toRefusal, type Refusal, type RefusalParts } from '@crs/kit/http/refusal';
 import { pageFacts, refusalFacts, type RequestFacts } from '@crs/kit/http/register';

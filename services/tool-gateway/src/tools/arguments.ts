@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { closedObject, text as storableText } from '@crs/kit/product/import-record';
+import { closedObject, text as storableText } from '@crs/records/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeText } from '@crs/kit/product/import-record';
+import { freeText } from '@crs/records/import-record';
 import { cursor, known, limit, projectId } from './arguments.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';

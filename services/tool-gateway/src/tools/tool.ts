@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { loggedCallId, type RequestFacts } from '@crs/kit/http/register';
-import type { OAuthScope } from '@crs/kit/product/scopes';
+import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
 /** A tool, independent of any SDK: its description for models, its arguments and answer, and its code. */

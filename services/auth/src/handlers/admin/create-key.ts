@@ -1,5 +1,5 @@
 import { invalid } from '@crs/kit/errors';
-import { createApiKey, digestOf, randomBase62 } from '@crs/kit/product/api-key';
+import { createApiKey, digestOf, randomBase62 } from '@crs/kit/api-key';
 import { toApiKey } from '../../answers.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { requireText } from '../../domain/settings.ts';

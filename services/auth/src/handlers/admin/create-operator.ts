@@ -1,6 +1,6 @@
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import type { CreateOperatorRequest } from '@crs/proto/crs/auth/v1/admin';
 import { toOperator } from '../../answers.ts';

@@ -1,6 +1,6 @@
 import { invalid, ServiceError } from '@crs/kit/errors';
-import { randomBase62 } from '@crs/kit/product/api-key';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { randomBase62 } from '@crs/kit/api-key';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { toToken } from '../../answers.ts';
 import { noSuchUser } from '../../domain/not-found.ts';
 import { requireText } from '../../domain/settings.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '@crs/kit/data/database';
 import { callerScope, type Scope } from '@crs/kit/data/scope';
-import { exportRpc, nextOf, readPage, withoutNulls } from '@crs/kit/product/export';
+import { exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
 import type { Context } from '../../context.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { operatorEntry } from '../../store/audit.ts';

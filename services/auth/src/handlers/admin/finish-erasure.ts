@@ -1,4 +1,4 @@
-import { eraser, FIRST_UUID, inOrder, once, type Step } from '@crs/kit/product/erase-steps';
+import { eraser, FIRST_UUID, inOrder, once, type Step } from '@crs/records/erase-steps';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { parseTarget } from '../../domain/erasure-target.ts';
 import { removeOrganization, removeProject, removeProjects, removeUser, removeUsers } from '../../store/erasures.ts';

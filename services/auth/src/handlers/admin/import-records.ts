@@ -11,8 +11,8 @@ import {
   readBatch,
   type RecordImport,
   refused as refusedLine,
-} from '@crs/kit/product/import-batch';
-import type { Problem } from '@crs/kit/product/import-record';
+} from '@crs/records/import-batch';
+import type { Problem } from '@crs/records/import-record';
 import { fold } from '@crs/kit/text';
 import type { Context } from '../../context.ts';
 import { countOperatorAction } from '../../count-action.ts';

@@ -1,6 +1,6 @@
 import { directoryScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
-import { digestOf } from '@crs/kit/product/api-key';
+import { digestOf } from '@crs/kit/api-key';
 import { operatorRefusals } from '@crs/kit/rpc/operator-refusals';
 import { requireBound } from '@crs/kit/rpc/operators';
 import { rpc, type CallContext } from '@crs/kit/rpc/server';

@@ -1,5 +1,5 @@
 import { html } from '@crs/kit/http/html';
-import { OAUTH_SCOPES } from '@crs/kit/product/scopes';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { TICK } from './icons.ts';
 import { layout } from './layout.ts';
 import { SCOPE_WORDS } from './scopes.ts';

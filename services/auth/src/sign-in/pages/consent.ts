@@ -1,5 +1,5 @@
 import { html, type Html } from '@crs/kit/http/html';
-import type { OAuthScope } from '@crs/kit/product/scopes';
+import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import { INFORMATION, TICK, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS } from './scopes.ts';

@@ -1,4 +1,4 @@
-import type { OAuthScope } from '@crs/kit/product/scopes';
+import type { OAuthScope } from '@crs/kit/rpc/scopes';
 
 /** For people: the data that each scope lets an assistant read. */
 export const SCOPE_WORDS: Record<OAuthScope, { title: string; detail: string }> = {

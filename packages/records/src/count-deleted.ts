@@ -1,4 +1,4 @@
-import { meter } from '../process/telemetry.ts';
+import { meter } from '@crs/kit/process/telemetry';
 
 /** Counts rows that a service has deleted by itself. A service counts 0 at its start, or a graph of increases would miss the first rows. */
 export function countDeleted(reason: 'erasure' | 'deletions' | 'creations' | 'sign-in' | 'tries' | 'audit', rows: number): void {

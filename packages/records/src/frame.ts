@@ -1,11 +1,11 @@
-import { Database } from '../data/database.ts';
-import type { Migration } from '../data/migration.ts';
-import { schemaReady } from '../data/schema-gate.ts';
-import { directoryScope, workFor } from '../data/scope.ts';
-import type { Closer, Surroundings } from '../process/lifecycle.ts';
-import type { Verifier } from '../rpc/identity.ts';
-import type { OperatorDirectory } from '../rpc/operators.ts';
-import { DRAIN_MS, serve, type BoundService } from '../rpc/server.ts';
+import { Database } from '@crs/kit/data/database';
+import type { Migration } from '@crs/kit/data/migration';
+import { schemaReady } from '@crs/kit/data/schema-gate';
+import { directoryScope, workFor } from '@crs/kit/data/scope';
+import type { Closer, Surroundings } from '@crs/kit/process/lifecycle';
+import type { Verifier } from '@crs/kit/rpc/identity';
+import type { OperatorDirectory } from '@crs/kit/rpc/operators';
+import { DRAIN_MS, serve, type BoundService } from '@crs/kit/rpc/server';
 
 /** An import batch is at most 16 MiB, and so is a service's question about its people. */
 const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import type { ExportRecordsRequest, ExportRecordsResponse } from '@crs/proto/crs/exports/v1/exports';
-import type { Database, Statement } from '../data/database.ts';
-import type { Scope } from '../data/scope.ts';
-import { invalid } from '../errors.ts';
-import { timeSlices } from '../process/event-loop.ts';
-import { rpc, type CallContext } from '../rpc/server.ts';
-import { parseUuid, unstorable } from '../text.ts';
+import type { Database, Statement } from '@crs/kit/data/database';
+import type { Scope } from '@crs/kit/data/scope';
+import { invalid } from '@crs/kit/errors';
+import { timeSlices } from '@crs/kit/process/event-loop';
+import { rpc, type CallContext } from '@crs/kit/rpc/server';
+import { parseUuid, unstorable } from '@crs/kit/text';
 import type { RecordImport } from './import-batch.ts';
 
 const MAX_ROWS = 1_000;

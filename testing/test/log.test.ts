@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { LOG_SCHEMA, logProblems } from '../src/log-schema.ts';
 
-const page = readFileSync(new URL('../../../docs/log.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/log.md', import.meta.url), 'utf8');
 /** The part of the page below a heading. */
 const section = (heading: string) => page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`))!;
 const shared = [...section('Every line').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);

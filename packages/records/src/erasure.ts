@@ -1,7 +1,7 @@
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
-import { callerScope, type Scope } from '../data/scope.ts';
-import { requireTenantDeletion } from '../rpc/operators.ts';
-import { rpc } from '../rpc/server.ts';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
+import { requireTenantDeletion } from '@crs/kit/rpc/operators';
+import { rpc } from '@crs/kit/rpc/server';
 import { eraser, type Step } from './erase-steps.ts';
 import type { RecordContext } from './record-service.ts';
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { RowOf } from '../data/column.ts';
-import type { Database, Statement } from '../data/database.ts';
-import { ROWS_AT_ONCE, type FORGOTTEN } from '../data/delete-next.ts';
-import type { Scope } from '../data/scope.ts';
-import type { Logger } from '../process/log.ts';
+import type { RowOf } from '@crs/kit/data/column';
+import type { Database, Statement } from '@crs/kit/data/database';
+import { ROWS_AT_ONCE, type FORGOTTEN } from '@crs/kit/data/delete-next';
+import type { Scope } from '@crs/kit/data/scope';
+import type { Logger } from '@crs/kit/process/log';
 import { countDeleted } from './count-deleted.ts';
 
 const EVERY_MS = 3_600_000;

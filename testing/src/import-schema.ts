@@ -3,7 +3,7 @@ import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
 import { entityLine } from '@crs/entities/import-records';
-import { jsonFormOf } from '@crs/kit/product/import-record';
+import { jsonFormOf } from '@crs/records/import-record';
 import { projectsLine } from '@crs/projects/import-records';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 /** Parses import lines into typed records, or refuses them by field and reason. */
 import { z } from 'zod';
-import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '../text.ts';
+import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '@crs/kit/text';
 
 /** The longest line of an import, without its end. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;

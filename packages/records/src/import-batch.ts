@@ -8,13 +8,13 @@ import {
   type ImportLine,
   type ImportRecordsResponse,
 } from '@crs/proto/crs/imports/v1/imports';
-import type { Scope } from '../data/scope.ts';
-import { ServiceError } from '../errors.ts';
-import { timeSlices } from '../process/event-loop.ts';
-import { meter } from '../process/telemetry.ts';
-import { runInWorker, type WorkerTask } from '../process/worker.ts';
-import { hasAtMost } from '../rpc/message-size.ts';
-import { rpc, type CallContext } from '../rpc/server.ts';
+import type { Scope } from '@crs/kit/data/scope';
+import { ServiceError } from '@crs/kit/errors';
+import { timeSlices } from '@crs/kit/process/event-loop';
+import { meter } from '@crs/kit/process/telemetry';
+import { runInWorker, type WorkerTask } from '@crs/kit/process/worker';
+import { hasAtMost } from '@crs/kit/rpc/message-size';
+import { rpc, type CallContext } from '@crs/kit/rpc/server';
 import { MAX_LINE_BYTES, type Problem } from './import-record.ts';
 
 const MAX_LINES = 1_000;

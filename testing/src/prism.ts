@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { freePorts } from './ports.ts';
 import { restClient, type Rest, type RestRequest, type RestResponse } from './rest.ts';
 
-const CLI = fileURLToPath(new URL('../../../.ci/openapi/node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../.ci/openapi/node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url));
 /** The header that tells the stub which exchange is replayed. */
 const EXCHANGE = 'x-crs-exchange';
 /** Prism sets these itself. */

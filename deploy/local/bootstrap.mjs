@@ -1,5 +1,5 @@
 // `npm start`, `npm test` and `npm run crs` run this file, before anything is installed and on the user's own Node.js (20 or newer):
-//   node packages/local/bootstrap.mjs start|test|crs [arguments...]
+//   node deploy/local/bootstrap.mjs start|test|crs [arguments...]
 // It installs the dependencies (not for crs), then runs the program on the Node.js that the project pins. Standard output belongs to the program;
 // messages of this file go to standard error. The exit code is the program's.
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PNPM = join(ROOT, 'packages/local/pnpm');
+const PNPM = join(ROOT, 'deploy/local/pnpm');
 const OWN_NODE = join(ROOT, 'node_modules/.bin/node');
 const PARENT = process.ppid;
 const STAMP = join(ROOT, 'node_modules/.crs-installed');
@@ -142,8 +142,8 @@ const commands = {
   async start(args) {
     await install();
     // The channel tells the program that this process has ended, even after a kill -9.
-    const follow = pathToFileURL(join(ROOT, 'packages/local/src/follow-parent.ts')).href;
-    return runNode(['--expose-gc', '--import', follow, join(ROOT, 'packages/local/src/main.ts'), ...args], {
+    const follow = pathToFileURL(join(ROOT, 'deploy/local/src/follow-parent.ts')).href;
+    return runNode(['--expose-gc', '--import', follow, join(ROOT, 'deploy/local/src/main.ts'), ...args], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });
   },
@@ -167,7 +167,7 @@ async function main([name, ...args]) {
     throw new Refusal(`Node.js 20 or newer is needed and this is ${process.version}: install a newer one and run this again.`);
   if (process.platform === 'win32') throw new Refusal('The project runs on Linux and macOS: on Windows, run this inside WSL.');
   if (!Object.hasOwn(commands, name ?? ''))
-    throw new Refusal('Usage: node packages/local/bootstrap.mjs start|test|crs [arguments...]');
+    throw new Refusal('Usage: node deploy/local/bootstrap.mjs start|test|crs [arguments...]');
   return commands[name](args);
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const RUN = join(import.meta.dirname, '../../../.ci/dependencies/run');
+const RUN = join(import.meta.dirname, '../../.ci/dependencies/run');
 const HOLE = {
   id: 1,
   url: 'https://example.com/advisory',

@@ -1,6 +1,6 @@
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { unavailable } from '../errors.ts';
-import type { CallOptions, ServiceClient } from '../rpc/client.ts';
+import { unavailable } from '@crs/kit/errors';
+import type { CallOptions, ServiceClient } from '@crs/kit/rpc/client';
 
 /** The projects that a user may see, by id, and why. */
 export type VisibleProjects = Map<string, { created: boolean; lead: boolean; member: boolean }>;

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = globSync('{services,packages}/*/{src,migrations}/**/*.ts', { cwd: ROOT }).filter(
   (path) => !path.endsWith('.test.ts'),
 );

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
 /** The schema of log lines that operators read. */
-export const LOG_SCHEMA = JSON.parse(readFileSync(new URL('../../../docs/log.schema.json', import.meta.url), 'utf8')) as {
+export const LOG_SCHEMA = JSON.parse(readFileSync(new URL('../../docs/log.schema.json', import.meta.url), 'utf8')) as {
   $defs: Record<string, { properties: Record<string, { const?: string }> }>;
 };
 

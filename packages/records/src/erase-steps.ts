@@ -1,5 +1,5 @@
-import type { Statement } from '../data/database.ts';
-import type { Deleted } from '../data/delete-next.ts';
+import type { Statement } from '@crs/kit/data/database';
+import type { Deleted } from '@crs/kit/data/delete-next';
 import { countDeleted } from './count-deleted.ts';
 
 /** Deletes some rows in a transaction of its own. @returns how many; with 0 the next step comes */

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const ROOT = join(import.meta.dirname, '../../..');
+const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const find = (pattern: string) => globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules', '.local'] });
 const exists = (path: string) => existsSync(join(ROOT, path));

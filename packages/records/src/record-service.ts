@@ -1,12 +1,12 @@
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { Database } from '../data/database.ts';
-import type { Migration } from '../data/migration.ts';
-import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '../process/config.ts';
-import { Closer, type Service, type Surroundings } from '../process/lifecycle.ts';
-import type { Logger } from '../process/log.ts';
-import { client, type ServiceClient } from '../rpc/client.ts';
-import { createVerifier } from '../rpc/identity.ts';
-import type { BoundService } from '../rpc/server.ts';
+import { Database } from '@crs/kit/data/database';
+import type { Migration } from '@crs/kit/data/migration';
+import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '@crs/kit/process/config';
+import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
+import type { Logger } from '@crs/kit/process/log';
+import { client, type ServiceClient } from '@crs/kit/rpc/client';
+import { createVerifier } from '@crs/kit/rpc/identity';
+import type { BoundService } from '@crs/kit/rpc/server';
 import { openDatabase, serveGrpc } from './frame.ts';
 import { askAboutOperators } from './ask-about-operators.ts';
 

@@ -1,5 +1,5 @@
-import * as column from '../data/column.ts';
-import type { Statement } from '../data/database.ts';
+import * as column from '@crs/kit/data/column';
+import type { Statement } from '@crs/kit/data/database';
 
 const TIME = { now: column.instant };
 

@@ -1,7 +1,7 @@
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
-import { Fresh } from '../fresh.ts';
-import type { ServiceClient } from '../rpc/client.ts';
-import type { OperatorDirectory, OperatorRights, OperatorRole } from '../rpc/operators.ts';
+import { Fresh } from '@crs/kit/fresh';
+import type { ServiceClient } from '@crs/kit/rpc/client';
+import type { OperatorDirectory, OperatorRights, OperatorRole } from '@crs/kit/rpc/operators';
 
 /** Asks auth about operators, at most once a second for each token. While auth doesn't answer, no operator is admitted. */
 export function askAboutOperators(

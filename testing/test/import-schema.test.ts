@@ -3,14 +3,14 @@ import { authLine } from '@crs/auth/import-records';
 import { callLine } from '@crs/calls/call-record';
 import { deletionLine } from '@crs/crs/send';
 import { entityLine } from '@crs/entities/import-records';
-import { parseLine } from '@crs/kit/product/import-record';
+import { parseLine } from '@crs/records/import-record';
 import { projectsLine } from '@crs/projects/import-records';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { fieldTables, schemaText } from '../src/import-schema.ts';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const DOCUMENT = new URL('docs/import.md', ROOT).pathname;
 const page = readFileSync(DOCUMENT, 'utf8');
 
@@ -24,7 +24,7 @@ const accepted = (line: unknown) =>
 
 const parsed = (text: string) => text.match(/^\{"type".*\}$/gm)!.map((line) => JSON.parse(line) as Record<string, unknown>);
 const examples = parsed(page);
-const demo = parsed(readFileSync(new URL('packages/local/demo/demo.ndjson', ROOT), 'utf8'));
+const demo = parsed(readFileSync(new URL('deploy/local/demo/demo.ndjson', ROOT), 'utf8'));
 /** Fields that are neither in the examples nor in the demo. */
 const RARE = [
   {
@@ -66,7 +66,7 @@ function* mutations(line: unknown): Generator<unknown> {
 }
 
 test('crs prints the schema that the validators make', async () => {
-  await expect(schemaText()).toMatchFileSnapshot('../../../services/crs/src/import/schema.json');
+  await expect(schemaText()).toMatchFileSnapshot('../../services/crs/src/import/schema.json');
 });
 
 test('docs/import.md has the fields that the validators read', async () => {

@@ -1,6 +1,6 @@
 import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { EarlierLines } from '@crs/proto/crs/imports/v1/imports';
-import { fold } from '../text.ts';
+import { fold } from '@crs/kit/text';
 
 /** Stands for a user whom only an earlier line makes. Nobody has this id. */
 const NEW_USER = '00000000-0000-0000-0000-000000000000';

@@ -4,11 +4,11 @@ import { answerErrors, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
-import type { Context } from './context.ts';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
+import type { Context } from './route.ts';
 import { routes, TABLES } from './routes/index.ts';
 
 /** The order of checks: credential, one charge, key, path and method, media types, then the checks of the route. */

@@ -30,7 +30,7 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
       const publicUrl = config.publicUrl ?? `http://${address}`;
       const document = Buffer.from(JSON.stringify(buildDocument(TABLES, publicUrl)));
       const openapi = entity('application/json; charset=utf-8', document);
-      return createApp({ calls, projects, credentials, openapi }, buildDocs(TABLES, { publicUrl, toolsUrl: config.toolsUrl }), {
+      return createApp({ calls, projects, openapi }, buildDocs(TABLES, { publicUrl, toolsUrl: config.toolsUrl }), {
         ...options,
         publicUrl,
       });

@@ -1,25 +1,32 @@
 /** The docs page. Scalar shows the OpenAPI document and the guide. No page here loads anything from other origins. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { html } from '@crs/kit/http/html';
 import { entity, type Entity } from '../http/send.ts';
 import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
-import type { Tables } from '../openapi/operation.ts';
-import { asset, type Asset } from './assets.ts';
+import type { Tables } from '../route.ts';
 import { renderForModels, renderHome, type Addresses } from './home.ts';
 
 export interface Docs {
-  page: Entity;
-  /** The page at `/`. */
-  home: Entity;
-  /** The text of the guide, in Markdown. */
-  guide: Entity;
-  /** `/llms.txt` */
-  forModels: Entity;
+  /** What is read by its path. */
+  pages: Record<string, Entity>;
   /** All files under `/docs/assets`. */
   assets: Asset[];
 }
+
+/** A file of the docs page. Its path holds a hash of its bytes, so that browsers may keep it for good. */
+export interface Asset {
+  path: string;
+  plain: Entity;
+  /** Compresses the file at the first call. */
+  compressed: () => Promise<Entity>;
+}
+
+const compress = promisify(gzip);
 
 /** The page loads from this origin only, and no frame may hold it. Scalar sets style attributes, which need `unsafe-inline`. */
 export const PAGE_HEADERS = {
@@ -52,12 +59,25 @@ export function buildDocs(tables: Tables, addresses: Addresses): Docs {
   );
   const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
   const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));
+  const page = (type: string, text: string) => entity(`${type}; charset=utf-8`, Buffer.from(text));
   return {
-    page: entity('text/html; charset=utf-8', Buffer.from(render({ reference, script, icon }))),
-    home: entity('text/html; charset=utf-8', Buffer.from(renderHome(addresses, { icon: icon.path, style: read('./home.css') }))),
-    guide: entity('text/markdown; charset=utf-8', Buffer.from(`# ${TITLE}\n\n${guide}`)),
-    forModels: entity('text/plain; charset=utf-8', Buffer.from(renderForModels(addresses))),
+    pages: {
+      '/': page('text/html', renderHome(addresses, { icon: icon.path, style: read('./home.css') })),
+      '/docs': page('text/html', render({ reference, script, icon })),
+      '/docs/guide.md': page('text/markdown', `# ${TITLE}\n\n${guide}`),
+      '/llms.txt': page('text/plain', renderForModels(addresses)),
+    },
     assets: [reference, script, icon],
+  };
+}
+
+function asset(name: string, type: string, body: Buffer): Asset {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+  let compressed: Promise<Entity> | undefined;
+  return {
+    path: `/docs/assets/${hash}/${name}`,
+    plain: entity(type, body),
+    compressed: () => (compressed ??= compress(body, { level: 9 }).then((bytes) => entity(type, bytes))),
   };
 }
 

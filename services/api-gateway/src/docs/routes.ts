@@ -1,22 +1,18 @@
 import { Router, type Request, type Response } from 'express';
-import { z } from 'zod';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
-import { parseQuery } from '../http/query.ts';
+import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { notAcceptable } from '../http/refusal.ts';
 import { send, type Entity } from '../http/send.ts';
-import type { Asset } from './assets.ts';
-import { PAGE_HEADERS, type Docs } from './page.ts';
+import { PAGE_HEADERS, type Asset, type Docs } from './page.ts';
 
-const query = z.object({});
 /** A year, the longest time that browsers honor. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
 /** `/`, `/docs` with its files, and `/llms.txt`. They need no credential. */
-export function docsRoutes({ page, home, guide, forModels, assets }: Docs): Router {
+export function docsRoutes({ pages, assets }: Docs): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const fixed: Record<string, Entity> = { '/': home, '/docs': page, '/docs/guide.md': guide, '/llms.txt': forModels };
-  for (const [path, shown] of Object.entries(fixed)) {
+  for (const [path, shown] of Object.entries(pages)) {
     router.all(path, (request, response) => {
       check(request, response, path, shown);
       response.set(PAGE_HEADERS);
@@ -39,7 +35,7 @@ function check(request: Request, response: Response, route: string, { type }: En
   if (!['GET', 'HEAD'].includes(request.method)) throw methodNotAllowed(['GET', 'HEAD']);
   const [plain = type] = type.split(';');
   if (!request.accepts([plain, type])) throw notAcceptable(plain);
-  parseQuery(request.url, query);
+  parseQuery(request.url, NO_PARAMETERS);
 }
 
 async function sendAsset(request: Request, response: Response, file: Asset): Promise<void> {

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
 import { parseInstant, unstorable } from '@crs/kit/text';
 
+/** The schema of a query without parameters. */
+export const NO_PARAMETERS = z.object({});
+
 /**
  * The query of a request, by a schema of strings. A bad parameter is refused by name, never ignored or clamped.
  * @throws ServiceError invalid_argument

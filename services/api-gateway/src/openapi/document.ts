@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
-import type { Examples, Operation, Table, Tables } from './operation.ts';
+import type { Route, Table, Tables } from '../route.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
 
 export const TITLE = 'Call Research Service';
@@ -54,7 +54,7 @@ export function buildDocument({ open, keyed }: Tables, publicUrl: string): Recor
 }
 
 function bodySchemas(table: Table): Record<string, JsonSchema> {
-  const bodies = Object.values(table).flatMap(({ post }) => post?.operation.body ?? []);
+  const bodies = Object.values(table).flatMap(({ post }) => post?.body ?? []);
   return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
 }
 
@@ -62,27 +62,27 @@ function pathsOf(table: Table, needs: { needsKey: boolean }): Record<string, obj
   const paths = Object.entries(table).map(([path, { get, post }]) => [
     path.replace(/:(\w+)/g, '{$1}'),
     {
-      ...(get && { get: operationObject(get.operation, { ...needs, isRead: true }) }),
-      ...(post && { post: operationObject(post.operation, { ...needs, isRead: false }) }),
+      ...(get && { get: operationObject(get, { ...needs, isRead: true }) }),
+      ...(post && { post: operationObject(post, { ...needs, isRead: false }) }),
     },
   ]);
   return Object.fromEntries(paths);
 }
 
-function operationObject(operation: Operation, { needsKey, isRead }: { needsKey: boolean; isRead: boolean }): object {
-  const { answer, body } = operation;
+function operationObject(route: Route, { needsKey, isRead }: { needsKey: boolean; isRead: boolean }): object {
+  const { answer, body } = route;
   const isTagged = isRead && !answer.untagged;
   const parameters = [
-    ...parametersIn('path', operation.path),
-    ...parametersIn('query', operation.query),
-    ...parametersIn('header', operation.headers),
+    ...parametersIn('path', route.path),
+    ...parametersIn('query', route.query),
+    ...parametersIn('header', route.headers),
     ...(isTagged ? [IF_NONE_MATCH] : []),
   ];
   return {
-    operationId: operation.operationId,
-    tags: [operation.tag],
-    summary: operation.summary,
-    description: operation.description,
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
     ...(!needsKey && { security: [] }),
     parameters,
     ...(body && {
@@ -96,16 +96,12 @@ function operationObject(operation: Operation, { needsKey, isRead }: { needsKey:
       [answer.status]: {
         description: answer.description,
         headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...(answer.headers ?? [])]),
-        content: content(answer.schema, answer.examples),
+        content: { 'application/json': { schema: refTo(answer.schema), examples: answer.examples } },
       },
       ...(isTagged && { 304: NOT_MODIFIED }),
-      ...refusalsOf(operation, { needsKey }),
+      ...refusalsOf(route, { needsKey }),
     },
   };
-}
-
-function content(schema: z.ZodType, examples: Examples): object {
-  return { 'application/json': { schema: refTo(schema), examples } };
 }
 
 const IF_NONE_MATCH = {

@@ -1,5 +1,5 @@
 /** Headers of answers, for the document. */
-export const HEADERS = {
+const HEADERS = {
   'X-Request-Id': {
     description: 'Identifies the request; log it. The same as `error.request_id`.',
     schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
@@ -55,7 +55,7 @@ export const HEADERS = {
 export type HeaderName = keyof typeof HEADERS;
 
 /** Headers of every answer, whatever its status. */
-export const ON_EVERY_ANSWER: readonly HeaderName[] = [
+const ON_EVERY_ANSWER: readonly HeaderName[] = [
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -63,12 +63,9 @@ export const ON_EVERY_ANSWER: readonly HeaderName[] = [
   'Cache-Control',
 ];
 
-/** Headers that an answer may lack; their descriptions say when they are there. */
-const OPTIONAL: ReadonlySet<string> = new Set<HeaderName>(['Idempotent-Replayed']);
-
-/** Under `components/headers`. */
+/** Under `components/headers`. Only one header may be absent from an answer that lists it. */
 export const headerComponents = Object.fromEntries(
-  Object.entries(HEADERS).map(([name, header]) => [name, { ...header, required: !OPTIONAL.has(name) }]),
+  Object.entries(HEADERS).map(([name, header]) => [name, { ...header, required: name !== 'Idempotent-Replayed' }]),
 );
 
 /** The headers of an answer, by reference. */

@@ -1,66 +1,67 @@
 /** Describes refusals in the document. */
-import { errorEnvelope, type ERROR_CODES } from '../schema/common.ts';
+import type { ErrorCode } from '@crs/kit/http/refusal';
+import { notAcceptable, unauthorized } from '../http/refusal.ts';
+import { errorEnvelope } from '../schema/common.ts';
 import { headersOf, type HeaderName } from './headers.ts';
 import { refTo } from './json-schema.ts';
-import type { Operation, RefusalExample } from './operation.ts';
+import type { RefusalExample, Route } from '../route.ts';
 
 const REQUEST_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
+/** Refusals by status, with their names under `components/responses`. */
+type SharedRefusals = Record<number, RefusalExample & { name: string }>;
+
 /** Refusals of every operation. */
-const EVERYWHERE: Record<number, RefusalExample> = {
+const EVERYWHERE: SharedRefusals = {
   406: {
+    name: 'NotAcceptable',
     when: 'The `Accept` header excludes `application/json`.',
-    message: 'Answers are application/json; the Accept header excludes that.',
+    message: notAcceptable().message,
   },
   429: {
+    name: 'TooManyRequests',
     when: 'The rate limit is used up. Wait for `Retry-After` seconds, which is until `X-RateLimit-Reset`.',
     message: 'The rate limit of the organization is used up. Try again in 17 s.',
   },
   500: {
+    name: 'InternalError',
     when: 'Something unexpected happened. Quote `request_id` when you report it.',
     message: 'An unexpected error occurred. Quote the request id when you report it.',
   },
 };
 
 /** Refusals of operations that need a key and therefore the services behind the gateway. */
-const WITH_A_KEY: Record<number, RefusalExample> = {
+const WITH_A_KEY: SharedRefusals = {
   401: {
+    name: 'Unauthorized',
     when: 'The key is missing, unknown, expired or revoked.',
-    message:
-      'A valid API key is required: send "Authorization: Bearer <API_KEY>". The key is missing, unknown, expired or revoked.',
+    message: unauthorized().message,
   },
   503: {
+    name: 'Unavailable',
     when: 'Something the API depends on is away, or too many requests of the organization are under way. Try again after `Retry-After` seconds.',
     message: 'The service is not available right now. Try again shortly.',
   },
   504: {
+    name: 'TimedOut',
     when: 'It took too long. Try again after `Retry-After` seconds.',
     message: 'The request took too long. Try again shortly.',
   },
 };
 
-const NAMES: Record<number, string> = {
-  401: 'Unauthorized',
-  406: 'NotAcceptable',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'Unavailable',
-  504: 'TimedOut',
-};
-
 /** Under `components/responses`. */
 export const responseComponents = Object.fromEntries(
   Object.entries({ ...EVERYWHERE, ...WITH_A_KEY }).map(([status, refusal]) => [
-    NAMES[Number(status)]!,
+    refusal.name,
     responseOf(Number(status), refusal),
   ]),
 );
 
 /** The refusals of an operation by status. Shared refusals are references. */
-export function refusalsOf({ refusals }: Operation, { needsKey }: { needsKey: boolean }): Record<string, object> {
-  const shared = Object.keys({ ...EVERYWHERE, ...(needsKey && WITH_A_KEY) }).map((status) => [
+export function refusalsOf({ refusals }: Route, { needsKey }: { needsKey: boolean }): Record<string, object> {
+  const shared = Object.entries({ ...EVERYWHERE, ...(needsKey && WITH_A_KEY) }).map(([status, { name }]) => [
     status,
-    { $ref: `#/components/responses/${NAMES[Number(status)]}` },
+    { $ref: `#/components/responses/${name}` },
   ]);
   const own = Object.entries(refusals).map(([status, refusal]) => [status, responseOf(Number(status), refusal)]);
   return Object.fromEntries([...shared, ...own]);
@@ -80,7 +81,7 @@ function responseOf(status: number, { when, message }: RefusalExample): object {
   };
 }
 
-function codeOf(status: number): (typeof ERROR_CODES)[number] {
+function codeOf(status: number): ErrorCode {
   if (status >= 500) return 'internal_error';
   if (status === 401) return 'unauthorized';
   if (status === 404) return 'not_found';

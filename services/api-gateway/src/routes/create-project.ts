@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { invalid, REASONS, ServiceError } from '@crs/kit/errors';
 import { closedObject, email, freeText, list, text } from '@crs/records/import-record';
 import { lengthOf } from '@crs/kit/text';
-import type { Context } from '../context.ts';
 import { MAX_BODY_BYTES, readBody } from '../http/body.ts';
-import { parseQuery } from '../http/query.ts';
+import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
+import { sendJsonOnce } from '../http/send.ts';
 import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
 import { requestSchema } from '../openapi/json-schema.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { NEW_PROJECT, PROJECT } from '../schema/examples.ts';
 import { project as projectSchema } from '../schema/projects.ts';
 import { renderProject } from './project.ts';
@@ -18,8 +18,6 @@ import { renderProject } from './project.ts';
 const MAX_NAME = 200;
 const MAX_SUMMARY = 2_000;
 const MAX_MEMBERS = 100;
-
-const query = z.object({});
 
 const personEmail = freeText
   .transform((address) => address.trim())
@@ -67,13 +65,13 @@ const headers = z.object({
     }),
 });
 
-export const createProjectOperation: Operation = {
+/** `POST /v1/projects` */
+export const createProject: Route = {
   operationId: 'createProject',
   tag: 'Projects',
   summary: 'Create a project',
   description:
     'Creates a project with a lead and members, given by e-mail. Send an `Idempotency-Key`, so that you can send the request again where you did not get its answer. It needs a key that may write.',
-  query,
   headers,
   body: {
     name: 'NewProject',
@@ -114,14 +112,10 @@ export const createProjectOperation: Operation = {
       message: 'Idempotency-Key: was used with another body in the last 24 hours; use a new key for a new project',
     },
   },
-};
-
-/** `POST /v1/projects` */
-export function createProject({ projects }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ projects }, request, response) {
     requireWriteSurface(response, { writes: true });
     const fields = await readBody(request, response, body);
-    parseQuery(request.url, query);
+    parseQuery(request.url, NO_PARAMETERS);
     const given = readIdempotencyKey(request);
     // A request without a key gets one here, so that our own retries never create the project twice.
     const idempotencyKey = given === undefined ? `gateway:${randomUUID()}` : `client:${given}`;
@@ -145,14 +139,11 @@ export function createProject({ projects }: Context) {
         throw error;
       });
     stateOf(response).facts.project_id = project!.projectId;
-    response
-      .status(201)
-      .set({ Location: `/v1/projects/${project!.projectId}`, 'Content-Type': 'application/json; charset=utf-8' });
+    response.status(201).set('Location', `/v1/projects/${project!.projectId}`);
     if (replayed) response.set('Idempotent-Replayed', 'true');
-    const bytes = renderProject(project!);
-    response.set('Content-Length', String(bytes.length)).end(bytes);
-  };
-}
+    sendJsonOnce(request, response, [renderProject(project!)]);
+  },
+};
 
 /** The `Idempotency-Key`, if there is one. @throws ServiceError unless it is given once, as 1..255 printable ASCII characters */
 function readIdempotencyKey(request: Request): string | undefined {

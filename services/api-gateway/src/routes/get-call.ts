@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import type { Request, Response } from 'express';
-import type { Context } from '../context.ts';
 import { INCLUDE, withoutOf } from '../http/details.ts';
 import { parseQuery } from '../http/query.ts';
 import { loggedCallId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { call } from '../schema/calls.ts';
 import { CALL, GATED_CALL } from '../schema/examples.ts';
 
@@ -20,7 +18,8 @@ const query = z.object({
   include_clean: INCLUDE.include_clean.default(true),
 });
 
-export const getCallOperation: Operation = {
+/** `GET /v1/calls/{call_id}` */
+export const getCall: Route = {
   operationId: 'getCall',
   tag: 'Calls',
   summary: 'Get a call',
@@ -47,11 +46,7 @@ export const getCallOperation: Operation = {
       message: 'There is no call with this id.',
     },
   },
-};
-
-/** `GET /v1/calls/{call_id}` */
-export function getCall({ calls }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ calls }, request, response) {
     const { facts } = stateOf(response);
     const callId = String(request.params['call_id']);
     facts.call_id = loggedCallId(callId);
@@ -62,5 +57,5 @@ export function getCall({ calls }: Context) {
       callOf(response),
     );
     await sendJson(request, response, [callJson]);
-  };
-}
+  },
+};

@@ -1,19 +1,29 @@
 import { z } from 'zod';
-import type { Request, Response } from 'express';
-import type { Context } from '../context.ts';
-import { parseQuery } from '../http/query.ts';
+import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { send } from '../http/send.ts';
-import type { Operation } from '../openapi/operation.ts';
-import { openapiDocument } from '../schema/openapi.ts';
+import type { Route } from '../route.ts';
+import { components } from '../schema/common.ts';
 
-const query = z.object({});
+const openapiDocument = z
+  .looseObject({
+    openapi: z.string().meta({ description: 'Version of the OpenAPI Specification.', examples: ['3.1.0'] }),
+    info: z
+      .looseObject({
+        title: z.string().describe('Name of the API.'),
+        version: z.string().meta({ description: 'Version of the API.', examples: ['1.0.0'] }),
+      })
+      .describe('Title and version of the API.'),
+    paths: z.looseObject({}).describe('The operations by path and method.'),
+  })
+  .describe('An OpenAPI document.')
+  .register(components, { id: 'OpenApiDocument' });
 
-export const getOpenapiOperation: Operation = {
+/** `GET /v1/openapi.json` */
+export const getOpenapi: Route = {
   operationId: 'getOpenapi',
   tag: 'About',
   summary: 'Get this document',
   description: 'The OpenAPI 3.1 document of the API, for generators of clients and for tests. It needs no key.',
-  query,
   answer: {
     status: 200,
     description: 'The document.',
@@ -28,12 +38,8 @@ export const getOpenapiOperation: Operation = {
   refusals: {
     400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
   },
-};
-
-/** `GET /v1/openapi.json` */
-export function getOpenapi({ openapi }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
-    parseQuery(request.url, query);
+  async handle({ openapi }, request, response) {
+    parseQuery(request.url, NO_PARAMETERS);
     send(request, response, openapi);
-  };
-}
+  },
+};

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import type { Request, Response } from 'express';
 import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
-import type { Context } from '../context.ts';
-import { parseQuery } from '../http/query.ts';
+import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import { requireWriteSurface } from '../http/write-surface.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { PROJECT } from '../schema/examples.ts';
 import { project } from '../schema/projects.ts';
 import { renderProject } from './project.ts';
@@ -25,15 +23,13 @@ const path = z.object({
     }),
 });
 
-const query = z.object({});
-
-export const getProjectOperation: Operation = {
+/** `GET /v1/projects/{project_id}` */
+export const getProject: Route = {
   operationId: 'getProject',
   tag: 'Projects',
   summary: 'Get a project',
   description: 'Any project of the organization, whoever created it.',
   path,
-  query,
   answer: {
     status: 200,
     description: 'The project.',
@@ -47,17 +43,13 @@ export const getProjectOperation: Operation = {
       message: 'There is no project with this id.',
     },
   },
-};
-
-/** `GET /v1/projects/{project_id}` */
-export function getProject({ projects }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ projects }, request, response) {
     const { project_id: projectId } = path.parse(request.params);
     stateOf(response).facts.project_id = projectId;
     requireWriteSurface(response, { writes: false });
-    parseQuery(request.url, query);
+    parseQuery(request.url, NO_PARAMETERS);
     if (!projectId) throw invalid('project_id', NO_UUID);
     const { project: found } = await projects.getProject({ projectId }, callOf(response));
     await sendJson(request, response, [renderProject(found!)]);
-  };
-}
+  },
+};

@@ -1,23 +1,18 @@
-import { z } from 'zod';
-import type { Request, Response } from 'express';
-import type { Context } from '../context.ts';
-import { parseQuery } from '../http/query.ts';
+import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import { NOT_ENABLED, requireWriteSurface } from '../http/write-surface.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { BILLING_OFFICES } from '../schema/examples.ts';
 import { billingOfficeList } from '../schema/projects.ts';
 
-const query = z.object({});
-
-export const listBillingOfficesOperation: Operation = {
+/** `GET /v1/billing-offices` */
+export const listBillingOffices: Route = {
   operationId: 'listBillingOffices',
   tag: 'Projects',
   summary: 'List billing offices',
   description:
     'The organization’s billing offices: the default first, then by name. Their names are the values for `billing_office_name` when a project is created.',
-  query,
   answer: {
     status: 200,
     description: 'All billing offices.',
@@ -28,16 +23,12 @@ export const listBillingOfficesOperation: Operation = {
     400: { when: 'There is a query; this path takes none.', message: "page: isn't a parameter here. Allowed: none" },
     404: { when: 'The organization is not enabled for the write surface.', message: NOT_ENABLED },
   },
-};
-
-/** `GET /v1/billing-offices` */
-export function listBillingOffices({ projects }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ projects }, request, response) {
     requireWriteSurface(response, { writes: false });
-    parseQuery(request.url, query);
+    parseQuery(request.url, NO_PARAMETERS);
     const { billingOffices } = await projects.listBillingOffices({}, callOf(response));
     stateOf(response).facts.rows = billingOffices.length;
     const data = billingOffices.map(({ name, isDefault }) => ({ name, is_default: isDefault }));
     await sendJson(request, response, [Buffer.from(JSON.stringify({ data }))]);
-  };
-}
+  },
+};

@@ -1,17 +1,13 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import type { Request, Response } from 'express';
-import type { Context } from '../context.ts';
 import { detailsAsked, EXPAND } from '../http/details.ts';
 import { instant, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { callPage } from '../schema/calls.ts';
 import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples.ts';
 
-const MAX_PAGE = 2_147_483_647;
-const MAX_PER_PAGE = 200;
 const USUAL_PER_PAGE = 50;
 
 const query = z.object({
@@ -29,8 +25,8 @@ const query = z.object({
     .describe(
       'Only calls whose detail has changed at this time or since, of those in the range. When polling, let it reach back 60 s before your last poll.',
     ),
-  page: wholeNumber(1, MAX_PAGE).default(1).describe('Which page; the first is 1. In digits, without leading zeros.'),
-  per_page: wholeNumber(1, MAX_PER_PAGE)
+  page: wholeNumber(1, 2_147_483_647).default(1).describe('Which page; the first is 1. In digits, without leading zeros.'),
+  per_page: wholeNumber(1, 200)
     .optional()
     .describe(
       'Calls on a page. In digits, without leading zeros. Where absent 50; with `expand=detail` at most 50, and 25 where absent.',
@@ -38,7 +34,8 @@ const query = z.object({
   ...EXPAND,
 });
 
-export const listCallsOperation: Operation = {
+/** `GET /v1/calls` */
+export const listCalls: Route = {
   operationId: 'listCalls',
   tag: 'Calls',
   summary: 'List calls',
@@ -61,11 +58,7 @@ export const listCallsOperation: Operation = {
       message: 'per_page: must be a whole number from 1 to 200, in digits',
     },
   },
-};
-
-/** `GET /v1/calls` */
-export function listCalls({ calls }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ calls }, request, response) {
     const asked = parseQuery(request.url, query);
     const { start_date: start, end_date: end, updated_since: updatedSince, page } = asked;
     const { facts } = stateOf(response);
@@ -84,7 +77,7 @@ export function listCalls({ calls }: Context) {
       total_pages: Math.max(1, Math.ceil(totalItems / perPage)),
     };
     await sendJson(request, response, [DATA, itemsJson, Buffer.from(`,"pagination":${JSON.stringify(pagination)}}`)]);
-  };
-}
+  },
+};
 
 const DATA = Buffer.from('{"data":');

@@ -1,25 +1,21 @@
 import { z } from 'zod';
-import type { Request, Response } from 'express';
 import { callOf, stateOf } from '@crs/kit/http/request';
-import type { Context } from '../context.ts';
 import { detailsAsked, EXPAND } from '../http/details.ts';
 import { parseQuery, wholeNumber } from '../http/query.ts';
 import { sendJsonOnce } from '../http/send.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { Route } from '../route.ts';
 import { changeList } from '../schema/changes.ts';
 import { CHANGES, DETAILED_CHANGES } from '../schema/examples.ts';
 
-const MAX_LIMIT = 1_000;
 const USUAL_LIMIT = 100;
-const MAX_CURSOR_LENGTH = 1_000;
 
 const query = z.object({
   cursor: z
     .string()
-    .max(MAX_CURSOR_LENGTH, 'must be a `next_cursor` of an earlier answer')
+    .max(1_000, 'must be a `next_cursor` of an earlier answer')
     .optional()
     .describe('The `next_cursor` of the last answer. Absent: from the beginning, with every call there is.'),
-  limit: wholeNumber(1, MAX_LIMIT)
+  limit: wholeNumber(1, 1_000)
     .optional()
     .describe(
       'Changes on a page, at most. In digits, without leading zeros. Where absent 100; with `expand=detail` at most 50, and 25 where absent.',
@@ -27,7 +23,8 @@ const query = z.object({
   ...EXPAND,
 });
 
-export const listChangesOperation: Operation = {
+/** `GET /v1/changes` */
+export const listChanges: Route = {
   operationId: 'listChanges',
   tag: 'Calls',
   summary: 'List changes',
@@ -50,13 +47,7 @@ export const listChangesOperation: Operation = {
       message: 'limit: must be a whole number from 1 to 1000, in digits',
     },
   },
-};
-
-const DATA = Buffer.from('{"data":');
-
-/** `GET /v1/changes` */
-export function listChanges({ calls }: Context) {
-  return async (request: Request, response: Response): Promise<void> => {
+  async handle({ calls }, request, response) {
     const { cursor, ...asked } = parseQuery(request.url, query);
     const { facts } = stateOf(response);
     const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
@@ -65,5 +56,7 @@ export function listChanges({ calls }: Context) {
     Object.assign(facts, { rows: answer.changeCount, first_id: answer.firstCallId, last_id: answer.lastCallId });
     const end = `,"next_cursor":${JSON.stringify(answer.nextCursor)},"has_more":${answer.hasMore}}`;
     sendJsonOnce(request, response, [DATA, answer.changesJson, Buffer.from(end)]);
-  };
-}
+  },
+};
+
+const DATA = Buffer.from('{"data":');

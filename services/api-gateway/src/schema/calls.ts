@@ -1,29 +1,49 @@
 /** Calls as the API answers them. What an organization isn't enabled for is absent, so such keys are optional. */
 import { z } from 'zod';
-import { components, pagination, shownInstant, shownUuid } from './common.ts';
-import { transcriptEntry } from './transcripts.ts';
+import { components, pagination, shownCallId, shownInstant, shownUuid } from './common.ts';
 
 const gated = (field: string) => `Absent where \`${field}\` is not among the organization's \`allowed_fields\`.`;
 const text = (description: string) => z.string().nullable().describe(description);
 
-const CALL_STATUSES = [
-  'candidate',
-  'reached_out',
-  'scheduled',
-  'not_scheduled',
-  'not_interested',
-  'done',
-  'rescheduled',
-  'canceled',
-] as const;
+const transcriptSegment = z
+  .strictObject({
+    speaker: z.string().nullable().describe('Null where not recorded.'),
+    start_seconds: z
+      .number()
+      .min(0)
+      .nullable()
+      .meta({ description: 'Seconds from the start of the recording. Null where not recorded.', examples: [12.4] }),
+    text: z.string().describe('The words.'),
+  })
+  .describe('The words of one speaker, up to the next speaker.')
+  .register(components, { id: 'TranscriptSegment' });
 
-/** What list items and details have in common. */
+const transcriptEntry = z
+  .strictObject({
+    kind: z
+      .enum(['verbatim', 'redacted', 'clean'])
+      .describe(
+        '`verbatim`: word by word. `redacted`: with identifying details taken out, there once `anonymity_status` is `complete`. `clean`: the question-and-answer blocks as text; it also needs `qa_blocks` enabled.',
+      ),
+    language: z
+      .string()
+      .nullable()
+      .meta({ description: 'Language of the text. Null where not recorded.', examples: ['en'] }),
+    text: z
+      .string()
+      .describe(
+        'The whole text. Of a segmented transcript, a line `speaker: text` for each segment; of `clean`, `Q: ...` and `A: ...` lines with an empty line between blocks.',
+      ),
+    segments: z
+      .array(transcriptSegment)
+      .describe('The segments, in order. Empty where the transcript was recorded as plain text, and of `clean`.'),
+  })
+  .describe('One transcript of the call.')
+  .register(components, { id: 'TranscriptEntry' });
+
+/** What list items and details have in common, in the order of list items. */
 const shared = {
-  call_id: z
-    .string()
-    .min(1)
-    .max(128)
-    .meta({ description: 'Identifies the call within the organization. Opaque.', examples: ['call_8kq2'] }),
+  call_id: shownCallId('Identifies the call within the organization. Opaque.'),
   duration_minutes: z
     .number()
     .min(0)
@@ -36,7 +56,7 @@ const shared = {
     .enum(['interview', 'meeting'])
     .describe('`interview`: a call with an expert. `meeting`: an internal or recorded meeting.'),
   call_status: z
-    .enum(CALL_STATUSES)
+    .enum(['candidate', 'reached_out', 'scheduled', 'not_scheduled', 'not_interested', 'done', 'rescheduled', 'canceled'])
     .nullable()
     .describe('Where scheduling stands; `done` means that the call took place. Null where not recorded.'),
   project_id: shownUuid('The project it belongs to. Null where it belongs to none.').nullable(),
@@ -44,18 +64,9 @@ const shared = {
   source: text(`An expert network's name, or the label of an import. Null where not recorded. ${gated('source')}`).optional(),
 };
 
-export const callListItem = z
+const callListItem = z
   .strictObject({
-    call_id: shared.call_id,
-    duration_minutes: shared.duration_minutes,
-    created_at: shared.created_at,
-    updated_at: shared.updated_at,
-    date: shared.date,
-    call_type: shared.call_type,
-    call_status: shared.call_status,
-    project_id: shared.project_id,
-    segment: shared.segment,
-    source: shared.source,
+    ...shared,
     has_transcript: z
       .boolean()
       .describe(
@@ -65,7 +76,7 @@ export const callListItem = z
   .describe('A call in a list: no names, no e-mail addresses.')
   .register(components, { id: 'CallListItem' });
 
-export const callList = z
+const callList = z
   .strictObject({
     data: z.array(callListItem).describe('The calls of this page, newest first. Empty past the last page.'),
     pagination,

@@ -1,18 +1,12 @@
 /** What has changed in an organization's calls, as the API answers it. */
 import { z } from 'zod';
 import { call } from './calls.ts';
-import { components, shownInstant } from './common.ts';
-
-const callId = z
-  .string()
-  .min(1)
-  .max(128)
-  .meta({ description: 'The `call_id` of the call.', examples: ['call_8kq2'] });
+import { components, shownCallId, shownInstant } from './common.ts';
 
 const callChanged = z
   .strictObject({
     type: z.literal('call.changed').describe('Which kind of change this is.'),
-    call_id: callId,
+    call_id: shownCallId('The `call_id` of the call.'),
     changed_at: shownInstant('The `updated_at` of the call.'),
     call: call.optional().describe('The call in full. There with `expand=detail` only.'),
   })
@@ -22,7 +16,7 @@ const callChanged = z
 const callDeleted = z
   .strictObject({
     type: z.literal('call.deleted').describe('Which kind of change this is.'),
-    call_id: callId,
+    call_id: shownCallId('The `call_id` of the call.'),
     changed_at: shownInstant('When the call was deleted.'),
   })
   .describe('A call was deleted. Delete what you have of it, if you have anything.')

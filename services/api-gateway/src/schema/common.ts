@@ -3,6 +3,15 @@ import { z } from 'zod';
 /** Schemas that the document names under `components/schemas`; others are written out where they are used. */
 export const components = z.registry<{ id: string }>();
 
+/** The id of a call. */
+export function shownCallId(description: string) {
+  return z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ description, examples: ['call_8kq2'] });
+}
+
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** An instant as answers show it. */
@@ -48,13 +57,13 @@ export const pagination = z
   .describe('Where in the list this page is.')
   .register(components, { id: 'Pagination' });
 
-export const ERROR_CODES = ['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'] as const;
-
 export const errorEnvelope = z
   .strictObject({
     error: z
       .strictObject({
-        code: z.enum(ERROR_CODES).describe('For programs. The five codes are the whole list; the status says more.'),
+        code: z
+          .enum(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'])
+          .describe('For programs. The five codes are the whole list; the status says more.'),
         message: z.string().describe('For people: the fault, and how to mend it. Its wording may change.'),
         request_id: z
           .string()

@@ -1,17 +1,20 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import type { Context } from '../context.ts';
-import type { HeaderName } from './headers.ts';
+import type { ServiceClient } from '@crs/kit/rpc/client';
+import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
+import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
+import type { Entity } from './http/send.ts';
+import type { HeaderName } from './openapi/headers.ts';
 
-export type Handler = (request: Request, response: Response) => Promise<void>;
-
-/** A method of a path: its description in the document, and its handler. */
-export interface Route {
-  operation: Operation;
-  handle: (context: Context) => Handler;
+/** Dependencies of the routes. */
+export interface Context {
+  calls: ServiceClient<CallsServiceService>;
+  projects: ServiceClient<ProjectsServiceService>;
+  /** The OpenAPI document. */
+  openapi: Entity;
 }
 
-/** Routes by path, relative to the prefix, and by method. */
+/** Routes by path, relative to `/v1`, and by method. A HEAD request takes the route of GET. */
 export type Table = Record<string, { get?: Route; post?: Route }>;
 
 /** Paths that need no key, and paths that do. */
@@ -20,8 +23,8 @@ export interface Tables {
   keyed: Table;
 }
 
-/** The description of a route in the document. Its handler reads requests by the same schemas. */
-export interface Operation {
+/** A method of a path: its operation in the OpenAPI document, and its handler, which reads requests by the same schemas. */
+export interface Route {
   /** The function's name in generated clients. */
   operationId: string;
   tag: 'Calls' | 'Projects' | 'About';
@@ -36,9 +39,10 @@ export interface Operation {
   answer: Answer;
   /** By status. The refusals that all operations share are added to them. */
   refusals: Record<number, RefusalExample>;
+  handle: (context: Context, request: Request, response: Response) => Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   status: 200 | 201;
   /** Whether an answer to a read has no `ETag`. */
   untagged?: boolean;

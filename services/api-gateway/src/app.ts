@@ -6,10 +6,10 @@ import { Refusal } from '@crs/kit/http/refusal';
 import type { Logger } from '@crs/kit/process/log';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
-import { admission, requireKey, type AdmissionOptions } from './http/admission.ts';
+import { admission, type AdmissionOptions } from './http/admission.ts';
 import { routeNotFound, toRestRefusal } from './http/refusal.ts';
 import type { Context } from './route.ts';
-import { routes, TABLES } from './routes/index.ts';
+import { routes } from './routes/index.ts';
 
 /** The order of checks: credential, one charge, key, path and method, media types, then the checks of the route. */
 export function createApp(
@@ -27,7 +27,7 @@ export function createApp(
   });
   app.use(admission(options));
   app.use(requireHost);
-  app.use('/v1', decodablePath, routes(TABLES.open, context), requireKey, routes(TABLES.keyed, context));
+  app.use('/v1', decodablePath, routes(context));
   app.use(docsRoutes(docs));
   app.use(() => {
     throw routeNotFound();

@@ -14,17 +14,12 @@ export interface Context {
   openapi: Entity;
 }
 
-/** Routes by path, relative to `/v1`, and by method. A HEAD request takes the route of GET. */
-export type Table = Record<string, { get?: Route; post?: Route }>;
-
-/** Paths that need no key, and paths that do. */
-export interface Tables {
-  open: Table;
-  keyed: Table;
-}
-
-/** A method of a path: its operation in the OpenAPI document, and its handler, which reads requests by the same schemas. */
+/** What is at a path: its operation in the OpenAPI document, and its handler, which reads requests by the same schemas. */
 export interface Route {
+  /** A HEAD request takes the route of GET. */
+  method: 'get' | 'post';
+  /** Whether it needs no key. */
+  isOpen?: boolean;
   /** The function's name in generated clients. */
   operationId: string;
   tag: 'Calls' | 'Projects' | 'About';

@@ -9,7 +9,7 @@ import { buildDocs } from './docs/page.ts';
 import { Credentials } from './http/credentials.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
-import { TABLES } from './routes/index.ts';
+import { ROUTES } from './routes/index.ts';
 
 /** REST `/v1`: authenticates and charges requests, and translates them to gRPC. It owns no data. */
 export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
@@ -28,9 +28,9 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
     const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs };
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
-      const document = Buffer.from(JSON.stringify(buildDocument(TABLES, publicUrl)));
+      const document = Buffer.from(JSON.stringify(buildDocument(ROUTES, publicUrl)));
       const openapi = entity('application/json; charset=utf-8', document);
-      return createApp({ calls, projects, openapi }, buildDocs(TABLES, { publicUrl, toolsUrl: config.toolsUrl }), {
+      return createApp({ calls, projects, openapi }, buildDocs(ROUTES, { publicUrl, toolsUrl: config.toolsUrl }), {
         ...options,
         publicUrl,
       });

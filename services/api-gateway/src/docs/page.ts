@@ -8,7 +8,7 @@ import { gzip } from 'node:zlib';
 import { html } from '@crs/kit/http/html';
 import { entity, type Entity } from '../http/send.ts';
 import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
-import type { Tables } from '../route.ts';
+import type { Route } from '../route.ts';
 import { renderForModels, renderHome, type Addresses } from './home.ts';
 
 export interface Docs {
@@ -47,14 +47,14 @@ export const PAGE_HEADERS = {
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
-export function buildDocs(tables: Tables, addresses: Addresses): Docs {
+export function buildDocs(routes: Record<string, Route>, addresses: Addresses): Docs {
   const { publicUrl } = addresses;
   const guide = [read('./guide.md'), read('./reference.md')].join('\n').replaceAll('{base_url}', `${publicUrl}/v1`);
   const reference = asset(
     'reference.json',
     'application/json; charset=utf-8',
     Buffer.from(
-      JSON.stringify({ ...buildDocument(tables, publicUrl), info: { title: TITLE, version: VERSION, description: guide } }),
+      JSON.stringify({ ...buildDocument(routes, publicUrl), info: { title: TITLE, version: VERSION, description: guide } }),
     ),
   );
   const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
@@ -128,17 +128,9 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
 }
 
 /** Samples exist in the most used languages only, not for 40 libraries. */
-const HIDDEN_CLIENTS = {
-  c: true,
-  clojure: true,
-  dart: true,
-  fsharp: true,
-  http: true,
-  kotlin: true,
-  objc: true,
-  ocaml: true,
-  powershell: true,
-  r: true,
-  rust: true,
-  swift: true,
-};
+const HIDDEN_CLIENTS = Object.fromEntries(
+  ['c', 'clojure', 'dart', 'fsharp', 'http', 'kotlin', 'objc', 'ocaml', 'powershell', 'r', 'rust', 'swift'].map((name) => [
+    name,
+    true,
+  ]),
+);

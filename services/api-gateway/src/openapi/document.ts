@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
-import type { Route, Table, Tables } from '../route.ts';
+import type { Route } from '../route.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
 
 export const TITLE = 'Call Research Service';
@@ -29,7 +29,7 @@ const BEARER = {
 };
 
 /** @param publicUrl the gateway's public origin; never the `Host` header, because strangers choose it */
-export function buildDocument({ open, keyed }: Tables, publicUrl: string): Record<string, unknown> {
+export function buildDocument(routes: Record<string, Route>, publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
     info: {
@@ -43,35 +43,32 @@ export function buildDocument({ open, keyed }: Tables, publicUrl: string): Recor
     servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],
     security: [{ apiKey: [] }],
     tags: TAGS,
-    paths: { ...pathsOf(keyed, { needsKey: true }), ...pathsOf(open, { needsKey: false }) },
+    paths: pathsOf(routes),
     components: {
       securitySchemes: { apiKey: BEARER },
-      schemas: { ...namedSchemas(), ...bodySchemas(keyed) },
+      schemas: { ...namedSchemas(), ...bodySchemas(routes) },
       headers: headerComponents,
       responses: responseComponents,
     },
   };
 }
 
-function bodySchemas(table: Table): Record<string, JsonSchema> {
-  const bodies = Object.values(table).flatMap(({ post }) => post?.body ?? []);
+function bodySchemas(routes: Record<string, Route>): Record<string, JsonSchema> {
+  const bodies = Object.values(routes).flatMap(({ body }) => body ?? []);
   return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
 }
 
-function pathsOf(table: Table, needs: { needsKey: boolean }): Record<string, object> {
-  const paths = Object.entries(table).map(([path, { get, post }]) => [
+function pathsOf(routes: Record<string, Route>): Record<string, object> {
+  const paths = Object.entries(routes).map(([path, route]) => [
     path.replace(/:(\w+)/g, '{$1}'),
-    {
-      ...(get && { get: operationObject(get, { ...needs, isRead: true }) }),
-      ...(post && { post: operationObject(post, { ...needs, isRead: false }) }),
-    },
+    { [route.method]: operationObject(route) },
   ]);
   return Object.fromEntries(paths);
 }
 
-function operationObject(route: Route, { needsKey, isRead }: { needsKey: boolean; isRead: boolean }): object {
+function operationObject(route: Route): object {
   const { answer, body } = route;
-  const isTagged = isRead && !answer.untagged;
+  const isTagged = route.method === 'get' && !answer.untagged;
   const parameters = [
     ...parametersIn('path', route.path),
     ...parametersIn('query', route.query),
@@ -83,7 +80,7 @@ function operationObject(route: Route, { needsKey, isRead }: { needsKey: boolean
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(!needsKey && { security: [] }),
+    ...(route.isOpen && { security: [] }),
     parameters,
     ...(body && {
       requestBody: {
@@ -99,7 +96,7 @@ function operationObject(route: Route, { needsKey, isRead }: { needsKey: boolean
         content: { 'application/json': { schema: refTo(answer.schema), examples: answer.examples } },
       },
       ...(isTagged && { 304: NOT_MODIFIED }),
-      ...refusalsOf(route, { needsKey }),
+      ...refusalsOf(route),
     },
   };
 }

@@ -58,8 +58,8 @@ export const responseComponents = Object.fromEntries(
 );
 
 /** The refusals of an operation by status. Shared refusals are references. */
-export function refusalsOf({ refusals }: Route, { needsKey }: { needsKey: boolean }): Record<string, object> {
-  const shared = Object.entries({ ...EVERYWHERE, ...(needsKey && WITH_A_KEY) }).map(([status, { name }]) => [
+export function refusalsOf({ refusals, isOpen }: Route): Record<string, object> {
+  const shared = Object.entries({ ...EVERYWHERE, ...(!isOpen && WITH_A_KEY) }).map(([status, { name }]) => [
     status,
     { $ref: `#/components/responses/${name}` },
   ]);

@@ -67,6 +67,7 @@ const headers = z.object({
 
 /** `POST /v1/projects` */
 export const createProject: Route = {
+  method: 'post',
   operationId: 'createProject',
   tag: 'Projects',
   summary: 'Create a project',

@@ -20,6 +20,8 @@ const openapiDocument = z
 
 /** `GET /v1/openapi.json` */
 export const getOpenapi: Route = {
+  method: 'get',
+  isOpen: true,
   operationId: 'getOpenapi',
   tag: 'About',
   summary: 'Get this document',

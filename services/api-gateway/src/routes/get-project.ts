@@ -25,6 +25,7 @@ const path = z.object({
 
 /** `GET /v1/projects/{project_id}` */
 export const getProject: Route = {
+  method: 'get',
   operationId: 'getProject',
   tag: 'Projects',
   summary: 'Get a project',

@@ -8,6 +8,7 @@ import { billingOfficeList } from '../schema/projects.ts';
 
 /** `GET /v1/billing-offices` */
 export const listBillingOffices: Route = {
+  method: 'get',
   operationId: 'listBillingOffices',
   tag: 'Projects',
   summary: 'List billing offices',

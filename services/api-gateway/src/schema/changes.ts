@@ -1,51 +1,41 @@
 /** What has changed in an organization's calls, as the API answers it. */
 import { z } from 'zod';
 import { call } from './calls.ts';
-import { components, shownCallId, shownInstant } from './common.ts';
+import { components, namedObject, shownCallId, shownInstant } from './common.ts';
 
-const callChanged = z
-  .strictObject({
-    type: z.literal('call.changed').describe('Which kind of change this is.'),
-    call_id: shownCallId('The `call_id` of the call.'),
-    changed_at: shownInstant('The `updated_at` of the call.'),
-    call: call.optional().describe('The call in full. There with `expand=detail` only.'),
-  })
-  .describe('A call was created or changed. Replace what you have of it.')
-  .register(components, { id: 'CallChanged' });
+const callChanged = namedObject('CallChanged', 'A call was created or changed. Replace what you have of it.', {
+  type: z.literal('call.changed').describe('Which kind of change this is.'),
+  call_id: shownCallId('The `call_id` of the call.'),
+  changed_at: shownInstant('The `updated_at` of the call.'),
+  call: call.optional().describe('The call in full. There with `expand=detail` only.'),
+});
 
-const callDeleted = z
-  .strictObject({
-    type: z.literal('call.deleted').describe('Which kind of change this is.'),
-    call_id: shownCallId('The `call_id` of the call.'),
-    changed_at: shownInstant('When the call was deleted.'),
-  })
-  .describe('A call was deleted. Delete what you have of it, if you have anything.')
-  .register(components, { id: 'CallDeleted' });
+const callDeleted = namedObject('CallDeleted', 'A call was deleted. Delete what you have of it, if you have anything.', {
+  type: z.literal('call.deleted').describe('Which kind of change this is.'),
+  call_id: shownCallId('The `call_id` of the call.'),
+  changed_at: shownInstant('When the call was deleted.'),
+});
 
-const accessChanged = z
-  .strictObject({
+const accessChanged = namedObject(
+  'AccessChanged',
+  "The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings.",
+  {
     type: z.literal('access.changed').describe('Which kind of change this is.'),
     call_id: z.null().describe('The change concerns every call.'),
     changed_at: shownInstant('When the settings changed.'),
-  })
-  .describe(
-    "The organization's fields, or whether it anonymizes names, changed. All calls follow again, as they look under the new settings.",
-  )
-  .register(components, { id: 'AccessChanged' });
+  },
+);
 
 const change = z
   .discriminatedUnion('type', [callChanged, callDeleted, accessChanged])
   .describe('A change. `type` tells which.')
   .register(components, { id: 'Change' });
 
-export const changeList = z
-  .strictObject({
-    data: z.array(change).describe('The changes of this page, in the order in which they were committed.'),
-    next_cursor: z.string().meta({
-      description: 'Send it as `cursor` to go on. Opaque. Keep it with the changes of this page.',
-      examples: ['q83vEjRW'],
-    }),
-    has_more: z.boolean().describe('Whether more changes are there now. False: come again later with `next_cursor`.'),
-  })
-  .describe('A page of changes.')
-  .register(components, { id: 'ChangeList' });
+export const changeList = namedObject('ChangeList', 'A page of changes.', {
+  data: z.array(change).describe('The changes of this page, in the order in which they were committed.'),
+  next_cursor: z.string().meta({
+    description: 'Send it as `cursor` to go on. Opaque. Keep it with the changes of this page.',
+    examples: ['q83vEjRW'],
+  }),
+  has_more: z.boolean().describe('Whether more changes are there now. False: come again later with `next_cursor`.'),
+});

@@ -3,6 +3,19 @@ import { z } from 'zod';
 /** Schemas that the document names under `components/schemas`; others are written out where they are used. */
 export const components = z.registry<{ id: string }>();
 
+/** An object with exactly these keys, which the document names. */
+export function namedObject<Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) {
+  return z.strictObject(shape).describe(description).register(components, { id });
+}
+
+/** A text, or null. */
+export function nullableText(description: string, example?: string) {
+  return z
+    .string()
+    .nullable()
+    .meta({ description, ...(example !== undefined && { examples: [example] }) });
+}
+
 /** The id of a call. */
 export function shownCallId(description: string) {
   return z
@@ -34,43 +47,37 @@ export function shownUuid(description: string) {
     .meta({ description, format: 'uuid', examples: ['6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813'] });
 }
 
-export const pagination = z
-  .strictObject({
-    page: z
-      .int32()
-      .min(1)
-      .meta({ description: 'The page of this answer; the first is 1.', examples: [1] }),
-    per_page: z
-      .int32()
-      .min(1)
-      .max(200)
-      .meta({ description: 'Calls on a full page.', examples: [50] }),
-    total_items: z
-      .int()
-      .min(0)
-      .meta({ description: 'Calls that match, on all pages together. Exact.', examples: [118] }),
-    total_pages: z
-      .int32()
-      .min(1)
-      .meta({ description: 'At least 1, also where nothing matches: read until `page` equals it.', examples: [3] }),
-  })
-  .describe('Where in the list this page is.')
-  .register(components, { id: 'Pagination' });
+export const pagination = namedObject('Pagination', 'Where in the list this page is.', {
+  page: z
+    .int32()
+    .min(1)
+    .meta({ description: 'The page of this answer; the first is 1.', examples: [1] }),
+  per_page: z
+    .int32()
+    .min(1)
+    .max(200)
+    .meta({ description: 'Calls on a full page.', examples: [50] }),
+  total_items: z
+    .int()
+    .min(0)
+    .meta({ description: 'Calls that match, on all pages together. Exact.', examples: [118] }),
+  total_pages: z
+    .int32()
+    .min(1)
+    .meta({ description: 'At least 1, also where nothing matches: read until `page` equals it.', examples: [3] }),
+});
 
-export const errorEnvelope = z
-  .strictObject({
-    error: z
-      .strictObject({
-        code: z
-          .enum(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'])
-          .describe('For programs. The five codes are the whole list; the status says more.'),
-        message: z.string().describe('For people: the fault, and how to mend it. Its wording may change.'),
-        request_id: z
-          .string()
-          .regex(/^[0-9a-f]{32}$/)
-          .describe('The same as `X-Request-Id`. Log it, and quote it when you ask for help.'),
-      })
-      .describe('Why the request was not served.'),
-  })
-  .describe('The body of every answer of status 400 and above.')
-  .register(components, { id: 'Error' });
+export const errorEnvelope = namedObject('Error', 'The body of every answer of status 400 and above.', {
+  error: z
+    .strictObject({
+      code: z
+        .enum(['bad_request', 'unauthorized', 'not_found', 'rate_limited', 'internal_error'])
+        .describe('For programs. The five codes are the whole list; the status says more.'),
+      message: z.string().describe('For people: the fault, and how to mend it. Its wording may change.'),
+      request_id: z
+        .string()
+        .regex(/^[0-9a-f]{32}$/)
+        .describe('The same as `X-Request-Id`. Log it, and quote it when you ask for help.'),
+    })
+    .describe('Why the request was not served.'),
+});

@@ -81,6 +81,9 @@ export function lines(title: string, unit: string, description: string, ...queri
     .targets(queries.map((query, index) => target(query, index).range()));
 }
 
+/** A graph, half of the page wide. */
+export const wide = (...shown: Parameters<typeof lines>): LinesBuilder => lines(...shown).span(12);
+
 /** A graph whose series are stacked. */
 export function stacked(...shown: Parameters<typeof lines>): LinesBuilder {
   return lines(...shown)

@@ -1,8 +1,7 @@
-import { OF_SERVICE, dashboard, lines, quantile } from '../panels.ts';
+import { OF_SERVICE, dashboard, quantile, wide } from '../panels.ts';
 
 const POSTGRES = `${OF_SERVICE},db_system_name="postgresql"`;
 const BULKHEADS = `${OF_SERVICE},crs_bulkhead_name=~".+-database"`;
-const wide = (...shown: Parameters<typeof lines>) => lines(...shown).span(12);
 
 export const database = dashboard(
   'crs-database',

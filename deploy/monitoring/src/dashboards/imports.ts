@@ -1,7 +1,6 @@
-import { CHOSEN, dashboard, lines, quantile } from '../panels.ts';
+import { CHOSEN, dashboard, lines, quantile, wide } from '../panels.ts';
 
 const IMPORT = `${CHOSEN},rpc_method="crs.imports.v1.ImportService/ImportRecords"`;
-const wide = (...shown: Parameters<typeof lines>) => lines(...shown).span(12);
 
 export const imports = dashboard(
   'crs-imports',

@@ -1,6 +1,5 @@
-import { CHOSEN, dashboard, lines, stacked } from '../panels.ts';
+import { CHOSEN, dashboard, stacked, wide } from '../panels.ts';
 
-const wide = (...shown: Parameters<typeof lines>) => lines(...shown).span(12);
 const ALL = `sum by (crs_organization) (crs_tenant_slots{${CHOSEN}})`;
 
 export const tenants = dashboard(

@@ -1,5 +1,5 @@
 import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
-import { SchemaTooOld, StepLocked } from '@crs/kit/data/run-steps';
+import { StepLocked } from '@crs/kit/data/run-steps';
 import { Client } from 'pg';
 import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
 
 /** Turns a migration's error that a person can act on into a Failure. Other errors stay as they are. */
 export function explain(error: unknown): unknown {
-  if (error instanceof StepLocked || error instanceof SchemaTooOld) return new Failure(error.message);
+  if (error instanceof StepLocked) return new Failure(error.message);
   if (codeOf(error) !== '42501' || !(error instanceof Error)) return error;
   return new Failure(
     `The role of MIGRATE_DATABASE_URL lacks rights for a migration (${error.message.replace(/^.* - /s, '')}): it needs CREATEROLE, and CREATE on the database.`,

@@ -1,11 +1,12 @@
 // Run by `helm test`: creates an organization, sends requests through both gateways, and deletes the organization.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { origin, readEnvironment } from '@crs/kit/process/config';
-import { Checks, expect, requester } from './smoke-checks.ts';
 
 const settings = z.object({
   /** Addresses of the gateways, as this pod reaches them. */
@@ -15,6 +16,7 @@ const settings = z.object({
   CRS_TOOLS_URL: origin,
 });
 const env = readEnvironment(settings, process.env);
+const TIMEOUT_MS = 20_000;
 const api = requester(env.CRS_SMOKE_API);
 // The tool gateway accepts only its public name as host.
 const tools = requester(env.CRS_SMOKE_TOOLS, new URL(env.CRS_TOOLS_URL).host);
@@ -60,8 +62,62 @@ const callTool = async (token: string, method: string, params: object) => {
   return message.result;
 };
 
-const checks = new Checks();
-const { check } = checks;
+let passed = 0;
+let failed = 0;
+
+/** Runs a check and prints a line for it. A failed check doesn't stop the others. @returns whether it passed */
+async function check(name: string, run: () => Promise<void>): Promise<boolean> {
+  try {
+    await run();
+    passed += 1;
+    process.stdout.write(`ok    ${name}\n`);
+    return true;
+  } catch (error) {
+    failed += 1;
+    process.stdout.write(`FAIL  ${name}: ${(error as Error).message}\n`);
+    return false;
+  }
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The parsed JSON object; any other body is `{ text }`. */
+  body: Record<string, unknown>;
+}
+
+/** Sends requests to an HTTP origin. @param host replaces the `Host` header @throws without an answer within 20 s */
+function requester(origin: string, host?: string) {
+  return (method: string, path: string, headers: Record<string, string> = {}, body?: object): Promise<Answer> => {
+    const content = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    return new Promise<Answer>((resolve, reject) => {
+      request(`${origin}${path}`, { method, signal, headers: { ...content, ...(host && { host }), ...headers } }, (response) => {
+        text(response).then(
+          (raw) => resolve({ status: response.statusCode!, headers: response.headers, body: parse(raw) }),
+          reject,
+        );
+      })
+        .on('error', reject)
+        .end(body && JSON.stringify(body));
+    });
+  };
+}
+
+/** Parses JSON, also from a server-sent event. */
+function parse(raw: string): Record<string, unknown> {
+  const json = raw.startsWith('{') ? raw : (/^data: ?(\{.*\})$/m.exec(raw)?.[1] ?? '');
+  try {
+    return JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    return { text: raw };
+  }
+}
+
+/** @throws if the two differ */
+function expect(actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) throw new Error(`${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
+}
 
 await check('REST describes itself', async () => {
   const { status, body } = await api('GET', '/v1/openapi.json');
@@ -117,4 +173,5 @@ if (made) {
 await check('the organization is deleted', async () => {
   await crs(['org', 'delete', organization, '--yes']);
 });
-checks.finish();
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+if (failed > 0) process.exitCode = 1;

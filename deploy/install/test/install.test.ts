@@ -206,18 +206,6 @@ describe('a version', () => {
     expect(await schemas()).toEqual([]);
   });
 
-  it('refuses a schema from before the first release', async () => {
-    await query(
-      database.url,
-      'create schema auth; create table auth.migrations (name varchar(255) primary key, ran_at timestamptz)',
-    );
-    await query(database.url, `insert into auth.migrations values ('20261120T233000-create-tenants', now())`);
-    const failed = await run().catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(Failure);
-    expect((failed as Error).message).toMatch(/^The schema auth is older than the first release, and can't be upgraded\./);
-    expect(await schemas()).toEqual([{ nspname: 'auth' }]);
-  });
-
   it('counts as running only once it is installed', async () => {
     await run();
     await query(database.url, 'delete from install.releases');

@@ -10,7 +10,6 @@ import { createLogger, type Logger } from '@crs/kit/process/log';
 import { trimMemory } from '@crs/kit/process/memory';
 import { startHealth } from '@crs/kit/process/health';
 import { startOps } from '@crs/kit/process/ops';
-import { SchemaTooOld } from '@crs/kit/data/run-steps';
 import { startTelemetry } from '@crs/kit/process/telemetry-sdk';
 import { DataDir, randomSecret } from './data-dir.ts';
 import { DEMO_ORGANIZATION, loadDemo, type Demo } from './demo.ts';
@@ -80,8 +79,8 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
       let adminDatabaseUrl = env.DATABASE_URL;
       if (!adminDatabaseUrl) {
         say('Starting PostgreSQL ...');
-        const onLost = (error: unknown) => {
-          say(`PostgreSQL ended and can't be started again, so the service stops: ${describe(error)}`);
+        const onLost = () => {
+          say(`PostgreSQL ended, so the service stops. Its log, ${dataDir.file('postgres/log')}, says why. Start again.`);
           process.exitCode = 1;
           process.kill(process.pid, 'SIGTERM');
         };
@@ -179,7 +178,6 @@ function describe(error: unknown): string {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `Something else listens on port ${'port' in error ? String(error.port) : ''}: stop it, or set CRS_API_PORT or CRS_TOOLS_PORT to another port.`;
   }
-  if (error instanceof SchemaTooOld) return `${error.message} With another CRS_DATA_DIR, npm start makes an empty one.`;
   return error.message;
 }
 

@@ -79,22 +79,6 @@ describe('the migrations of auth', () => {
     expect(await query(database.url, `select to_regclass('auth.later') is not null as there`)).toEqual([{ there: true }]);
   });
 
-  it('refuse a schema from before the first release, and change nothing in it', async () => {
-    await query(
-      database.url,
-      `create schema auth; create table auth.organizations (organization text);
-        create table auth.migrations (name varchar(255) primary key, ran_at timestamptz(3) not null default now());
-        insert into auth.migrations (name) values ('20261120T233000-create-tenants')`,
-    );
-    const before = await shape();
-    await expect(up()).rejects.toThrow(
-      "The schema auth is older than the first release, and can't be upgraded. " +
-        'Export each organization with the version that made the schema (crs export), and import it into an empty database.',
-    );
-    const grant = /^table migrations/;
-    expect((await shape()).filter((line) => !grant.test(line))).toEqual(before.filter((line) => !grant.test(line)));
-  });
-
   it('run after a first one that was interrupted before its first step', async () => {
     await up([]);
     expect(await up()).toEqual(NAMES);

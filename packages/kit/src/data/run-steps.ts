@@ -17,20 +17,7 @@ export class StepLocked extends Error {
   override readonly name = 'StepLocked';
 }
 
-/** Steps from before the first release made the schema. The first step of today makes the same tables. */
-export class SchemaTooOld extends Error {
-  override readonly name = 'SchemaTooOld';
-  constructor(schema: string) {
-    super(
-      `The schema ${schema} is older than the first release, and can't be upgraded. Export each organization with the version that made the schema (crs export), and import it into an empty database.`,
-    );
-  }
-}
-
-/**
- * Runs the steps that haven't run, each in a transaction of its own unless it says otherwise. @returns their names
- * @throws StepLocked @throws SchemaTooOld
- */
+/** Runs the steps that haven't run, each in a transaction of its own unless it says otherwise. @returns their names @throws StepLocked */
 export async function runSteps(
   db: Knex,
   schema: string,
@@ -39,8 +26,6 @@ export async function runSteps(
 ): Promise<string[]> {
   const { rows } = await db.raw<{ rows: { name: string }[] }>('select name from ??.migrations', [schema]);
   const finished = new Set(rows.map(({ name }) => name));
-  const [first] = steps;
-  if (first !== undefined && finished.size > 0 && !finished.has(first.name)) throw new SchemaTooOld(schema);
   const due = steps.filter(({ name }) => !finished.has(name));
   for (const step of due) await untilUnlocked(db, schema, step, patienceMs);
   return due.map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The files of a local installation: its secrets, addresses and credentials. Only their owner may read them. */
@@ -32,11 +32,8 @@ export class DataDir {
     }
   }
 
-  /** Writes the whole file or nothing, even if the process ends meanwhile. */
   async write(name: string, value: unknown): Promise<void> {
-    const half = this.file(`.${name}.new`);
-    await writeFile(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-    await rename(half, this.file(name));
+    await replaceFile(this.file(name), `${JSON.stringify(value, null, 2)}\n`);
   }
 
   async readOrCreate<T>(name: string, create: () => T): Promise<T> {
@@ -46,6 +43,14 @@ export class DataDir {
     await this.write(name, created);
     return created;
   }
+}
+
+/** Writes the whole file or nothing, even if the process ends meanwhile. Only its owner can read the file. */
+export async function replaceFile(path: string, content: string): Promise<void> {
+  const half = `${path}.new`;
+  await rm(half, { force: true });
+  await writeFile(half, content, { mode: 0o600 });
+  await rename(half, path);
 }
 
 export function randomSecret(): string {

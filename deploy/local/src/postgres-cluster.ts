@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '@crs/kit/process/log';
+import { replaceFile } from './data-dir.ts';
 import { SHARED_HOME, tryAs, type Account, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** How a cluster sorts and compares text by default: by bytes, or by a language's rules. It can't be changed later. */
@@ -110,11 +111,4 @@ async function createCluster(base: string, password: string, { bin, account, loc
 
 async function give(path: string, { uid, gid }: Account): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
-}
-
-/** Writes the whole file or nothing. Only its owner can read the file. */
-async function replaceFile(path: string, content: string): Promise<void> {
-  await writeFile(`${path}.new`, content, { mode: 0o600 });
-  await chmod(`${path}.new`, 0o600);
-  await rename(`${path}.new`, path);
 }

@@ -11,8 +11,6 @@ export interface Server {
   /** On 127.0.0.1. */
   port: number;
   pid: number;
-  /** Resolves when the server ends without `stop`. */
-  ended: Promise<void>;
   /** Ends the server without loss of data; after 8 s, by force. */
   stop(): Promise<void>;
 }
@@ -25,8 +23,8 @@ interface ServerOptions extends PostgresBinaries {
   /** The file of PostgreSQL's own log. At a start it is emptied if it is larger than 16 MiB. */
   logFile: string;
   log: Logger;
-  /** A free port by default. */
-  port?: number;
+  /** Called when the server ends without `stop`. */
+  onLost?: (() => void) | undefined;
 }
 
 /** Signals and the milliseconds to wait after each. SIGINT rolls transactions back and ends; SIGQUIT ends at once and recovers at the next start. */
@@ -49,7 +47,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     // A start may fail because another process just took the port, or because a killed server is still ending. Both pass, so it is tried again.
     if (attempt > 0) await delay(50 * 2 ** attempt);
     logStart = startLog(options.logFile);
-    const port = options.port ?? (await freePort());
+    const port = await freePort();
     const child = spawnServer(options, port);
     const { pid } = child;
     if (pid === undefined) throw (await once(child, 'error'))[0];
@@ -64,13 +62,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     while (!ended() && Date.now() < until) {
       const status = readPidFile(options.directory);
       if (status?.pid === pid && status.ready) {
-        const byItself = Promise.withResolvers<void>();
         child.once('exit', () => {
           if (stopping) return;
           options.log.error({ log: options.logFile }, 'PostgreSQL ended unexpectedly');
-          byItself.resolve();
+          options.onLost?.();
         });
-        return { port, pid, ended: byItself.promise, stop };
+        return { port, pid, stop };
       }
       await delay(15);
     }

@@ -15,11 +15,8 @@ export interface PostgresOptions {
   /** False is quicker, and a crash of the machine may then ruin the data: for tests. */
   fsync: boolean;
   log: Logger;
-  /**
-   * With this, a server that ends unexpectedly is started again at the same address. It is called with the error where that fails. Without it, the
-   * server isn't started again.
-   */
-  onLost?: (error: unknown) => void;
+  /** Called when the server ends without `stop`. */
+  onLost?: () => void;
 }
 
 export interface Postgres {
@@ -27,7 +24,7 @@ export interface Postgres {
   url: string;
   /** On 127.0.0.1; different at each start. */
   port: number;
-  readonly pid: number;
+  pid: number;
   /** The directory of the cluster: in `dataDir`, unless root runs this and PostgreSQL's account can't reach `dataDir`. */
   cluster: string;
   /** Stops the server and unlocks the directory. May be called twice. */
@@ -70,41 +67,17 @@ export async function startPostgres({ dataDir, locale, fsync, log, onLost }: Pos
     const { directory, password } = await openCluster({ ...binaries, home, locale, fsync, log });
     await stopOrphan(directory, log);
     const settings = fsync ? SETTINGS : { ...SETTINGS, ...NOT_DURABLE };
-    const options = { ...binaries, directory, settings, logFile: join(home, 'log'), log };
-    let server = await startServer(options);
+    const server = await startServer({ ...binaries, directory, settings, logFile: join(home, 'log'), log, onLost });
     const url = (database: string) => `postgres://postgres:${password}@127.0.0.1:${server.port}/${database}`;
     let stopped: Promise<void> | undefined;
-    let starting: Promise<void> | undefined;
-    const end = async () => {
-      await starting?.catch(() => {});
-      await server.stop();
-    };
-    const stop = () => (stopped ??= end().finally(() => lock.release()));
-    const keep = async () => {
-      for (;;) {
-        await server.ended;
-        if (stopped) return;
-        starting = startServer({ ...options, port: server.port }).then((next) => void (server = next));
-        await starting;
-        log.info('PostgreSQL runs again');
-      }
-    };
+    const stop = () => (stopped ??= server.stop().finally(() => lock.release()));
     try {
       await ensureDatabase(url('postgres'));
     } catch (error) {
       await stop();
       throw error;
     }
-    if (onLost) keep().catch((error: unknown) => stopped ?? onLost(error));
-    return {
-      url: url(DATABASE),
-      port: server.port,
-      get pid() {
-        return server.pid;
-      },
-      cluster: dirname(directory),
-      stop,
-    };
+    return { url: url(DATABASE), port: server.port, pid: server.pid, cluster: dirname(directory), stop };
   } catch (error) {
     lock.release();
     throw error;

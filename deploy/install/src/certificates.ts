@@ -1,7 +1,7 @@
 import { randomBytes, type X509Certificate } from 'node:crypto';
 import type { Logger } from '@crs/kit/process/log';
 import { Failure } from './failure.ts';
-import type { SecretData } from './secrets.ts';
+import type { SecretData, SecretStore } from './secrets.ts';
 import { createAuthority, dnsNamesOf, isInLastThird, isKeyOf, issueCertificate, parseCertificate, type Pair } from './x509.ts';
 
 const AUTHORITY_DAYS = 730;
@@ -19,13 +19,9 @@ export interface VersionedSecret {
 }
 
 /** A place for secrets that change. */
-export interface VersionedSecretStore {
-  /** Names a secret in messages. */
-  describe(name: string): string;
+export interface VersionedSecretStore extends SecretStore {
   /** @returns undefined if it doesn't exist */
   find(name: string): Promise<VersionedSecret | undefined>;
-  /** @returns false if it already exists */
-  create(name: string, data: SecretData, type?: string): Promise<boolean>;
   /** Replaces the data. @returns false if the secret was changed after it was found */
   update(name: string, data: SecretData, found: VersionedSecret): Promise<boolean>;
 }

@@ -6,7 +6,7 @@ import type { Environment } from '@crs/kit/process/config';
 import type { VersionedSecret, VersionedSecretStore } from './certificates.ts';
 import { Failure } from './failure.ts';
 import { isNetworkError, patiently } from './patience.ts';
-import type { SecretData, SecretStore } from './secrets.ts';
+import type { SecretData } from './secrets.ts';
 
 /** Kubernetes mounts a pod's token and its API's authority here. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -54,11 +54,7 @@ interface Manifest {
 }
 
 /** Keeps secrets in a namespace, under one prefix. */
-export function kubernetesSecrets(
-  cluster: Cluster,
-  prefix: string,
-  labels: Record<string, string>,
-): SecretStore & VersionedSecretStore {
+export function kubernetesSecrets(cluster: Cluster, prefix: string, labels: Record<string, string>): VersionedSecretStore {
   const path = `/api/v1/namespaces/${encodeURIComponent(cluster.namespace)}/secrets`;
   const describe = (name: string) => `the Secret ${prefix}-${name}`;
   const ask = (method: 'GET' | 'POST' | 'PATCH', target: string, body?: unknown) =>

@@ -15,8 +15,8 @@ export interface SecretStore {
   describe(name: string): string;
   /** @returns undefined if it doesn't exist */
   read(name: string): Promise<SecretData | undefined>;
-  /** @returns false if it already exists */
-  create(name: string, data: SecretData): Promise<boolean>;
+  /** @param type of a Secret in Kubernetes @returns false if it already exists */
+  create(name: string, data: SecretData, type?: string): Promise<boolean>;
 }
 
 export interface Secrets {

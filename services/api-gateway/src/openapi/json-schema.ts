@@ -32,9 +32,11 @@ export function namedSchemas(): Record<string, JsonSchema> {
     },
   });
   // Within the document, dialect and id are implied.
-  return JSON.parse(
-    JSON.stringify(schemas, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value)),
-  ) as Record<string, JsonSchema>;
+  for (const schema of Object.values(schemas)) {
+    delete schema.$schema;
+    delete schema.$id;
+  }
+  return schemas;
 }
 
 /** A reference to a schema with a name. */

@@ -13,7 +13,7 @@ import { requestSchema } from '../openapi/json-schema.ts';
 import type { Route } from '../route.ts';
 import { NEW_PROJECT, PROJECT } from '../schema/examples.ts';
 import { project as projectSchema } from '../schema/projects.ts';
-import { renderProject } from './project.ts';
+import { renderProject } from './get-project.ts';
 
 const MAX_NAME = 200;
 const MAX_SUMMARY = 2_000;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
+import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 import { NO_PARAMETERS, parseQuery } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
@@ -8,7 +9,6 @@ import { requireWriteSurface } from '../http/write-surface.ts';
 import type { Route } from '../route.ts';
 import { PROJECT } from '../schema/examples.ts';
 import { project } from '../schema/projects.ts';
-import { renderProject } from './project.ts';
 
 const NO_UUID = 'must be a UUID (8-4-4-4-12 hexadecimal digits)';
 
@@ -54,3 +54,23 @@ export const getProject: Route = {
     await sendJson(request, response, [renderProject(found!)]);
   },
 };
+
+/** The JSON of a project, as `POST /projects` and `GET /projects/{project_id}` answer it. */
+export function renderProject(project: Project): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      project_id: project.projectId,
+      name: project.name ?? null,
+      summary: project.summary ?? null,
+      status: project.status ?? null,
+      created_at: project.createdAt!.toISOString(),
+      lead: project.lead ? renderPerson(project.lead) : null,
+      members: project.members.map(renderPerson),
+      billing_office_name: project.billingOfficeName ?? null,
+    }),
+  );
+}
+
+function renderPerson({ name, email }: Person) {
+  return { name: name ?? null, email };
+}

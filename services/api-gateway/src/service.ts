@@ -9,7 +9,6 @@ import { buildDocs } from './docs/page.ts';
 import { Credentials } from './http/credentials.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
-import { ROUTES } from './routes/index.ts';
 
 /** REST `/v1`: authenticates and charges requests, and translates them to gRPC. It owns no data. */
 export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
@@ -25,15 +24,13 @@ export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroun
       timeoutMs: writeTimeoutMs,
     });
     const credentials = new Credentials(auth, lookUps);
-    const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs };
     return (address) => {
       const publicUrl = config.publicUrl ?? `http://${address}`;
-      const document = Buffer.from(JSON.stringify(buildDocument(ROUTES, publicUrl)));
-      const openapi = entity('application/json; charset=utf-8', document);
-      return createApp({ calls, projects, openapi }, buildDocs(ROUTES, { publicUrl, toolsUrl: config.toolsUrl }), {
-        ...options,
-        publicUrl,
-      });
+      const document = buildDocument(publicUrl);
+      const openapi = entity('application/json; charset=utf-8', Buffer.from(JSON.stringify(document)));
+      const docs = buildDocs(document, { publicUrl, toolsUrl: config.toolsUrl });
+      const options = { ...gateway, credentials, readTimeoutMs, writeTimeoutMs, publicUrl };
+      return createApp({ calls, projects, openapi }, docs, options);
     };
   });
 }

@@ -7,8 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { html } from '@crs/kit/http/html';
 import { entity, type Entity } from '../http/send.ts';
-import { buildDocument, TITLE, VERSION } from '../openapi/document.ts';
-import type { Route } from '../route.ts';
+import { TITLE, VERSION } from '../openapi/document.ts';
 import { renderForModels, renderHome, type Addresses } from './home.ts';
 
 export interface Docs {
@@ -47,15 +46,13 @@ export const PAGE_HEADERS = {
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
-export function buildDocs(routes: Record<string, Route>, addresses: Addresses): Docs {
-  const { publicUrl } = addresses;
-  const guide = [read('./guide.md'), read('./reference.md')].join('\n').replaceAll('{base_url}', `${publicUrl}/v1`);
+/** @param document the OpenAPI document */
+export function buildDocs(document: Record<string, unknown>, addresses: Addresses): Docs {
+  const guide = [read('./guide.md'), read('./reference.md')].join('\n').replaceAll('{base_url}', `${addresses.publicUrl}/v1`);
   const reference = asset(
     'reference.json',
     'application/json; charset=utf-8',
-    Buffer.from(
-      JSON.stringify({ ...buildDocument(routes, publicUrl), info: { title: TITLE, version: VERSION, description: guide } }),
-    ),
+    Buffer.from(JSON.stringify({ ...document, info: { title: TITLE, version: VERSION, description: guide } })),
   );
   const script = asset('scalar.js', 'text/javascript; charset=utf-8', withoutSourceMap(readFileSync(SCALAR)));
   const icon = asset('icon.svg', 'image/svg+xml', Buffer.from(read('./icon.svg')));

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
 import type { Route } from '../route.ts';
+import { ROUTES } from '../routes/index.ts';
 import { refusalsOf, responseComponents } from './refusals.ts';
 
 export const TITLE = 'Call Research Service';
@@ -29,7 +30,7 @@ const BEARER = {
 };
 
 /** @param publicUrl the gateway's public origin; never the `Host` header, because strangers choose it */
-export function buildDocument(routes: Record<string, Route>, publicUrl: string): Record<string, unknown> {
+export function buildDocument(publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
     info: {
@@ -43,27 +44,25 @@ export function buildDocument(routes: Record<string, Route>, publicUrl: string):
     servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],
     security: [{ apiKey: [] }],
     tags: TAGS,
-    paths: pathsOf(routes),
+    paths: paths(),
     components: {
       securitySchemes: { apiKey: BEARER },
-      schemas: { ...namedSchemas(), ...bodySchemas(routes) },
+      schemas: { ...namedSchemas(), ...bodySchemas() },
       headers: headerComponents,
       responses: responseComponents,
     },
   };
 }
 
-function bodySchemas(routes: Record<string, Route>): Record<string, JsonSchema> {
-  const bodies = Object.values(routes).flatMap(({ body }) => body ?? []);
+function bodySchemas(): Record<string, JsonSchema> {
+  const bodies = Object.values(ROUTES).flatMap(({ body }) => body ?? []);
   return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
 }
 
-function pathsOf(routes: Record<string, Route>): Record<string, object> {
-  const paths = Object.entries(routes).map(([path, route]) => [
-    path.replace(/:(\w+)/g, '{$1}'),
-    { [route.method]: operationObject(route) },
-  ]);
-  return Object.fromEntries(paths);
+function paths(): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(ROUTES).map(([path, route]) => [path.replace(/:(\w+)/g, '{$1}'), { [route.method]: operationObject(route) }]),
+  );
 }
 
 function operationObject(route: Route): object {

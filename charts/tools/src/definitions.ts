@@ -48,12 +48,12 @@ export const DEFINITIONS: Record<string, Schema> = {
   },
   job: object(
     {
-      schedule: { ...text, description: 'As cron has it. Absent: started by hand.' },
-      timeZone: { ...text, description: 'Default: Etc/UTC.' },
-      args: { ...texts, minItems: 1, description: 'Of `crs`.' },
+      schedule: { ...text, description: 'Cron expression. Without one, the job is started manually.' },
+      timeZone: { ...text, description: 'Defaults to Etc/UTC.' },
+      args: { ...texts, minItems: 1, description: 'Arguments of `crs`.' },
       operatorSecret: {
         ...text,
-        description: 'A Secret with `operator.json` of an operator of its own. Default: that of the toolbox.',
+        description: "Secret with `operator.json` of the job's own operator. Defaults to that of the toolbox.",
       },
       resources: object({ requests: { $ref: '#/definitions/amounts' }, limits: { $ref: '#/definitions/amounts' } }),
       volumes: asKubernetesHasIt,

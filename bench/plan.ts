@@ -21,7 +21,7 @@ const MEASURED = {
   rowBytes: 1_720,
   /** `node bench/import.ts --records 1000000`: calls a second by one import. */
   importedPerSecond: 4_850,
-  /** docs/kubernetes.md: `databaseConnections` and those of imports. */
+  /** docs/scale.md: `databaseConnections` and those of imports. */
   connectionsOfPod: 11,
 };
 

@@ -2,30 +2,21 @@ import type { Knex } from 'knex';
 import { protectByTenant, roleOf, type Migration } from '@crs/kit/data/migration';
 
 const ROLE = roleOf('auth');
+const OF_TENANT = `organization = nullif(current_setting('app.organization_id', true), '')`;
+const TENANT_TABLES = ['organizations', 'users', 'user_identities', 'projects', 'project_roles', 'api_keys', 'audit', 'grants'];
 
 /**
- * Tenants, people, keys and project roles. Ids are unique within an organization, which comes first in every key. `key_directory` and the tables of
- * `ABOVE_TENANTS` stand above tenants and hold no tenant content.
+ * Tenants, people, keys and project roles. Ids are unique within an organization, which comes first in every key. `key_directory`,
+ * `domain_directory` and the tables of `ABOVE_TENANTS` stand above tenants and hold no tenant content.
  */
 export const createAuth: Migration = {
-  name: '20261122T143000-create-auth',
+  name: '20261125T033000-create-auth',
 
   async up(db: Knex) {
     await db.raw(TENANTS);
     await db.raw(ACCESS);
     await db.raw(ABOVE_TENANTS);
-    for (const table of [
-      'organizations',
-      'users',
-      'user_identities',
-      'projects',
-      'project_roles',
-      'api_keys',
-      'audit',
-      'grants',
-    ]) {
-      await protectByTenant(db, 'auth', table);
-    }
+    for (const table of TENANT_TABLES) await protectByTenant(db, 'auth', table);
     // An operator's token for no organization lists organizations and reads the whole audit trail; '*' can be no organization's id.
     for (const table of ['organizations', 'audit']) {
       await db.raw(
@@ -33,22 +24,36 @@ export const createAuth: Migration = {
         [table, ROLE],
       );
     }
+    await db.raw(AUDIT_POLICIES);
     await db.raw(`
       grant select, insert, update, delete on
-        auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.api_keys, auth.key_directory, auth.grants,
-        auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
+        auth.organizations, auth.users, auth.user_identities, auth.projects, auth.project_roles, auth.api_keys, auth.key_directory,
+        auth.domain_directory, auth.grants, auth.caller_keys, auth.token_keys, auth.clients, auth.oidc_payloads, auth.throttles to ${ROLE};
       grant select, insert, update on auth.operators to ${ROLE};
-      grant select, insert, update (count) on auth.audit to ${ROLE};
+      grant select, insert, update (count), delete on auth.audit to ${ROLE};
       grant select, insert on auth.retired_keys to ${ROLE};
     `);
   },
 
   async down(db: Knex) {
     await db.raw(`drop table auth.throttles, auth.oidc_payloads, auth.clients, auth.operators, auth.retired_keys, auth.token_keys, auth.caller_keys,
-      auth.grants, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
+      auth.grants, auth.domain_directory, auth.key_directory, auth.audit, auth.api_keys, auth.project_roles, auth.projects, auth.user_identities, auth.users,
       auth.organizations`);
   },
 };
+
+/**
+ * Entries of the audit trail may be deleted when they are older than 90 days. One policy for all commands would admit younger ones. A restrictive policy
+ * would not, but Citus makes a permissive one of it on its workers.
+ */
+const AUDIT_POLICIES = `
+  drop policy tenant on auth.audit;
+  create policy tenant_reads on auth.audit for select to ${ROLE} using (${OF_TENANT});
+  create policy tenant_adds on auth.audit for insert to ${ROLE} with check (${OF_TENANT});
+  create policy tenant_counts on auth.audit for update to ${ROLE} using (${OF_TENANT}) with check (${OF_TENANT});
+  create policy retention on auth.audit for delete to ${ROLE}
+    using (current_setting('app.organization_id', true) = '*' and at < now() - interval '90 days');
+`;
 
 /** A deletion spans services: while `erasing_at` is set, its target is neither shown nor resolved. Its last step removes the row. */
 const TENANTS = `
@@ -151,6 +156,13 @@ const ACCESS = `
   );
   create index key_directory_by_organization on auth.key_directory (organization);
 
+  -- Whose an e-mail domain is: sign-in looks it up before it knows the organization. A domain belongs to one organization.
+  create table auth.domain_directory (
+    domain text collate "C" primary key, -- in lower case
+    organization text collate "C" not null
+  );
+  create index domain_directory_by_organization on auth.domain_directory (organization);
+
   -- What users have allowed assistants: each access token belongs to a grant, and is good only while the grant is.
   create table auth.grants (
     organization text collate "C" not null,
@@ -243,6 +255,8 @@ const ABOVE_TENANTS = `
     grant_id text collate "C",
     expires_at timestamptz(3) not null,
     consumed_at timestamptz(3),
+    -- When unauthenticated clients store too many authorizations and clients, those that a browser came back for are deleted last.
+    browser_returned boolean not null default false,
     primary key (model, id_digest)
   );
   create index oidc_payloads_by_uid on auth.oidc_payloads (uid_digest) where uid_digest is not null;

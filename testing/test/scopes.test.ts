@@ -20,7 +20,7 @@ it('five files may see every organization', () => {
   expect(naming('everyOrganizationScope')).toEqual([
     'services/auth/src/audit-retention.ts',
     'services/auth/src/count-action.ts',
-    'services/auth/src/every-organization.ts',
+    'services/auth/src/handlers/admin/operator-rpcs.ts',
     'services/auth/src/keys/secrets-gate.ts',
     'services/auth/src/sign-in/record-refusal.ts',
   ]);
@@ -29,7 +29,7 @@ it('five files may see every organization', () => {
 // `credentialScope` trusts the organization that it is given. Only auth checks the credential that names the organization.
 it('only auth makes a scope of the organization that a credential names', () => {
   const files = naming('credentialScope');
-  expect(files).toContain('services/auth/src/handlers/authenticate-key.ts');
+  expect(files).toContain('services/auth/src/handlers/credentials.ts');
   expect(files.filter((path) => !path.startsWith('services/auth/src/'))).toEqual([]);
 });
 

@@ -68,13 +68,6 @@ describe('disabling a user', () => {
     ).toHaveLength(2);
   });
 
-  it('by the release before ended nothing; then enabling the user ends it', async () => {
-    const before = await gainAccess();
-    await world.rows('update auth.users set disabled_at = now() where email = $1', [ANN]);
-    await setDisabled(false);
-    expect(await accessOf(before)).toEqual(ENDED);
-  });
-
   it('ends a sign-in whose consent was not given yet', async () => {
     const b = browser();
     const { clientId } = await connectAssistant(b, PERSON);

@@ -9,10 +9,6 @@ export function noSuchUser(): ServiceError {
   return notFound('Nobody in this organization has this e-mail. "user list" shows who does.');
 }
 
-export function noSuchProject(): ServiceError {
-  return notFound('There is no project with this id in this organization.');
-}
-
 /** The record's deletion has begun and not ended: it is not found, and its id or e-mail is not free either. */
 export function beingDeleted(field: string): Problem {
   return { field, reason: 'is being deleted; run its deletion again first' };

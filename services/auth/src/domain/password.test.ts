@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { hashPassword, verifyPassword } from './password.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hashPassword, passwordProblem, verifyPassword } from './password.ts';
 
 describe('passwords', () => {
   it('verify against their own hash only', async () => {
@@ -29,4 +29,65 @@ describe('passwords', () => {
     'never verify against what is no hash of ours: %s',
     async (phc) => expect(await verifyPassword('password', phc)).toBe(false),
   );
+});
+
+const CONTEXT = ['acme', 'Acme Research Ltd', 'Annabel Winterbottom', 'annabel.winterbottom@acme.example', null, undefined];
+
+describe('a password', () => {
+  it.each([
+    'passwordpassword',
+    'password12345',
+    'qwertyuiop123',
+    'aaaaaaaaaaaa',
+    'abcabcabcabcabc',
+    'P@$$w0rd1234',
+    'Winterbottom2026',
+    'W1nterb0tt0m2026',
+    'acmeresearch1',
+    'annabelacme1',
+    `${'password'.repeat(8)}x8f3kQz2pLw4`,
+  ])('that is well known, regular or made of names is refused: %s', async (password) => {
+    expect(await passwordProblem(password, CONTEXT)).toMatch(/^is too easy to guess: /);
+  });
+
+  it.each(['x8f3kQz2pLw4', 'plum tart on a late tram', 'quiet otters mend clocks', 'дождь и крошки чая'])(
+    'may be: %s',
+    async (password) => {
+      expect(await passwordProblem(password, CONTEXT)).toBeUndefined();
+    },
+  );
+});
+
+describe('the time of a score', () => {
+  const words = Array.from({ length: 5 }, (_, i) => 'acme winterbottom '.repeat(12).slice(i, 200));
+  beforeAll(() => passwordProblem('loads the dictionaries', words));
+
+  const alphabet = 'aA4@8({[<369!1|0$5+7%2.-_ qwertyuiopé';
+  const mixed = Array.from({ length: 4 }, (_, seed) =>
+    Array.from({ length: 97 }, (__, i) => alphabet[(i * (seed + 3) + i * i * 7) % alphabet.length]).join(''),
+  );
+  const repeated = [
+    '4@8({[<369!1|0$5+7%2',
+    '1.1.2000',
+    'p4$$w0rd',
+    '12345',
+    '1',
+    '@',
+    '|\\/|',
+    'monkeydragonletmein',
+    'a-b_c ',
+    '😀',
+  ];
+  // Without bounds, each of several of these takes more than a second.
+  it.each([...repeated, ...mixed])('is bounded for hostile text of 256 characters: %s', async (text) => {
+    const password = text.repeat(256).slice(0, 256);
+    const times = [];
+    for (let i = 0; i < 2; i++) {
+      const started = process.threadCpuUsage();
+      await passwordProblem(password, words);
+      const { user, system } = process.threadCpuUsage(started);
+      times.push((user + system) / 1_000);
+    }
+    expect(Math.min(...times)).toBeLessThan(150);
+  });
 });

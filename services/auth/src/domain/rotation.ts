@@ -7,7 +7,7 @@ export interface KeyTimes {
   protectsUntil: Date | null;
 }
 
-export interface RotationPlan {
+interface RotationPlan {
   /** A key is to be made that signs from this time on. */
   createFrom?: Date;
   /** Ids of keys whose tokens have all expired. */
@@ -15,7 +15,7 @@ export interface RotationPlan {
 }
 
 /** How keys of one kind come and go. */
-export interface RotationRules {
+interface RotationRules {
   /** A successor is due after this time. Infinity: only operators ask for one. */
   signForMs: number;
   /** A key verifies this long after it has signed for the last time: as long as its tokens live, and replicas take to learn of a successor. */

@@ -3,11 +3,10 @@ import type { Query } from '@crs/kit/data/database';
 import { REASONS, ServiceError, unavailable } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { protectUntil } from '../store/key-pairs.ts';
-import { ALGORITHM, type KeyPair } from './key-pairs.ts';
-import type { KeyRing } from './key-ring.ts';
+import { ALGORITHM, type KeyPair, type KeyRing } from './key-ring.ts';
 
 /** The claims of an access token. Its consent may have been revoked since. */
-export interface AccessToken {
+interface AccessToken {
   organization: string;
   grantId: string;
   userId: string;
@@ -15,7 +14,7 @@ export interface AccessToken {
   scopes: string[];
 }
 
-export interface VerifiedToken extends AccessToken {
+interface VerifiedToken extends AccessToken {
   /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
   clientId: string;
 }

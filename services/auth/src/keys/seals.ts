@@ -1,6 +1,6 @@
 import { Seal } from '@crs/kit/data/seal';
 import type { Secrets } from '@crs/kit/process/secrets';
-import type { SealedRow, SealedTable } from '../store/sealed.ts';
+import type { SealedTable } from '../store/sealed.ts';
 
 /** The seals of stored values, by the table that holds them. */
 export type Seals = Record<SealedTable, Seal>;
@@ -13,14 +13,4 @@ export function createSeals(secrets: Secrets): Seals {
     clients: new Seal(secrets, 'client-secrets'),
     organizations: new Seal(secrets, 'oidc-client-secrets'),
   };
-}
-
-/** @throws Error if CRS_SECRET doesn't have the secret, or the value is of another row */
-export function openRow(seals: Seals, table: SealedTable, { row, sealed }: SealedRow): Buffer {
-  return seals[table].open(sealed, row);
-}
-
-/** Seals the value of a row under the first secret, bound to the row. */
-export function sealRow(seals: Seals, table: SealedTable, row: string, plain: Buffer): Buffer {
-  return seals[table].seal(plain, row);
 }

@@ -4,7 +4,6 @@ import type { Closer } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context } from '../context.ts';
 import { countSealed, SEALED_TABLES, sealedUnder, type SealedTable } from '../store/sealed.ts';
-import { openRow } from './seals.ts';
 
 /** All values of a table are counted, and sign-in state may be large. */
 const COUNT_MS = 30_000;
@@ -28,7 +27,8 @@ export async function secretsFit(
       for (const { secretId, count } of await db.read(scope(), countSealed(table))) {
         if (!ids.has(secretId)) return { reason: missing(secretId, count, table) };
         const samples = await db.read(scope(), sealedUnder(table, secretId, SAMPLES));
-        if (!samples.every((each) => opens(() => openRow(seals, table, each)))) return { reason: wrong(secretId, table) };
+        if (!samples.every((each) => opens(() => seals[table].open(each.sealed, each.row))))
+          return { reason: wrong(secretId, table) };
       }
     }
     // The first replica makes the first keys here, so that a replica with other secrets finds keys that it can't open.

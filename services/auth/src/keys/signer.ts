@@ -1,5 +1,11 @@
-import { signIdentity, type Identity } from '@crs/kit/rpc/identity';
+import { invalid } from '@crs/kit/errors';
+import { signIdentity, type Identity, type OrganizationIdentity, type UserIdentity } from '@crs/kit/rpc/identity';
 import type { KeyRing } from './key-ring.ts';
+
+/** Longer than a gateway reuses the tokens (1 s) and any request takes. */
+const CALLER_TOKEN_SECONDS = 30;
+const MAX_AUDIENCES = 10;
+const SERVICE_NAME = /^[a-z][a-z-]{0,39}$/;
 
 /** Signs caller and operator tokens. */
 export class Signer {
@@ -16,6 +22,17 @@ export class Signer {
   async sign(identity: Identity, seconds: number, service?: string): Promise<string> {
     const { keyId, privateKey } = await this.#ring.current();
     return signIdentity(identity, service, keyId, privateKey, seconds);
+  }
+
+  /** Caller tokens by the name of the service that accepts each. @throws ServiceError invalid_argument */
+  async signForServices(identity: OrganizationIdentity | UserIdentity, services: string[]): Promise<Record<string, string>> {
+    if (services.length === 0 || services.length > MAX_AUDIENCES || !services.every((name) => SERVICE_NAME.test(name))) {
+      throw invalid('audiences', `must be 1 to ${MAX_AUDIENCES} names of services`);
+    }
+    const tokens = await Promise.all(
+      services.map(async (service) => [service, await this.sign(identity, CALLER_TOKEN_SECONDS, service)] as const),
+    );
+    return Object.fromEntries(tokens);
   }
 
   /** Public keys as JSON Web Keys, by key id, newest first. */

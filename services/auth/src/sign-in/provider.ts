@@ -3,7 +3,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { loggedClientId } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
-import { ALGORITHM, type KeyPair } from '../keys/key-pairs.ts';
+import { ALGORITHM, type KeyPair } from '../keys/key-ring.ts';
 import { parseAccountId } from './account-id.ts';
 import { findAccount } from './accounts.ts';
 import { createAdapter } from './adapter.ts';

@@ -57,7 +57,7 @@ export function touchKey(organization: string, keyId: string): Statement {
   };
 }
 
-export interface NewApiKey {
+interface NewApiKey {
   keyId: string;
   digest: Buffer;
   prefix: string;

@@ -7,7 +7,7 @@ import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 export type SettingChanges = Record<string, { from: unknown; to: unknown }>;
 
 /** Parts of an entry that not all actions have. */
-export interface AuditDetails {
+interface AuditDetails {
   /** `done`, or the kind of an error. By default `done`. */
   outcome?: string;
   changes?: SettingChanges;

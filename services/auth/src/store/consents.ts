@@ -1,5 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
+import { endSessions } from './users.ts';
 
 /**
  * Consents of users, in the table `auth.grants`: a user allows one client to read for them. The id of a consent is called `grantId`, as in
@@ -23,7 +24,7 @@ const COLUMNS = `${column.selectList(OF_GRANT, 'g')}, u.email`;
 /** The client of a token that an operator has made. No assistant has this name. */
 export const OPERATORS_CLIENT = 'crs token create';
 
-export interface NewConsent {
+interface NewConsent {
   grantId: string;
   userId: string;
   /** The assistant's name, or {@link OPERATORS_CLIENT}. */
@@ -93,6 +94,12 @@ export async function revokeConsentsOfUser(query: Query, organization: string, u
   const ids = revoked.map(({ grantId }) => grantId);
   await query({ name: 'forget_grants', text: 'delete from auth.oidc_payloads where grant_id = any($1)', values: [ids] });
   return revoked.filter(({ wasLive }) => wasLive).length;
+}
+
+/** Ends the user's browser sessions and all of the user's consents. @returns how many consents were live */
+export async function endAccess(query: Query, organization: string, userId: string): Promise<number> {
+  await query(endSessions(organization, userId));
+  return revokeConsentsOfUser(query, organization, userId);
 }
 
 /** At most one write a minute, however many replicas see the consent used. */

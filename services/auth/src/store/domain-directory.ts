@@ -2,7 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
 const OWNER = { domain: column.text, organization: column.text };
-export type DomainOwner = column.RowOf<typeof OWNER>;
+type DomainOwner = column.RowOf<typeof OWNER>;
 
 /** The organization that an e-mail domain belongs to. No organization owns the directory, so the statement needs none in its scope. */
 export function findDomainOwner(domain: string): Statement<DomainOwner> {

@@ -11,7 +11,7 @@ const KEY_PAIR = {
   signFrom: column.instant,
   protectsUntil: column.instant.orNull,
 };
-export type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
+type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
 /** One replica at a time makes or drops keys of a kind. The lock is held until the transaction ends. */
 export function lockKeyPairs(kind: KeyKind): Statement {
@@ -59,10 +59,9 @@ export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
 }
 
 const RETIRED = { keyId: column.text, signFrom: column.instant, retiredAt: column.instant };
-export type RetiredKeyRow = column.RowOf<typeof RETIRED>;
 
 /** Newest first. */
-export function listRetiredKeys(limit: number): Statement<RetiredKeyRow> {
+export function listRetiredKeys(limit: number): Statement<column.RowOf<typeof RETIRED>> {
   return {
     name: 'list_retired_keys',
     row: RETIRED,

@@ -8,7 +8,7 @@ export interface PayloadKey {
   idDigest: Buffer;
 }
 
-export interface NewPayload extends PayloadKey {
+interface NewPayload extends PayloadKey {
   payloadSealed: Buffer;
   uidDigest: Buffer | undefined;
   grantId: string | undefined;

@@ -36,7 +36,7 @@ export function findOperator(name: string, since: string): Statement<OperatorRow
   };
 }
 
-export interface NewOperator {
+interface NewOperator {
   name: string;
   digest: Buffer;
   role: OperatorRole;

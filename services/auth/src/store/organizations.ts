@@ -1,8 +1,9 @@
 import * as column from '@crs/kit/data/column';
-import type { Statement } from '@crs/kit/data/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { built, sql } from '@crs/kit/data/sql';
 import type { Knex } from 'knex';
+import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
 
 const STORED = {
@@ -45,6 +46,13 @@ export function organizationExists(organization: string): Statement<{ name: stri
     text: 'select name from auth.organizations where organization = $1 and erasing_at is null',
     values: [organization],
   };
+}
+
+/** @throws ServiceError not_found where the organization doesn't exist, or its deletion has begun */
+export async function requireOrganization(query: Query, organization: string): Promise<{ name: string | null }> {
+  const [found] = await query(organizationExists(organization));
+  if (!found) throw noSuchOrganization();
+  return found;
 }
 
 const VIEW_SETTINGS = {

@@ -1,6 +1,8 @@
 import * as column from '@crs/kit/data/column';
-import type { Statement } from '@crs/kit/data/database';
+import type { Query, Statement } from '@crs/kit/data/database';
 import { fold } from '@crs/kit/text';
+import { noSuchUser } from '../domain/not-found.ts';
+import { requireText } from '../domain/settings.ts';
 
 const USER = {
   userId: column.uuid,
@@ -23,6 +25,13 @@ export function findUser(organization: string, email: string): Statement<UserRow
     text: `select ${COLUMNS} from auth.users where organization = $1 and email_folded = $2 and erasing_at is null`,
     values: [organization, fold(email)],
   };
+}
+
+/** Disabled users included. @throws ServiceError invalid_argument, or not_found where nobody has the e-mail */
+export async function requireUser(query: Query, organization: string, email: string): Promise<UserRow> {
+  const [user] = await query(findUser(organization, requireText('email', email, 3, 254)));
+  if (!user) throw noSuchUser();
+  return user;
 }
 
 /** In order of e-mail. */
@@ -61,7 +70,7 @@ export function findEmailsWithPassword(organization: string, foldedEmails: strin
   };
 }
 
-export type NewUser = Pick<UserRow, 'email' | 'name' | 'passwordHash'>;
+type NewUser = Pick<UserRow, 'email' | 'name' | 'passwordHash'>;
 
 /** No row where the e-mail is taken. */
 export function insertUser(organization: string, user: NewUser): Statement<UserRow> {

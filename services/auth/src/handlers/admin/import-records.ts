@@ -18,23 +18,13 @@ import type { Context } from '../../context.ts';
 import { countOperatorAction } from '../../count-action.ts';
 import { lineReader, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
-import { hashPassword } from '../../domain/password.ts';
-import { passwordProblem } from '../../domain/password-policy.ts';
-import { changesOf } from '../../domain/setting-changes.ts';
-import type { OrganizationChange } from '../../domain/settings.ts';
+import { hashPassword, passwordProblem } from '../../domain/password.ts';
+import { changesOf, type OrganizationChange } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
-import { revokeConsentsOfUser } from '../../store/consents.ts';
+import { endAccess } from '../../store/consents.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
 import { supposeEarlier } from '../../store/suppose-earlier.ts';
-import {
-  endSessions,
-  findEmailsWithPassword,
-  findUser,
-  insertUser,
-  setUserDisabled,
-  updateUser,
-  type UserRow,
-} from '../../store/users.ts';
+import { findEmailsWithPassword, findUser, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
 import { setsView, untilViewsFollow } from '../../view-settings.ts';
 
 /** What became of a line. */
@@ -180,7 +170,6 @@ async function storeUser(query: Query, record: UserRecord, hashes: Hashes, disab
 
 async function disable(query: Query, organization: string, { userId, email }: UserRow, disabled: string[]): Promise<void> {
   await query(setUserDisabled(organization, email, true));
-  await query(endSessions(organization, userId));
-  await revokeConsentsOfUser(query, organization, userId);
+  await endAccess(query, organization, userId);
   disabled.push(email);
 }

@@ -1,0 +1,94 @@
+import type { Query } from '@crs/kit/data/database';
+import { invalid } from '@crs/kit/errors';
+import { requireTenantDeletion } from '@crs/kit/rpc/operators';
+import { parseUuid } from '@crs/kit/text';
+import type { ErasureTarget } from '@crs/proto/crs/auth/v1/admin';
+import { eraser, FIRST_UUID, inOrder, once, type Step } from '@crs/records/erase-steps';
+import { requireText } from '../../domain/settings.ts';
+import {
+  markOrganization,
+  markProject,
+  markUser,
+  removeOrganization,
+  removeProject,
+  removeProjects,
+  removeUser,
+  removeUsers,
+} from '../../store/erasures.ts';
+import { untilViewsFollow } from '../../view-settings.ts';
+import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
+
+/** What an operator deletes. The audit trail calls it by its `kind`. */
+type Target = { kind: 'organization' } | { kind: 'project'; projectId: string } | { kind: 'user'; email: string };
+
+/** Made at the first use, because metrics are set up after modules are loaded. */
+let erase: ReturnType<typeof eraser> | undefined;
+
+export const erasure = {
+  beginErasure: {
+    access: { action: 'erasure.begin', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true },
+    async handle(request, { organization, rights, transact }) {
+      const target = parseTarget(request.target);
+      if (target.kind === 'organization') requireTenantDeletion(rights);
+      const id = await transact(async (query, audit) => {
+        const marked = await mark(query, organization, target);
+        if (marked !== undefined) await audit(`${target.kind}.delete`, marked);
+        return marked;
+      });
+      // An organization of the same id may come next, with settings of its own.
+      if (id !== undefined && target.kind === 'organization') await untilViewsFollow();
+      return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
+    },
+  },
+  finishErasure: {
+    access: { action: 'erasure.finish', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true },
+    async handle(request, operation) {
+      const { organization, rights, transact } = operation;
+      const target = parseTarget(request.target);
+      if (target.kind === 'organization') {
+        requireTenantDeletion(rights);
+        return { more: await (erase ??= eraser())(stepsOf(operation)) };
+      }
+      await transact(async (query) => {
+        if (target.kind === 'project') await query(removeProject(organization, target.projectId));
+        else await removeUser(query, organization, target.email);
+      });
+      return { more: false };
+    },
+  },
+} satisfies Partial<OperatorRpcs>;
+
+function parseTarget(request: ErasureTarget | undefined): Target {
+  const target = request?.target;
+  switch (target?.$case) {
+    case 'organization':
+      return { kind: 'organization' };
+    case 'projectId': {
+      const projectId = parseUuid(target.value);
+      if (!projectId) throw invalid('id', 'must be a UUID');
+      return { kind: 'project', projectId };
+    }
+    case 'email':
+      return { kind: 'user', email: requireText('email', target.value, 3, 254) };
+    default:
+      throw invalid('target', 'is required');
+  }
+}
+
+/** @returns the target's id, or undefined where it doesn't exist */
+async function mark(query: Query, organization: string, target: Target): Promise<string | undefined> {
+  if (target.kind === 'organization') return (await query(markOrganization(organization)))[0]?.organization;
+  if (target.kind === 'user') return (await query(markUser(organization, target.email)))[0]?.userId;
+  return (await markProject(query, organization, target.projectId)) ? target.projectId : undefined;
+}
+
+/** Projects come first, as they name the users who created them. */
+function stepsOf({ organization, transact }: Operation): Step[] {
+  const all = (next: typeof removeProjects) =>
+    inOrder(
+      FIRST_UUID,
+      (from) => next(organization, from),
+      (statement) => transact((query) => query(statement)),
+    );
+  return [all(removeProjects), all(removeUsers), once(() => transact((query) => removeOrganization(query, organization)))];
+}

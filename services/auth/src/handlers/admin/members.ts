@@ -1,0 +1,50 @@
+import type { Query } from '@crs/kit/data/database';
+import { invalid, notFound } from '@crs/kit/errors';
+import { parseUuid } from '@crs/kit/text';
+import { ProjectRole, type AddMemberRequest } from '@crs/proto/crs/auth/v1/admin';
+import { addRole, findProjects, removeRole, type Role } from '../../store/projects.ts';
+import { requireUser } from '../../store/users.ts';
+import type { OperatorRpcs } from './operator-rpcs.ts';
+
+const ROLES: Partial<Record<ProjectRole, Role>> = {
+  [ProjectRole.PROJECT_ROLE_LEAD]: 'lead',
+  [ProjectRole.PROJECT_ROLE_MEMBER]: 'member',
+};
+
+export const members = {
+  addMember: {
+    access: { action: 'member.add', roles: ['admin', 'manager'], token: 'one', bound: true },
+    async handle(request, { organization, transact }) {
+      return transact(async (query, audit) => {
+        const { projectId, userId, role } = await findMembership(query, organization, request);
+        await addRole(query, organization, projectId, userId, role);
+        await audit(`member.add.${role}`, `${projectId} ${userId}`);
+        return {};
+      });
+    },
+  },
+  removeMember: {
+    access: { action: 'member.remove', roles: ['admin', 'manager'], token: 'one', bound: true },
+    async handle(request, { organization, transact }) {
+      return transact(async (query, audit) => {
+        const { projectId, userId, role } = await findMembership(query, organization, request);
+        if (!(await removeRole(query, organization, projectId, userId, role)))
+          throw notFound(`The user is no ${role} of this project.`);
+        await audit(`member.remove.${role}`, `${projectId} ${userId}`);
+        return {};
+      });
+    },
+  },
+} satisfies Partial<OperatorRpcs>;
+
+/** Reads the role that a request names. @throws ServiceError invalid_argument, or not_found for the user or the project */
+async function findMembership(query: Query, organization: string, request: AddMemberRequest) {
+  const projectId = parseUuid(request.projectId);
+  if (!projectId) throw invalid('project', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
+  const role = ROLES[request.role];
+  if (!role) throw invalid('role', 'must be lead or member');
+  const { userId } = await requireUser(query, organization, request.email);
+  const [project] = await query(findProjects(organization, [projectId]));
+  if (!project) throw notFound('There is no project with this id in this organization.');
+  return { projectId, userId, role };
+}

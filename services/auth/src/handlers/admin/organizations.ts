@@ -1,0 +1,118 @@
+import type { Query } from '@crs/kit/data/database';
+import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
+import { invalid, ServiceError } from '@crs/kit/errors';
+import type { Organization } from '@crs/proto/crs/auth/v1/admin';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import { noSuchOrganization } from '../../domain/not-found.ts';
+import { changeOidcProvider, domainTaken, redirectUriOf, requireMayClaim } from '../../domain/oidc-provider.ts';
+import { changesOf, parseSettings, type OidcProviderChange } from '../../domain/settings.ts';
+import { setDomains } from '../../store/domain-directory.ts';
+import {
+  findOrganization,
+  insertOrganization,
+  listOrganizations,
+  updateOrganization,
+  type OrganizationRow,
+} from '../../store/organizations.ts';
+import { setsView, untilViewsFollow } from '../../view-settings.ts';
+import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
+
+export const organizations = {
+  createOrganization: {
+    access: { action: 'organization.create', roles: ['admin', 'manager'], token: 'one', bound: false },
+    async handle({ settings }, operation) {
+      const { organization, toolsUrl, transact } = operation;
+      const change = parseSettings(settings);
+      if (change.name === undefined) throw invalid('name', 'is required');
+      const provider = changeOidcProvider(undefined, settings?.oidcProvider, sealerOf(operation));
+      return transact(async (query, audit) => {
+        const [inserted] = await query(insertOrganization(organization, { ...change, ...provider }));
+        if (!inserted) {
+          throw new ServiceError('already_exists', `An organization with this id exists. To change it, use "org update".`, {
+            field: 'organization',
+          });
+        }
+        await claimDomains(query, organization, provider);
+        const [created] = await query(findOrganization(organization));
+        await audit('organization.create', organization, changesOf(undefined, created!, created!.oidcHasClientSecret));
+        if (provider.oidcIssuer) await audit('organization.oidc', `${organization} ${provider.oidcIssuer}`);
+        return { organization: toOrganization(created!, toolsUrl) };
+      });
+    },
+  },
+  updateOrganization: {
+    access: { action: 'organization.update', roles: ['admin', 'manager'], token: 'one', bound: true },
+    async handle({ settings }, operation) {
+      const { organization, rights, toolsUrl, transact } = operation;
+      const change = parseSettings(settings);
+      const response = await transact(async (query, audit) => {
+        const [before] = await query(findOrganization(organization));
+        if (!before) throw noSuchOrganization();
+        const provider = changeOidcProvider(before, settings?.oidcProvider, sealerOf(operation));
+        requireMayClaim(rights, before, provider);
+        await claimDomains(query, organization, provider);
+        const statement = updateOrganization(organization, { ...change, ...provider });
+        if (statement) await query(statement);
+        const [after] = await query(findOrganization(organization));
+        const changes = changesOf(before, after!, settings?.oidcProvider?.clientSecret !== undefined);
+        await audit('organization.update', organization, changes);
+        // The provider decides who may sign in, so its change has an entry of its own.
+        if (settings?.oidcProvider) await audit('organization.oidc', `${organization} ${after!.oidcIssuer ?? 'none'}`);
+        return { organization: toOrganization(after!, toolsUrl) };
+      });
+      if (setsView(change)) await untilViewsFollow();
+      return response;
+    },
+  },
+  getOrganization: {
+    access: { action: 'organization.get', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
+    async handle(_request, { db, scope, organization, toolsUrl }) {
+      const [row] = await db.read(scope, listOrganizations([organization]));
+      if (!row) throw noSuchOrganization();
+      return { organization: toOrganization(row, toolsUrl) };
+    },
+  },
+  listOrganizations: {
+    access: { action: 'organization.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'none', bound: true },
+    async handle(_request, { db, scope, toolsUrl, rights }) {
+      const ids = rights.organizations.length > 0 ? rights.organizations : EVERY_ORGANIZATION;
+      const rows = await db.read(scope, listOrganizations(ids));
+      return { organizations: rows.map((row) => toOrganization(row, toolsUrl)) };
+    },
+  },
+} satisfies Partial<OperatorRpcs>;
+
+/** Encrypts a client secret of the organization's provider. */
+function sealerOf({ seals, organization }: Operation) {
+  return (clientSecret: string) => seals.organizations.seal(Buffer.from(clientSecret), organization);
+}
+
+/** Makes the domains of a changed provider the organization's. @throws ServiceError already_exists if another organization has one of them */
+async function claimDomains(query: Query, organization: string, { oidcDomains }: OidcProviderChange): Promise<void> {
+  if (oidcDomains === undefined) return;
+  const taken = await setDomains(query, organization, oidcDomains ?? []);
+  if (taken) throw domainTaken(taken);
+}
+
+function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {
+  return {
+    organizationId: row.organization,
+    name: row.name ?? '',
+    writeSurface: row.writeSurface,
+    anonymizeInterviewees: row.anonymizeInterviewees,
+    allowedFields: { default: row.allowedFields === null, fields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS] },
+    rateLimit: { requests: row.rateLimitRequests, periodSeconds: row.rateLimitPeriodSeconds },
+    toolRateLimit: { requests: row.toolRateLimitRequests, periodSeconds: row.toolRateLimitPeriodSeconds },
+    createdAt: row.createdAt,
+    oidcProvider:
+      row.oidcIssuer === null
+        ? undefined
+        : {
+            issuer: row.oidcIssuer,
+            clientId: row.oidcClientId!,
+            hasClientSecret: row.oidcHasClientSecret,
+            domains: row.oidcDomains!,
+          },
+    oidcRedirectUri: redirectUriOf(toolsUrl, row.organization),
+  };
+}

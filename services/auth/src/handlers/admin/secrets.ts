@@ -1,0 +1,66 @@
+import { credentialScope, type Scope } from '@crs/kit/data/scope';
+import { ServiceError } from '@crs/kit/errors';
+import type { Seals } from '../../keys/seals.ts';
+import {
+  countSealed,
+  notSealedUnder,
+  replaceSealed,
+  SEALED_TABLES,
+  type SealedRow,
+  type SealedTable,
+} from '../../store/sealed.ts';
+import type { OperatorRpcs } from './operator-rpcs.ts';
+
+/** Values of one table that one call encrypts again at most. */
+const STEP = 500;
+
+export const secrets = {
+  getSecretStatus: {
+    access: { action: 'secret.status', roles: ['admin', 'viewer', 'auditor'], token: 'none', bound: false },
+    async handle(_request, { secrets: configured, transact }) {
+      const ids = new Set(configured.map(({ id }) => id));
+      const values = new Map(configured.map(({ id }) => [id, 0]));
+      await transact(async (query) => {
+        for (const table of SEALED_TABLES) {
+          for (const { secretId, count } of await query(countSealed(table)))
+            values.set(secretId, (values.get(secretId) ?? 0) + count);
+        }
+      });
+      return {
+        secrets: [...values].map(([secretId, count]) => {
+          return { secretId, configured: ids.has(secretId), seals: secretId === configured[0].id, values: count };
+        }),
+      };
+    },
+  },
+  resealValues: {
+    access: { action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false },
+    async handle(_request, { db, scope, seals, transact }) {
+      for (const table of SEALED_TABLES) {
+        const found = await db.read(scope, notSealedUnder(table, seals[table].secretId, STEP));
+        if (found.length === 0) continue;
+        // Row-level security shows an operator all organizations, and lets each be changed by itself alone.
+        const parts: [Scope, SealedRow[]][] =
+          table === 'organizations' ? found.map((each) => [credentialScope(each.row, scope), [each]]) : [[scope, found]];
+        let resealed = 0;
+        for (const [within, rows] of parts) {
+          const values = rows.map((row) => reseal(seals, table, row));
+          resealed += (await db.run(within, replaceSealed(table, values))).length;
+        }
+        await transact((_query, audit) => audit('secret.reseal', `${resealed} values of ${table}`));
+        // Values that changed meanwhile are left to the next call.
+        return { resealed, done: false };
+      }
+      return { resealed: 0, done: true };
+    },
+  },
+} satisfies Partial<OperatorRpcs>;
+
+function reseal(seals: Seals, table: SealedTable, { row, sealed }: SealedRow) {
+  try {
+    return { row, before: sealed, after: seals[table].seal(seals[table].open(sealed, row), row) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw new ServiceError('failed_precondition', `A value of auth.${table} can't be opened. ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,82 @@
+import { digestOf, isApiKey } from '@crs/kit/api-key';
+import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
+import { REASONS, ServiceError } from '@crs/kit/errors';
+import { rpc, type Rpcs } from '@crs/kit/rpc/server';
+import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import type { Context } from '../context.ts';
+import { invalidToken } from '../keys/access-tokens.ts';
+import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
+import { findLiveConsent, touchConsent } from '../store/consents.ts';
+
+const NOTE_USE_MS = 5_000;
+
+/** Turns the credentials of integrators and assistants into caller tokens. */
+export function credentials({ db, signer, accessTokens, log }: Context) {
+  return {
+    authenticateKey: rpc({ anyone: true }, async (request, call) => {
+      if (!isApiKey(request.apiKey)) throw invalidKey();
+      const [owner] = await db.read(directoryScope(call), lookUpKey(digestOf(request.apiKey)));
+      if (!owner) throw invalidKey();
+      const { organization, keyId } = owner;
+      const [key] = await db.read(credentialScope(organization, call), findLiveKey(organization, keyId));
+      if (!key) throw invalidKey();
+      if (key.useIsNews) {
+        db.run(credentialScope(organization, workFor(NOTE_USE_MS)), touchKey(organization, keyId)).catch((error) =>
+          log.warn({ err: error }, 'use of a key could not be noted'),
+        );
+      }
+      const { writeSurface, readOnly } = key;
+      const identity = {
+        kind: 'organization' as const,
+        organization,
+        keyId,
+        allowedFields: key.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
+        anonymize: key.anonymizeInterviewees,
+        writeSurface,
+        readOnly,
+      };
+      return {
+        callerTokens: await signer.signForServices(identity, request.audiences),
+        organizationId: organization,
+        rateLimit: { requests: key.rateLimitRequests, periodSeconds: key.rateLimitPeriodSeconds },
+        writeSurface,
+        readOnly,
+        keyId,
+      };
+    }),
+
+    authenticateToken: rpc({ anyone: true }, async (request, call) => {
+      const { organization, grantId, userId, clientId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
+      const [consent] = await db.read(credentialScope(organization, call), findLiveConsent(organization, grantId));
+      if (!consent || consent.userId !== userId) throw invalidToken();
+      if (consent.useIsNews) {
+        db.run(credentialScope(organization, workFor(NOTE_USE_MS)), touchConsent(organization, grantId)).catch((error) =>
+          log.warn({ err: error }, 'use of a consent could not be noted'),
+        );
+      }
+      const scopes = consent.scopes.filter((scope) => issuedFor.includes(scope));
+      return {
+        callerTokens: await signer.signForServices({ kind: 'user', organization, userId, scopes }, request.audiences),
+        organizationId: organization,
+        userId,
+        scopes,
+        rateLimit: { requests: consent.toolRateLimitRequests, periodSeconds: consent.toolRateLimitPeriodSeconds },
+        grantId,
+        clientId,
+      };
+    }),
+
+    listCallerKeys: rpc({ anyone: true }, async () => {
+      const keys = await signer.publicKeys();
+      return { keys: [...keys].map(([keyId, publicJwk]) => ({ keyId, publicJwk })) };
+    }),
+  } satisfies Partial<Rpcs<AuthServiceService>>;
+}
+
+/** The answer is the same for every cause, so that nobody learns whether a key existed. */
+export function invalidKey(): ServiceError {
+  return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
+    reason: REASONS.invalidApiKey,
+  });
+}

@@ -1,0 +1,81 @@
+import { callerScope } from '@crs/kit/data/scope';
+import { invalid, unavailable } from '@crs/kit/errors';
+import { rpc, type Rpcs } from '@crs/kit/rpc/server';
+import { parseUuid } from '@crs/kit/text';
+import type { AuthServiceService, GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
+import type { Problem } from '@crs/records/import-record';
+import type { Context } from '../context.ts';
+import { organizationExists } from '../store/organizations.ts';
+import { insertProjects, projectPeople, putProjectRoles } from '../store/projects.ts';
+import { putRoles, type NamedRoles } from '../store/put-roles.ts';
+import { supposeEarlier } from '../store/suppose-earlier.ts';
+
+const MAX_GRANTS = 1_000;
+const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
+
+/** The register of projects, and who has a role in them. */
+export function projects({ db }: Context) {
+  return {
+    grantProject: rpc({ organization: 'write' }, async (request, call) => {
+      const projectId = requireId(request.projectId);
+      const members = request.memberUserIds.map((userId) => ({ userId, role: 'member' as const }));
+      const roles = [{ userId: request.leadUserId, role: 'lead' as const }, ...members];
+      const project = { projectId, createdBy: null, roles };
+      const scope = callerScope(call);
+      await db.transact(scope, async (query) => {
+        // A caller token outlives the first step of the organization's deletion by seconds. The project would then outlive the last step.
+        const [known] = await query(organizationExists(scope.organization));
+        if (!known) throw unavailable('The organization is being deleted.');
+        const [inserted] = await query(insertProjects(scope.organization, [project]));
+        // A repeated call changes nothing: the roles may have been changed since.
+        if (inserted) await putProjectRoles(query, scope.organization, [{ after: project }]);
+      });
+      return {};
+    }),
+
+    listProjectPeople: rpc({ organization: 'write surface' }, async (request, call) => {
+      const scope = callerScope(call);
+      const projectId = parseUuid(request.projectId);
+      const rows = projectId ? await db.read(scope, projectPeople(scope.organization, projectId)) : [];
+      return { people: rows.map(({ email, name, lead }) => ({ email, name: name ?? undefined, lead })) };
+    }),
+
+    putProjectGrants: rpc({ operator: IMPORTS }, async (request, call) => {
+      const grants = parseGrants(request.grants);
+      const scope = callerScope(call);
+      const outcomes = await db.transact(scope, (query) => putRoles(query, scope.organization, grants));
+      return { outcomes: outcomes.map(toOutcome) };
+    }),
+
+    checkProjectGrants: rpc({ operator: IMPORTS }, async (request, call) => {
+      const grants = parseGrants(request.grants);
+      const scope = callerScope(call);
+      const outcomes = await db.rehearse(scope, async (query) => {
+        await supposeEarlier(query, scope.organization, request.earlier);
+        return putRoles(query, scope.organization, grants);
+      });
+      return { outcomes: outcomes.map(toOutcome) };
+    }),
+  } satisfies Partial<Rpcs<AuthServiceService>>;
+}
+
+function requireId(text: string): string {
+  const projectId = parseUuid(text);
+  if (!projectId) throw invalid('project_id', 'must be a UUID');
+  return projectId;
+}
+
+function parseGrants(grants: ProjectGrant[]): NamedRoles[] {
+  if (grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
+  return grants.map((grant) => ({
+    projectId: requireId(grant.projectId),
+    createdBy: grant.createdBy ?? null,
+    members: grant.members.map(({ email, lead }) => ({ email, role: lead ? 'lead' : 'member' })),
+  }));
+}
+
+function toOutcome(outcome: boolean | Problem): GrantOutcome {
+  return typeof outcome === 'boolean'
+    ? { changed: outcome, refusedField: '', refusedReason: '' }
+    : { changed: false, refusedField: outcome.field, refusedReason: outcome.reason };
+}

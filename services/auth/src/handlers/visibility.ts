@@ -1,0 +1,47 @@
+import { callerScope } from '@crs/kit/data/scope';
+import { REASONS, ServiceError } from '@crs/kit/errors';
+import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
+import { rpc, type Rpcs } from '@crs/kit/rpc/server';
+import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
+import type { Context } from '../context.ts';
+import { findViewSettings } from '../store/organizations.ts';
+import { visibilityVersion, visibleProjects } from '../store/projects.ts';
+import { VIEW_SETTINGS_VALID_MS } from '../view-settings.ts';
+import { invalidKey } from './credentials.ts';
+
+/** What callers may see: a user's projects, and the fields of an organization's calls. */
+export function visibility({ db }: Context) {
+  return {
+    getVisibleProjects: rpc({ user: OAUTH_SCOPES }, async (_request, call) => {
+      const { organization, userId } = call.identity;
+      const [row] = await db.read(callerScope(call), visibleProjects(organization, userId));
+      if (!row) throw userGone();
+      return { version: Number(row.version), projects: row.projects };
+    }),
+
+    getVisibilityVersion: rpc({ user: OAUTH_SCOPES }, async (_request, call) => {
+      const { organization, userId } = call.identity;
+      const [row] = await db.read(callerScope(call), visibilityVersion(organization, userId));
+      if (!row) throw userGone();
+      return { version: Number(row.version) };
+    }),
+
+    getViewSettings: rpc({ organization: 'read' }, async (_request, call) => {
+      const [row] = await db.read(callerScope(call), findViewSettings(call.identity.organization));
+      if (!row) throw invalidKey();
+      return {
+        allowedFields: row.allowedFields ?? [...DEFAULT_ALLOWED_FIELDS],
+        anonymize: row.anonymizeInterviewees,
+        version: row.settingsVersion,
+        changedAt: row.settingsChangedAt,
+        validMs: VIEW_SETTINGS_VALID_MS,
+      };
+    }),
+  } satisfies Partial<Rpcs<AuthServiceService>>;
+}
+
+/** A caller token can outlive its user by seconds. */
+function userGone(): ServiceError {
+  return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userGone });
+}

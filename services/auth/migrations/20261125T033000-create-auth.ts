@@ -202,7 +202,6 @@ const ACCESS = `
 const ABOVE_TENANTS = `
   create table auth.caller_keys (
     key_id text collate "C" primary key,
-    public_jwk text not null,
     private_key_sealed bytea not null,
     sign_from timestamptz(3) not null,
     created_at timestamptz(3) not null default now()
@@ -211,7 +210,6 @@ const ABOVE_TENANTS = `
   -- Keys that access tokens are signed with. Unlike caller keys they stay: tokens may live for years.
   create table auth.token_keys (
     key_id text collate "C" primary key,
-    public_jwk text not null,
     private_key_sealed bytea not null,
     created_at timestamptz(3) not null default now(),
     sign_from timestamptz(3) not null default now(),

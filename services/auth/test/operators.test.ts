@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '@crs/kit/api-key';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { createOperatorCredential } from '../src/domain/operators.ts';
-import { ensureOperator } from '../src/store/bootstrap.ts';
+import { ensureOperator } from '../src/store/operators.ts';
 import { ADMIN, failureOf, PEOPLE_AND_PROJECTS, startAuthWorld, TENANTS, type AuthWorld } from './_fixtures.ts';
 
 let world: AuthWorld;

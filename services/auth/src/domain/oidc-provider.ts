@@ -59,14 +59,6 @@ export function requireMayClaim(
   });
 }
 
-/** The error of a domain that another organization has. Only operators who may see all organizations get it. */
-export function domainTaken({ domain, organization }: { domain: string; organization: string }): ServiceError {
-  const next = `To move it, remove it there first: "org update ${organization} --oidc-domains" with the other domains, or "--oidc-issuer none".`;
-  return new ServiceError('already_exists', `oidc_domains: ${domain} belongs to the organization ${organization}. ${next}`, {
-    field: 'oidc_domains',
-  });
-}
-
 /**
  * The URI to which the organization's provider redirects people. Each organization has its own, so the URI of an answer tells whose provider
  * sent it. Otherwise one provider could pass on the answer of another (RFC 9700, section 4.4.2.2).

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { ServiceError } from '@crs/kit/errors';
 import type { OperatorRights } from '@crs/kit/rpc/operators';
-import type { Problem } from '@crs/records/import-record';
 
 /** An operator's rights, and their end. */
 interface Holder extends OperatorRights {
@@ -16,19 +16,22 @@ export function isPermanentAdmin({ role, organizations, expiresAt }: Holder): bo
   return role === 'admin' && organizations.length === 0 && expiresAt === null;
 }
 
-/** The first right that an operator would have and its creator, an admin, doesn't. */
-export function beyondOwn(
+/** @throws ServiceError permission_denied for a right that an operator would have and its creator, an admin, doesn't */
+export function requireWithinOwn(
   creator: Holder,
   { organizations, expiresInSeconds }: { organizations: readonly string[]; expiresInSeconds: number },
-): Problem | undefined {
+): void {
   if (!isWithin(creator, organizations)) {
-    return { field: 'organizations', reason: `must be some of your own: ${creator.organizations.join(', ')}` };
+    throw beyondOwn('organizations', `must be some of your own: ${creator.organizations.join(', ')}`);
   }
   const { expiresAt } = creator;
   if (expiresAt && (expiresInSeconds === 0 || Date.now() + expiresInSeconds * 1_000 > expiresAt.getTime())) {
-    return { field: 'expires_in', reason: `must end before your own end, ${expiresAt.toISOString()}` };
+    throw beyondOwn('expires_in', `must end before your own end, ${expiresAt.toISOString()}`);
   }
-  return undefined;
+}
+
+function beyondOwn(field: string, reason: string): ServiceError {
+  return new ServiceError('permission_denied', `${field}: ${reason}`, { field });
 }
 
 /** Whether an operator that is bound to these organizations reaches no further than this one. */

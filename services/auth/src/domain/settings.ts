@@ -8,26 +8,35 @@ import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 
 export const MAX_PERIOD_SECONDS = 86_400;
 
-/** Settings to write, as they are stored. An undefined setting stays. */
-export interface OrganizationChange extends OidcProviderChange {
-  name?: string | undefined;
-  writeSurface?: boolean | undefined;
-  anonymizeInterviewees?: boolean | undefined;
+/** The settings of an organization. */
+interface Settings {
+  name: string | null;
+  writeSurface: boolean;
+  anonymizeInterviewees: boolean;
   /** Null: the default set. */
-  allowedFields?: string[] | null | undefined;
-  rateLimitRequests?: number | undefined;
-  rateLimitPeriodSeconds?: number | undefined;
-  toolRateLimitRequests?: number | undefined;
-  toolRateLimitPeriodSeconds?: number | undefined;
+  allowedFields: string[] | null;
+  rateLimitRequests: number;
+  rateLimitPeriodSeconds: number;
+  toolRateLimitRequests: number;
+  toolRateLimitPeriodSeconds: number;
+  /** Null: the organization has no OpenID provider. */
+  oidcIssuer: string | null;
+  oidcClientId: string | null;
+  oidcDomains: string[] | null;
 }
 
-/** Null: the organization has no OpenID provider, or the provider knows us as a public client without a secret. */
-export interface OidcProviderChange {
-  oidcIssuer?: string | null;
-  oidcClientId?: string | null;
+/** Settings as they are read: a secret isn't. */
+type StoredSettings = Settings & { oidcHasClientSecret: boolean };
+
+/** Settings to write. An undefined setting stays. */
+export type OrganizationChange = { [Name in keyof Settings]?: Settings[Name] | undefined } & {
+  /** Null: the provider knows us as a public client without a secret. */
   oidcClientSecretSealed?: Buffer | null;
-  oidcDomains?: string[] | null;
-}
+};
+export type OidcProviderChange = Pick<
+  OrganizationChange,
+  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretSealed' | 'oidcDomains'
+>;
 
 /** @throws ServiceError invalid_argument that names the first bad setting */
 export function parseSettings(settings: OrganizationSettings | undefined): OrganizationChange {
@@ -70,27 +79,10 @@ function parseRate(field: string, rate: RateLimit | undefined): RateLimit | unde
   return rate;
 }
 
-/** The settings of an organization that the audit trail follows. */
-interface Settings {
-  name: string | null;
-  writeSurface: boolean;
-  anonymizeInterviewees: boolean;
-  /** Null: the default set. */
-  allowedFields: string[] | null;
-  rateLimitRequests: number;
-  rateLimitPeriodSeconds: number;
-  toolRateLimitRequests: number;
-  toolRateLimitPeriodSeconds: number;
-  oidcIssuer: string | null;
-  oidcClientId: string | null;
-  oidcHasClientSecret: boolean;
-  oidcDomains: string[] | null;
-}
-
 /** The settings that changed, by name, from what to what. A new organization has nothing before. A secret shows no values. */
 export function changesOf(
-  before: Settings | undefined,
-  after: Settings,
+  before: StoredSettings | undefined,
+  after: StoredSettings,
   isSecretNew = false,
 ): Record<string, { from: unknown; to: unknown }> {
   const [from, to] = [before && toAuditView(before), toAuditView(after)];

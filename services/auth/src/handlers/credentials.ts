@@ -1,4 +1,5 @@
 import { digestOf, isApiKey } from '@crs/kit/api-key';
+import type { Statement } from '@crs/kit/data/database';
 import { credentialScope, directoryScope, workFor } from '@crs/kit/data/scope';
 import { REASONS, ServiceError } from '@crs/kit/errors';
 import { rpc, type Rpcs } from '@crs/kit/rpc/server';
@@ -13,6 +14,12 @@ const NOTE_USE_MS = 5_000;
 
 /** Turns the credentials of integrators and assistants into caller tokens. */
 export function credentials({ db, signer, accessTokens, log }: Context) {
+  /** Nobody waits for the note. */
+  const noteUse = (organization: string, statement: Statement) => {
+    db.run(credentialScope(organization, workFor(NOTE_USE_MS)), statement).catch((error) =>
+      log.warn({ err: error }, 'use of a credential could not be noted'),
+    );
+  };
   return {
     authenticateKey: rpc({ anyone: true }, async (request, call) => {
       if (!isApiKey(request.apiKey)) throw invalidKey();
@@ -21,11 +28,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       const { organization, keyId } = owner;
       const [key] = await db.read(credentialScope(organization, call), findLiveKey(organization, keyId));
       if (!key) throw invalidKey();
-      if (key.useIsNews) {
-        db.run(credentialScope(organization, workFor(NOTE_USE_MS)), touchKey(organization, keyId)).catch((error) =>
-          log.warn({ err: error }, 'use of a key could not be noted'),
-        );
-      }
+      if (key.useIsNews) noteUse(organization, touchKey(organization, keyId));
       const { writeSurface, readOnly } = key;
       const identity = {
         kind: 'organization' as const,
@@ -50,11 +53,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       const { organization, grantId, userId, clientId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
       const [consent] = await db.read(credentialScope(organization, call), findLiveConsent(organization, grantId));
       if (!consent || consent.userId !== userId) throw invalidToken();
-      if (consent.useIsNews) {
-        db.run(credentialScope(organization, workFor(NOTE_USE_MS)), touchConsent(organization, grantId)).catch((error) =>
-          log.warn({ err: error }, 'use of a consent could not be noted'),
-        );
-      }
+      if (consent.useIsNews) noteUse(organization, touchConsent(organization, grantId));
       const scopes = consent.scopes.filter((scope) => issuedFor.includes(scope));
       return {
         callerTokens: await signer.signForServices({ kind: 'user', organization, userId, scopes }, request.audiences),

@@ -6,7 +6,7 @@ import type { AuthServiceService, GrantOutcome, ProjectGrant } from '@crs/proto/
 import type { Problem } from '@crs/records/import-record';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
-import { insertProjects, projectPeople, putProjectRoles } from '../store/projects.ts';
+import { insertProjects, projectPeople, putProjects } from '../store/projects.ts';
 import { putRoles, type NamedRoles } from '../store/put-roles.ts';
 import { supposeEarlier } from '../store/suppose-earlier.ts';
 
@@ -28,7 +28,7 @@ export function projects({ db }: Context) {
         if (!known) throw unavailable('The organization is being deleted.');
         const [inserted] = await query(insertProjects(scope.organization, [project]));
         // A repeated call changes nothing: the roles may have been changed since.
-        if (inserted) await putProjectRoles(query, scope.organization, [{ after: project }]);
+        if (inserted) await putProjects(query, scope.organization, [project]);
       });
       return {};
     }),

@@ -128,7 +128,8 @@ export class KeyRing {
   async #load(): Promise<KeyPair[]> {
     const scope = () => directoryScope(workFor(DATABASE_MS));
     const keys = await this.#pairs((statement) => this.#db.read(scope(), statement));
-    if (!this.#isDue(keys)) return keys;
+    const due = this.#plan(keys);
+    if (!due.createFrom && due.retire.length === 0) return keys;
     return this.#db.transact(scope(), async (query) => {
       await query(lockKeyPairs(this.#kind));
       // Another replica may have done it while this one waited for the lock. A replica with another secret fails here, before it makes a key that
@@ -157,18 +158,12 @@ export class KeyRing {
 
   /** Makes a key that signs from this time on. @returns its id */
   async #create(query: Query, signFrom: Date): Promise<string> {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const { privateKey } = generateKeyPairSync('ed25519');
     const keyId = `${PREFIX[this.#kind]}${crypto.randomUUID()}`;
-    const publicJwk = JSON.stringify(publicKey.export({ format: 'jwk' }));
     const pem = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const privateKeySealed = this.#seals[`${this.#kind}s`].seal(pem, keyId);
-    await query(insertKeyPair(this.#kind, { keyId, publicJwk, privateKeySealed, signFrom }));
+    await query(insertKeyPair(this.#kind, { keyId, privateKeySealed, signFrom }));
     return keyId;
-  }
-
-  #isDue(keys: KeyPair[]): boolean {
-    const { createFrom, retire } = this.#plan(keys);
-    return createFrom !== undefined || retire.length > 0;
   }
 
   #plan(keys: KeyPair[]) {

@@ -34,17 +34,20 @@ const OF_ORGANIZATION = {
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
 };
-const OF_KEY = { keyId: column.text, readOnly: column.boolean };
-const LIVE_KEY = { ...OF_ORGANIZATION, ...OF_KEY, useIsNews: column.boolean };
-const FIND_LIVE_KEY = `select ${column.selectList(OF_ORGANIZATION, 'o')}, ${column.selectList(OF_KEY, 'k')},
-    (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "useIsNews"
-  from auth.api_keys k join auth.organizations o using (organization)
-  where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > now())`;
+const LIVE_KEY = { ...OF_ORGANIZATION, readOnly: column.boolean, useIsNews: column.boolean };
 
 /** The key with its organization's settings; no row once the key is revoked or expired, or its organization's deletion has begun. */
 export function findLiveKey(organization: string, keyId: string): Statement<column.RowOf<typeof LIVE_KEY>> {
-  return { name: 'find_live_key', row: LIVE_KEY, text: FIND_LIVE_KEY, values: [organization, keyId] };
+  return {
+    name: 'find_live_key',
+    row: LIVE_KEY,
+    text: `select ${column.selectList(OF_ORGANIZATION, 'o')}, k.read_only as "readOnly",
+        (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "useIsNews"
+      from auth.api_keys k join auth.organizations o using (organization)
+      where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())`,
+    values: [organization, keyId],
+  };
 }
 
 /** At most one write a minute, however many replicas see the key used. */
@@ -83,7 +86,6 @@ export async function insertApiKey(query: Query, organization: string, key: NewA
   return row!;
 }
 
-/** Newest first. */
 export function listApiKeys(organization: string): Statement<ApiKeyRow> {
   return {
     name: 'list_api_keys',

@@ -22,7 +22,6 @@ export function findClient(clientId: string): Statement<ClientRow> {
   };
 }
 
-/** By name. */
 export function listClients(): Statement<ClientRow> {
   return { name: 'list_clients', row: CLIENT, text: `select ${COLUMNS} from auth.clients order by name, client_id` };
 }

@@ -45,7 +45,6 @@ export function insertConsent(organization: string, consent: NewConsent): Statem
   };
 }
 
-/** Newest first. */
 export function listConsents(organization: string): Statement<ConsentRow> {
   return {
     name: 'list_grants',
@@ -56,7 +55,7 @@ export function listConsents(organization: string): Statement<ConsentRow> {
   };
 }
 
-/** A user's consents that are neither revoked nor expired, newest first. */
+/** A user's consents that are neither revoked nor expired. */
 export function listConsentsOfUser(organization: string, userId: string): Statement<ConsentRow> {
   return {
     name: 'list_grants_of_user',

@@ -18,7 +18,6 @@ export function lockKeyPairs(kind: KeyKind): Statement {
   return { name: `lock_${kind}s`, text: `select pg_advisory_xact_lock(hashtext('auth.${kind}s'))` };
 }
 
-/** Newest first. */
 export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
   return {
     name: `list_${kind}s`,
@@ -28,11 +27,11 @@ export function listKeyPairs(kind: KeyKind): Statement<KeyPairRow> {
   };
 }
 
-export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'> & { publicJwk: string }): Statement {
+export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUntil'>): Statement {
   return {
     name: `insert_${kind}`,
-    text: `insert into auth.${kind}s (key_id, public_jwk, private_key_sealed, sign_from) values ($1, $2, $3, $4)`,
-    values: [key.keyId, key.publicJwk, key.privateKeySealed, key.signFrom],
+    text: `insert into auth.${kind}s (key_id, private_key_sealed, sign_from) values ($1, $2, $3)`,
+    values: [key.keyId, key.privateKeySealed, key.signFrom],
   };
 }
 
@@ -60,7 +59,6 @@ export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
 
 const RETIRED = { keyId: column.text, signFrom: column.instant, retiredAt: column.instant };
 
-/** Newest first. */
 export function listRetiredKeys(limit: number): Statement<column.RowOf<typeof RETIRED>> {
   return {
     name: 'list_retired_keys',

@@ -1,4 +1,6 @@
+import { Client } from 'pg';
 import * as column from '@crs/kit/data/column';
+import { adminConnection, type AdminDatabase } from '@crs/kit/data/connection';
 import type { Statement } from '@crs/kit/data/database';
 import type { OperatorRole } from '@crs/kit/rpc/operators';
 
@@ -79,4 +81,18 @@ export function revokeOperator(name: string): Statement<OperatorRow> {
     text: `update auth.operators set revoked_at = now() where name = $1 and revoked_at is null returning ${COLUMNS}`,
     values: [name],
   };
+}
+
+/**
+ * Stores the first operator, whose credential was made outside: nobody could create that operator by an RPC. Runs as the migration role.
+ * Changes nothing where a live operator has the name, or any operator the credential.
+ */
+export async function ensureOperator(admin: AdminDatabase, name: string, digest: Buffer): Promise<void> {
+  const client = new Client(adminConnection(admin));
+  await client.connect();
+  try {
+    await client.query('insert into auth.operators (name, digest) values ($1, $2) on conflict do nothing', [name, digest]);
+  } finally {
+    await client.end();
+  }
 }

@@ -27,79 +27,80 @@ export function insertProjects(
   };
 }
 
-/** Locks registered projects until the transaction ends. @returns their roles, by project id */
-export async function lockProjectRoles(
-  query: Query,
-  organization: string,
-  projectIds: string[],
-): Promise<Map<string, ProjectRoles>> {
-  const values = [organization, projectIds];
-  // The second statement sees what was committed while the first waited for the locks; in one statement, it would not.
-  const [projects, roles] = await Promise.all([
-    query({
-      name: 'lock_projects',
-      row: { projectId: column.uuid, createdBy: column.uuid.orNull },
-      text: `select project_id as "projectId", created_by as "createdBy" from auth.projects
-        where organization = $1 and project_id = any($2::uuid[]) order by project_id for no key update`,
-      values,
-    }),
-    query({
-      name: 'find_project_roles',
-      row: { projectId: column.uuid, userId: column.uuid, role: column.oneOf<Role>() },
-      text: `select project_id as "projectId", user_id as "userId", role from auth.project_roles
-        where organization = $1 and project_id = any($2::uuid[])`,
-      values,
-    }),
+/** A user who comes into a project or goes out of it. Null stands for no creator. */
+interface Move {
+  projectId: string;
+  userId: string | null;
+}
+
+/**
+ * Registers projects or replaces their creators and roles, and moves the visibility version of everybody who comes in or goes out. No
+ * project may be there twice.
+ * @returns the ids of the projects that this changed
+ */
+export async function putProjects(query: Query, organization: string, projects: ProjectRoles[]): Promise<Set<string>> {
+  const inserted = new Set((await query(insertProjects(organization, projects))).map(({ projectId }) => projectId));
+  const created = projects.filter(({ projectId }) => inserted.has(projectId));
+  const others = projects.filter(({ projectId }) => !inserted.has(projectId));
+  const moves: Move[] = [
+    ...created.map(({ projectId, createdBy }) => ({ projectId, userId: createdBy })),
+    ...(await replaceCreators(query, organization, others)),
+    ...(await replaceRoles(query, organization, projects)),
+  ];
+  const users = moves.flatMap(({ userId }) => userId ?? []);
+  if (users.length > 0) await query(moveVersions(organization, users));
+  return new Set(moves.map(({ projectId }) => projectId));
+}
+
+/** Locks the projects until the transaction ends. */
+async function replaceCreators(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
+  const rows = await query({
+    name: 'lock_projects',
+    row: { projectId: column.uuid, createdBy: column.uuid.orNull },
+    text: `select project_id as "projectId", created_by as "createdBy" from auth.projects
+      where organization = $1 and project_id = any($2::uuid[]) order by project_id for no key update`,
+    values: [organization, projects.map((p) => p.projectId)],
+  });
+  const before = new Map(rows.map(({ projectId, createdBy }) => [projectId, createdBy]));
+  const changed = projects.filter(({ projectId, createdBy }) => before.get(projectId) !== createdBy);
+  if (changed.length === 0) return [];
+  await query({
+    name: 'put_project_creators',
+    text: `update auth.projects p set created_by = new.created_by
+      from unnest($2::uuid[], $3::uuid[]) as new (project_id, created_by)
+      where p.organization = $1 and p.project_id = new.project_id`,
+    values: [organization, changed.map((p) => p.projectId), changed.map((p) => p.createdBy)],
+  });
+  return changed.flatMap(({ projectId, createdBy }) => [
+    { projectId, userId: before.get(projectId) ?? null },
+    { projectId, userId: createdBy },
   ]);
-  const found = new Map(projects.map((project): [string, ProjectRoles] => [project.projectId, { ...project, roles: [] }]));
-  for (const { projectId, ...role } of roles) found.get(projectId)!.roles.push(role);
-  return found;
 }
 
-/** A change of a registered project's creator and roles. `before` is absent where the project was registered by this transaction. */
-export interface RolesChange {
-  before?: ProjectRoles | undefined;
-  after: ProjectRoles;
-}
-
-/** Replaces creators and roles, and moves the visibility version of everybody who comes in or goes out. No project may be there twice. */
-export async function putProjectRoles(query: Query, organization: string, changes: RolesChange[]): Promise<void> {
-  const projects = changes.map(({ after }) => after);
-  const projectIds = projects.map((p) => p.projectId);
+async function replaceRoles(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
   const roles = projects.flatMap(({ projectId, roles }) => roles.map((role) => ({ projectId, ...role })));
   const columns = [roles.map((r) => r.projectId), roles.map((r) => r.userId), roles.map((r) => r.role)];
-  const [, removed, added] = await Promise.all([
-    query({
-      name: 'put_project_creators',
-      text: `update auth.projects p set created_by = new.created_by
-        from unnest($2::uuid[], $3::uuid[]) as new (project_id, created_by)
-        where p.organization = $1 and p.project_id = new.project_id and p.created_by is distinct from new.created_by`,
-      values: [organization, projectIds, projects.map((p) => p.createdBy)],
-    }),
-    // The statement returns the removed roles: one may have come in since the roles were read.
+  const row = { projectId: column.uuid, userId: column.uuid };
+  const [removed, added] = await Promise.all([
     query({
       name: 'remove_project_roles',
-      row: { userId: column.uuid },
+      row,
       text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[])
         and not exists (select from unnest($3::uuid[], $4::uuid[], $5::text[]) as kept (project_id, user_id, role)
           where kept.project_id = project_roles.project_id and kept.user_id = project_roles.user_id and kept.role = project_roles.role)
-        returning user_id as "userId"`,
-      values: [organization, projectIds, ...columns],
+        returning project_id as "projectId", user_id as "userId"`,
+      values: [organization, projects.map((p) => p.projectId), ...columns],
     }),
     query({
       name: 'add_project_roles',
-      row: { userId: column.uuid },
+      row,
       text: `insert into auth.project_roles (organization, project_id, user_id, role)
-        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing returning user_id as "userId"`,
+        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing
+        returning project_id as "projectId", user_id as "userId"`,
       values: [organization, ...columns],
     }),
   ]);
-  const creators = changes.flatMap(({ before, after }) => {
-    const ids = [before?.createdBy ?? null, after.createdBy];
-    return ids[0] === ids[1] ? [] : ids.filter((id) => id !== null);
-  });
-  const moved = [...creators, ...[...removed, ...added].map(({ userId }) => userId)];
-  if (moved.length > 0) await query(moveVersions(organization, moved));
+  return [...removed, ...added];
 }
 
 /**

@@ -1,17 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import type { Problem } from '@crs/records/import-record';
-import { compareCodePoints, fold } from '@crs/kit/text';
+import { fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
-import {
-  findErasingProjects,
-  insertProjects,
-  lockProjectRoles,
-  putProjectRoles,
-  type ProjectRoles,
-  type Role,
-  type RolesChange,
-} from './projects.ts';
+import { findErasingProjects, putProjects, type ProjectRoles, type Role } from './projects.ts';
 import { findUsersByEmail } from './users.ts';
 
 /** A project's creator and the roles of users in it, by e-mail. */
@@ -41,14 +32,7 @@ export async function putRoles(query: Query, organization: string, projects: Nam
   const named = projects.map((project) => (erasing.has(project.projectId) ? beingDeleted('id') : rolesOf(project, users)));
   const good = named.filter((roles) => 'roles' in roles);
 
-  const inserted = new Set((await query(insertProjects(organization, good))).map(({ projectId }) => projectId));
-  const others = good.filter(({ projectId }) => !inserted.has(projectId)).map(({ projectId }) => projectId);
-  const before = await lockProjectRoles(query, organization, others);
-  const changes = good
-    .map((after): RolesChange => ({ before: before.get(after.projectId), after }))
-    .filter((change) => !change.before || !isDeepStrictEqual(sorted(change.before), sorted(change.after)));
-  if (changes.length > 0) await putProjectRoles(query, organization, changes);
-  const changed = new Set(changes.map(({ after }) => after.projectId));
+  const changed = await putProjects(query, organization, good);
   return named.map((roles) => ('roles' in roles ? changed.has(roles.projectId) : roles));
 }
 
@@ -66,8 +50,4 @@ function rolesOf({ projectId, createdBy, members }: NamedRoles, users: Map<strin
 
 function nobody(field: string): Problem {
   return { field, reason: 'must be the e-mail of a user of this organization' };
-}
-
-function sorted({ roles, ...project }: ProjectRoles): ProjectRoles {
-  return { ...project, roles: roles.toSorted((a, b) => compareCodePoints(`${a.userId} ${a.role}`, `${b.userId} ${b.role}`)) };
 }

@@ -34,7 +34,6 @@ export async function requireUser(query: Query, organization: string, email: str
   return user;
 }
 
-/** In order of e-mail. */
 export function listUsers(organization: string): Statement<UserRow> {
   return {
     name: 'list_users',
@@ -51,21 +50,15 @@ const USER_BY_EMAIL = {
   disabledAt: column.instant.orNull,
   emailFolded: column.text,
 };
-const FIND_USERS_BY_EMAIL = `select ${column.selectList(USER_BY_EMAIL)}
-  from auth.users where organization = $1 and email_folded = any($2) and erasing_at is null`;
+const FOUND_USER = { ...USER_BY_EMAIL, hasPassword: column.boolean };
 
 /** The users who have one of these folded e-mails, disabled users included. */
-export function findUsersByEmail(organization: string, foldedEmails: string[]): Statement<column.RowOf<typeof USER_BY_EMAIL>> {
-  return { name: 'find_users_by_email', row: USER_BY_EMAIL, text: FIND_USERS_BY_EMAIL, values: [organization, foldedEmails] };
-}
-
-/** Those of the folded e-mails whose users have a password. */
-export function findEmailsWithPassword(organization: string, foldedEmails: string[]): Statement<{ emailFolded: string }> {
+export function findUsersByEmail(organization: string, foldedEmails: string[]): Statement<column.RowOf<typeof FOUND_USER>> {
   return {
-    name: 'find_emails_with_password',
-    row: { emailFolded: column.text },
-    text: `select email_folded as "emailFolded" from auth.users
-      where organization = $1 and email_folded = any($2) and password_hash is not null`,
+    name: 'find_users_by_email',
+    row: FOUND_USER,
+    text: `select ${column.selectList(USER_BY_EMAIL)}, password_hash is not null as "hasPassword" from auth.users
+      where organization = $1 and email_folded = any($2) and erasing_at is null`,
     values: [organization, foldedEmails],
   };
 }

@@ -4,26 +4,24 @@ import type { RegisteredClient } from '@crs/proto/crs/auth/v1/admin';
 import { requireText } from '../../domain/settings.ts';
 import { newClientId, redirectUriProblem } from '../../sign-in/clients.ts';
 import { deleteClient, insertClient, listClients, type ClientRow } from '../../store/clients.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 const MAX_REDIRECT_URIS = 10;
 
 export const clients = {
   createClient: {
     access: { action: 'client.create', roles: ['admin', 'manager'], token: 'none', bound: false },
-    async handle(request, { seals, transact }) {
+    handle: inTransaction(async (request, { seals, query, audit }) => {
       const name = requireText('name', request.name, 1, 100);
       const { redirectUris } = request;
       requireRedirectUris(redirectUris);
       const clientId = newClientId();
       const clientSecret = request.withSecret ? randomBytes(32).toString('base64url') : '';
       const secretSealed = request.withSecret ? seals.clients.seal(Buffer.from(clientSecret), clientId) : null;
-      return transact(async (query, audit) => {
-        const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
-        await audit('client.create', clientId);
-        return { client: toClient(client!), clientSecret };
-      });
-    },
+      const [client] = await query(insertClient({ clientId, name, redirectUris, secretSealed }));
+      await audit('client.create', clientId);
+      return { client: toClient(client!), clientSecret };
+    }),
   },
   listClients: {
     access: { action: 'client.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'none', bound: false },
@@ -33,15 +31,13 @@ export const clients = {
   },
   removeClient: {
     access: { action: 'client.remove', roles: ['admin', 'manager'], token: 'none', bound: false },
-    async handle(request, { transact }) {
+    handle: inTransaction(async (request, { query, audit }) => {
       const clientId = requireText('client_id', request.clientId, 1, 100);
-      return transact(async (query, audit) => {
-        const [client] = await query(deleteClient(clientId));
-        if (!client) throw notFound('There is no client with this id. "client list" shows those that exist.');
-        await audit('client.remove', clientId);
-        return { client: toClient(client) };
-      });
-    },
+      const [client] = await query(deleteClient(clientId));
+      if (!client) throw notFound('There is no client with this id. "client list" shows those that exist.');
+      await audit('client.remove', clientId);
+      return { client: toClient(client) };
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

@@ -24,7 +24,7 @@ import { operatorEntry } from '../../store/audit.ts';
 import { endAccess } from '../../store/consents.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
 import { supposeEarlier } from '../../store/suppose-earlier.ts';
-import { findEmailsWithPassword, findUser, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
+import { findUser, findUsersByEmail, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
 import { setsView, untilViewsFollow } from '../../view-settings.ts';
 
 /** What became of a line. */
@@ -93,10 +93,10 @@ async function setPasswords(
   if (withPassword.length === 0) return { hashes: new Map(), refused };
   const emails = withPassword.map(({ folded }) => folded);
   const [known, [stored]] = await Promise.all([
-    query(findEmailsWithPassword(organization, emails)),
+    query(findUsersByEmail(organization, emails)),
     query(organizationExists(organization)),
   ]);
-  const done = new Set(known.map(({ emailFolded }) => emailFolded));
+  const done = new Set(known.filter(({ hasPassword }) => hasPassword).map(({ emailFolded }) => emailFolded));
   const hashing: Promise<readonly [string, string]>[] = [];
   for (const { number, folded, email, name, password } of withPassword) {
     // The first line sets the password; later lines find one.

@@ -4,7 +4,7 @@ import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import { requireText } from '../../domain/settings.ts';
 import { insertApiKey, listApiKeys, revokeApiKey, type ApiKeyRow } from '../../store/api-keys.ts';
 import { requireOrganization } from '../../store/organizations.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 /** Enough to recognize a key, too little to use it. */
 const PREFIX_LENGTH = 10;
@@ -13,45 +13,39 @@ const MAX_SECONDS = 100 * 365 * 86_400;
 export const keys = {
   createKey: {
     access: { action: 'key.create', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
+    handle: inTransaction(async (request, { organization, query, audit }) => {
       const label = requireText('label', request.label, 0, 100);
       if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
       const secret = createApiKey();
-      return transact(async (query, audit) => {
-        await requireOrganization(query, organization);
-        const key = await insertApiKey(query, organization, {
-          keyId: `key_${randomBase62(16)}`,
-          digest: digestOf(secret),
-          prefix: secret.slice(0, PREFIX_LENGTH),
-          label,
-          readOnly: request.readOnly,
-          expiresInSeconds: request.expiresInSeconds,
-        });
-        await audit('key.create', key.keyId);
-        return { apiKey: toApiKey(key), secret };
+      await requireOrganization(query, organization);
+      const key = await insertApiKey(query, organization, {
+        keyId: `key_${randomBase62(16)}`,
+        digest: digestOf(secret),
+        prefix: secret.slice(0, PREFIX_LENGTH),
+        label,
+        readOnly: request.readOnly,
+        expiresInSeconds: request.expiresInSeconds,
       });
-    },
+      await audit('key.create', key.keyId);
+      return { apiKey: toApiKey(key), secret };
+    }),
   },
   listKeys: {
     access: { action: 'key.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
-    async handle(_request, { organization, transact }) {
-      return transact(async (query) => {
-        await requireOrganization(query, organization);
-        return { apiKeys: (await query(listApiKeys(organization))).map(toApiKey) };
-      });
-    },
+    handle: inTransaction(async (_request, { organization, query }) => {
+      await requireOrganization(query, organization);
+      return { apiKeys: (await query(listApiKeys(organization))).map(toApiKey) };
+    }),
   },
   revokeKey: {
     access: { action: 'key.revoke', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
+    handle: inTransaction(async (request, { organization, query, audit }) => {
       const keyId = requireText('key_id', request.keyId, 1, 100);
-      return transact(async (query, audit) => {
-        const [key] = await query(revokeApiKey(organization, keyId));
-        if (!key) throw notFound('There is no key with this id in this organization. "key list" shows those that exist.');
-        await audit('key.revoke', key.keyId);
-        return { apiKey: toApiKey(key) };
-      });
-    },
+      const [key] = await query(revokeApiKey(organization, keyId));
+      if (!key) throw notFound('There is no key with this id in this organization. "key list" shows those that exist.');
+      await audit('key.revoke', key.keyId);
+      return { apiKey: toApiKey(key) };
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

@@ -4,7 +4,7 @@ import { parseUuid } from '@crs/kit/text';
 import { ProjectRole, type AddMemberRequest } from '@crs/proto/crs/auth/v1/admin';
 import { addRole, findProjects, removeRole, type Role } from '../../store/projects.ts';
 import { requireUser } from '../../store/users.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 const ROLES: Partial<Record<ProjectRole, Role>> = {
   [ProjectRole.PROJECT_ROLE_LEAD]: 'lead',
@@ -14,26 +14,22 @@ const ROLES: Partial<Record<ProjectRole, Role>> = {
 export const members = {
   addMember: {
     access: { action: 'member.add', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
-      return transact(async (query, audit) => {
-        const { projectId, userId, role } = await findMembership(query, organization, request);
-        await addRole(query, organization, projectId, userId, role);
-        await audit(`member.add.${role}`, `${projectId} ${userId}`);
-        return {};
-      });
-    },
+    handle: inTransaction(async (request, { organization, query, audit }) => {
+      const { projectId, userId, role } = await findMembership(query, organization, request);
+      await addRole(query, organization, projectId, userId, role);
+      await audit(`member.add.${role}`, `${projectId} ${userId}`);
+      return {};
+    }),
   },
   removeMember: {
     access: { action: 'member.remove', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
-      return transact(async (query, audit) => {
-        const { projectId, userId, role } = await findMembership(query, organization, request);
-        if (!(await removeRole(query, organization, projectId, userId, role)))
-          throw notFound(`The user is no ${role} of this project.`);
-        await audit(`member.remove.${role}`, `${projectId} ${userId}`);
-        return {};
-      });
-    },
+    handle: inTransaction(async (request, { organization, query, audit }) => {
+      const { projectId, userId, role } = await findMembership(query, organization, request);
+      if (!(await removeRole(query, organization, projectId, userId, role)))
+        throw notFound(`The user is no ${role} of this project.`);
+      await audit(`member.remove.${role}`, `${projectId} ${userId}`);
+      return {};
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

@@ -38,6 +38,15 @@ export interface Operation extends Context {
   auditedElsewhere: () => void;
 }
 
+/** What a handler works with in a transaction. */
+type InTransaction = Operation & { query: Query; audit: Audit };
+
+/** A handler that does all its work in one transaction. */
+export function inTransaction<Request, Response>(work: (request: Request, operation: InTransaction) => Promise<Response>) {
+  return (request: Request, operation: Operation) =>
+    operation.transact((query, audit) => work(request, { ...operation, query, audit }));
+}
+
 /** Adds what all RPCs of operators share: their rights, their scope and their entries in the audit trail. */
 export function operatorRpcs(context: Context, rpcs: OperatorRpcs): AdminRpcs {
   const bound = Object.entries(rpcs).map(([method, each]) => [method, bindRpc(context, each as OperatorRpc<keyof AdminRpcs>)]);

@@ -3,7 +3,7 @@ import { directoryScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid, notFound, REASONS, ServiceError } from '@crs/kit/errors';
 import { operatorRefusals } from '@crs/kit/rpc/operator-refusals';
 import { OPERATOR_ROLES, requireBound } from '@crs/kit/rpc/operators';
-import { rpc, type CallContext } from '@crs/kit/rpc/server';
+import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import type {
   CreateOperatorRequest,
@@ -13,7 +13,7 @@ import type {
 } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { countAction, type FrequentAction } from '../../count-action.ts';
-import { beyondOwn, createOperatorCredential, isPermanentAdmin, isWithin, lives } from '../../domain/operators.ts';
+import { createOperatorCredential, isPermanentAdmin, isWithin, lives, requireWithinOwn } from '../../domain/operators.ts';
 import { requireText } from '../../domain/settings.ts';
 import {
   findOperatorByCredential,
@@ -24,7 +24,7 @@ import {
   type OperatorRow,
 } from '../../store/operators.ts';
 import { listOrganizations } from '../../store/organizations.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 const MAX_SECONDS = 100 * 365 * 86_400;
 const MAX_ORGANIZATIONS = 100;
@@ -33,36 +33,31 @@ const TOKEN_SECONDS = 60;
 export const operators = {
   createOperator: {
     access: { action: 'operator.create', roles: ['admin'], token: 'none', bound: true },
-    async handle(request, { identity, transact }) {
+    handle: inTransaction(async (request, { identity, query, audit }) => {
       const wanted = parse(request);
       const credential = createOperatorCredential();
-      return transact(async (query, audit) => {
-        // Under the lock nobody is revoked. The caller may have been since the call was admitted.
-        const creator = (await query(lockOperators())).find(({ name }) => name === identity.name);
-        if (!creator || !lives(creator)) throw new ServiceError('unauthenticated', 'The operator was revoked or has expired.');
-        const problem = beyondOwn(creator, wanted);
-        if (problem) {
-          throw new ServiceError('permission_denied', `${problem.field}: ${problem.reason}`, { field: problem.field });
-        }
-        const known = await query(listOrganizations(wanted.organizations));
-        if (known.length < wanted.organizations.length) {
-          throw invalid('organizations', 'must be organizations that exist. "org list" shows them');
-        }
-        const [operator] = await query(insertOperator({ ...wanted, digest: digestOf(credential) }));
-        if (!operator) {
-          throw new ServiceError('already_exists', 'An operator has this name. Revoke that one first, or choose another name.', {
-            field: 'name',
-          });
-        }
-        const { name, role, organizations, expiresAt } = operator;
-        await audit('operator.create', name, {
-          role: { from: null, to: role },
-          organizations: { from: null, to: organizations },
-          expires_at: { from: null, to: expiresAt },
+      // Under the lock nobody is revoked. The caller may have been since the call was admitted.
+      const creator = (await query(lockOperators())).find(({ name }) => name === identity.name);
+      if (!creator || !lives(creator)) throw new ServiceError('unauthenticated', 'The operator was revoked or has expired.');
+      requireWithinOwn(creator, wanted);
+      const known = await query(listOrganizations(wanted.organizations));
+      if (known.length < wanted.organizations.length) {
+        throw invalid('organizations', 'must be organizations that exist. "org list" shows them');
+      }
+      const [operator] = await query(insertOperator({ ...wanted, digest: digestOf(credential) }));
+      if (!operator) {
+        throw new ServiceError('already_exists', 'An operator has this name. Revoke that one first, or choose another name.', {
+          field: 'name',
         });
-        return { operator: toOperator(operator), credential };
+      }
+      const { name, role, organizations, expiresAt } = operator;
+      await audit('operator.create', name, {
+        role: { from: null, to: role },
+        organizations: { from: null, to: organizations },
+        expires_at: { from: null, to: expiresAt },
       });
-    },
+      return { operator: toOperator(operator), credential };
+    }),
   },
   listOperators: {
     access: { action: 'operator.list', roles: ['admin', 'viewer', 'auditor'], token: 'none', bound: true },
@@ -73,25 +68,23 @@ export const operators = {
   },
   revokeOperator: {
     access: { action: 'operator.revoke', roles: ['admin'], token: 'none', bound: true },
-    async handle({ name }, { rights, transact }) {
-      return transact(async (query, audit) => {
-        const others = await query(lockOperators());
-        const target = others.find((each) => each.name === name);
-        if (!target || !isWithin(rights, target.organizations)) {
-          throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
-        }
-        if (isPermanentAdmin(target) && others.filter(isPermanentAdmin).length === 1) {
-          throw new ServiceError(
-            'failed_precondition',
-            'This is the last admin of all organizations that never expires; nobody could create another. Create one first.',
-            { field: 'name' },
-          );
-        }
-        const [operator] = await query(revokeOperator(name));
-        await audit('operator.revoke', name);
-        return { operator: toOperator(operator!) };
-      });
-    },
+    handle: inTransaction(async ({ name }, { rights, query, audit }) => {
+      const others = await query(lockOperators());
+      const target = others.find((each) => each.name === name);
+      if (!target || !isWithin(rights, target.organizations)) {
+        throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
+      }
+      if (isPermanentAdmin(target) && others.filter(isPermanentAdmin).length === 1) {
+        throw new ServiceError(
+          'failed_precondition',
+          'This is the last admin of all organizations that never expires; nobody could create another. Create one first.',
+          { field: 'name' },
+        );
+      }
+      const [operator] = await query(revokeOperator(name));
+      await audit('operator.revoke', name);
+      return { operator: toOperator(operator!) };
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 
@@ -120,24 +113,19 @@ function toOperator({ organizations, expiresAt, revokedAt, ...operator }: Operat
 /** A token alone does nothing, and each call with it has an entry in the audit trail. So only refusals have one here. */
 export function issueOperatorToken({ db, signer }: Context) {
   const refusals = operatorRefusals();
-  const refuse = async (
-    error: ServiceError,
-    call: CallContext<'anyone'>,
-    by: Pick<FrequentAction, 'actor' | 'target' | 'source'>,
-  ) => {
-    refusals.add(1, { reason: error.reason });
-    const entry = { organization: EVERY_ORGANIZATION, action: 'operator.token', outcome: error.kind, address: call.address };
-    await countAction(db, { ...entry, ...by });
-    return error;
-  };
-
   return rpc({ anyone: true }, async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
+    const refuse = async (error: ServiceError, by: Pick<FrequentAction, 'actor' | 'target' | 'source'>) => {
+      refusals.add(1, { reason: error.reason });
+      const entry = { organization: EVERY_ORGANIZATION, action: 'operator.token', outcome: error.kind, address: call.address };
+      await countAction(db, { ...entry, ...by });
+      return error;
+    };
     const [operator] = await db.read(directoryScope(call), findOperatorByCredential(digestOf(request.credential)));
     if (!operator) {
       const error = new ServiceError('unauthenticated', 'The operator credential is unknown, revoked or expired.', {
         reason: REASONS.invalidOperator,
       });
-      throw await refuse(error, call, { actor: 'unknown operator', target: '', source: 'strangers' });
+      throw await refuse(error, { actor: 'unknown operator', target: '', source: 'strangers' });
     }
     const { name, createdAt } = operator;
     const organization = request.organizationId || undefined;
@@ -148,7 +136,7 @@ export function issueOperatorToken({ db, signer }: Context) {
       try {
         requireBound(operator, organization);
       } catch (error) {
-        throw await refuse(error as ServiceError, call, { actor: name, target: organization, source: `operator ${name}` });
+        throw await refuse(error as ServiceError, { actor: name, target: organization, source: `operator ${name}` });
       }
     }
     const identity = { kind: 'operator' as const, name, since: createdAt.toISOString() };

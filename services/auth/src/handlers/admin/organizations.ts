@@ -4,7 +4,7 @@ import { invalid, ServiceError } from '@crs/kit/errors';
 import type { Organization } from '@crs/proto/crs/auth/v1/admin';
 import { DEFAULT_ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { noSuchOrganization } from '../../domain/not-found.ts';
-import { changeOidcProvider, domainTaken, redirectUriOf, requireMayClaim } from '../../domain/oidc-provider.ts';
+import { changeOidcProvider, redirectUriOf, requireMayClaim } from '../../domain/oidc-provider.ts';
 import { changesOf, parseSettings, type OidcProviderChange } from '../../domain/settings.ts';
 import { setDomains } from '../../store/domain-directory.ts';
 import {
@@ -87,11 +87,19 @@ function sealerOf({ seals, organization }: Operation) {
   return (clientSecret: string) => seals.organizations.seal(Buffer.from(clientSecret), organization);
 }
 
-/** Makes the domains of a changed provider the organization's. @throws ServiceError already_exists if another organization has one of them */
+/**
+ * Makes the domains of a changed provider the organization's.
+ * @throws ServiceError already_exists if another organization has one of them. Only operators who may see all organizations get this error.
+ */
 async function claimDomains(query: Query, organization: string, { oidcDomains }: OidcProviderChange): Promise<void> {
   if (oidcDomains === undefined) return;
   const taken = await setDomains(query, organization, oidcDomains ?? []);
-  if (taken) throw domainTaken(taken);
+  if (!taken) return;
+  const { domain, organization: owner } = taken;
+  const next = `To move it, remove it there first: "org update ${owner} --oidc-domains" with the other domains, or "--oidc-issuer none".`;
+  throw new ServiceError('already_exists', `oidc_domains: ${domain} belongs to the organization ${owner}. ${next}`, {
+    field: 'oidc_domains',
+  });
 }
 
 function toOrganization(row: OrganizationRow, toolsUrl: string): Organization {

@@ -3,7 +3,7 @@ import { SigningKeyKind as Kind, SigningKeyState as State } from '@crs/proto/crs
 import { requireText } from '../../domain/settings.ts';
 import { kindOfKey } from '../../keys/key-ring.ts';
 import { listRetiredKeys, type KeyKind } from '../../store/key-pairs.ts';
-import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type Operation, type OperatorRpcs } from './operator-rpcs.ts';
 
 const KINDS: Partial<Record<Kind, KeyKind>> = {
   [Kind.SIGNING_KEY_KIND_TOKEN]: 'token_key',
@@ -19,20 +19,18 @@ const MAX_RETIRED = 100;
 export const signingKeys = {
   listSigningKeys: {
     access: { action: 'signing-key.list', roles: ['admin', 'viewer', 'auditor'], token: 'none', bound: false },
-    async handle(_request, { rings, transact }) {
-      return transact(async (query) => {
-        const live = [...(await rings.token_key.list(query)), ...(await rings.caller_key.list(query))];
-        const retired = await query(listRetiredKeys(MAX_RETIRED));
-        return {
-          keys: [
-            ...live.map(({ state, ...key }) => ({ ...key, kind: kindOf(key.keyId), state: STATES[state] })),
-            ...retired.map(({ retiredAt, ...key }) => {
-              return { ...key, kind: kindOf(key.keyId), state: State.SIGNING_KEY_STATE_RETIRED, retiresAt: retiredAt };
-            }),
-          ],
-        };
-      });
-    },
+    handle: inTransaction(async (_request, { rings, query }) => {
+      const live = [...(await rings.token_key.list(query)), ...(await rings.caller_key.list(query))];
+      const retired = await query(listRetiredKeys(MAX_RETIRED));
+      return {
+        keys: [
+          ...live.map(({ state, ...key }) => ({ ...key, kind: kindOf(key.keyId), state: STATES[state] })),
+          ...retired.map(({ retiredAt, ...key }) => {
+            return { ...key, kind: kindOf(key.keyId), state: State.SIGNING_KEY_STATE_RETIRED, retiresAt: retiredAt };
+          }),
+        ],
+      };
+    }),
   },
   rotateSigningKey: {
     access: { action: 'signing-key.rotate', roles: ['admin'], token: 'none', bound: false },
@@ -48,16 +46,14 @@ export const signingKeys = {
   },
   retireSigningKey: {
     access: { action: 'signing-key.retire', roles: ['admin'], token: 'none', bound: false },
-    async handle(request, { rings, transact }) {
+    handle: inTransaction(async (request, { rings, query, audit }) => {
       const keyId = requireText('key_id', request.keyId, 1, 100);
       const kind = kindOfKey(keyId);
       if (!kind) throw invalid('key_id', 'must be the id of a signing key, which begins with tk_ or ck_');
-      return transact(async (query, audit) => {
-        await rings[kind].retire(query, keyId, request.force);
-        await audit('signing-key.retire', keyId);
-        return {};
-      });
-    },
+      await rings[kind].retire(query, keyId, request.force);
+      await audit('signing-key.retire', keyId);
+      return {};
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

@@ -6,7 +6,7 @@ import { requireText } from '../../domain/settings.ts';
 import { insertConsent, listConsents, OPERATORS_CLIENT, revokeConsent, type ConsentRow } from '../../store/consents.ts';
 import { requireOrganization } from '../../store/organizations.ts';
 import { lockEnabledUser, requireUser } from '../../store/users.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 const DEFAULT_SECONDS = 30 * 86_400;
 const MAX_SECONDS = 10 * 365 * 86_400;
@@ -15,47 +15,41 @@ const MAX_SECONDS = 10 * 365 * 86_400;
 export const tokens = {
   createToken: {
     access: { action: 'token.create', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { accessTokens, organization, transact }) {
+    handle: inTransaction(async (request, { accessTokens, organization, query, audit }) => {
       const scopes = parseScopes(request.scopes);
       if (request.expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 3650 days');
-      return transact(async (query, audit) => {
-        const { userId, email } = await requireUser(query, organization, request.email);
-        const [enabled] = await query(lockEnabledUser(organization, userId));
-        if (!enabled) {
-          throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
-        }
-        const grantId = `grant_${randomBase62(16)}`;
-        const expiresInSeconds = request.expiresInSeconds || DEFAULT_SECONDS;
-        const consent = { grantId, userId, client: OPERATORS_CLIENT, scopes, expiresInSeconds };
-        const [inserted] = await query(insertConsent(organization, consent));
-        await audit('token.create', `${grantId} ${email}`);
-        const accessToken = await accessTokens.sign(query, { organization, grantId, userId, scopes }, inserted!.expiresAt);
-        return { token: toToken(inserted!), accessToken };
-      });
-    },
+      const { userId, email } = await requireUser(query, organization, request.email);
+      const [enabled] = await query(lockEnabledUser(organization, userId));
+      if (!enabled) {
+        throw new ServiceError('failed_precondition', 'The user is disabled. Enable them first.', { field: 'email' });
+      }
+      const grantId = `grant_${randomBase62(16)}`;
+      const expiresInSeconds = request.expiresInSeconds || DEFAULT_SECONDS;
+      const consent = { grantId, userId, client: OPERATORS_CLIENT, scopes, expiresInSeconds };
+      const [inserted] = await query(insertConsent(organization, consent));
+      await audit('token.create', `${grantId} ${email}`);
+      const accessToken = await accessTokens.sign(query, { organization, grantId, userId, scopes }, inserted!.expiresAt);
+      return { token: toToken(inserted!), accessToken };
+    }),
   },
   listTokens: {
     access: { action: 'token.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
-    async handle(_request, { organization, transact }) {
-      return transact(async (query) => {
-        await requireOrganization(query, organization);
-        return { tokens: (await query(listConsents(organization))).map(toToken) };
-      });
-    },
+    handle: inTransaction(async (_request, { organization, query }) => {
+      await requireOrganization(query, organization);
+      return { tokens: (await query(listConsents(organization))).map(toToken) };
+    }),
   },
   revokeToken: {
     access: { action: 'token.revoke', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
+    handle: inTransaction(async (request, { organization, query, audit }) => {
       const tokenId = requireText('token_id', request.tokenId, 1, 100);
-      return transact(async (query, audit) => {
-        const consent = await revokeConsent(query, organization, tokenId);
-        if (!consent) {
-          throw notFound('There is no token with this id in this organization. "token list" shows those that exist.');
-        }
-        await audit('token.revoke', consent.grantId);
-        return { token: toToken(consent) };
-      });
-    },
+      const consent = await revokeConsent(query, organization, tokenId);
+      if (!consent) {
+        throw notFound('There is no token with this id in this organization. "token list" shows those that exist.');
+      }
+      await audit('token.revoke', consent.grantId);
+      return { token: toToken(consent) };
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

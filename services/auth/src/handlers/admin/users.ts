@@ -19,7 +19,7 @@ import {
   setUserDisabled,
   type UserRow,
 } from '../../store/users.ts';
-import type { OperatorRpcs } from './operator-rpcs.ts';
+import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
 export const users = {
   createUser: {
@@ -45,25 +45,21 @@ export const users = {
   },
   listUsers: {
     access: { action: 'user.list', roles: ['admin', 'manager', 'viewer', 'auditor'], token: 'one', bound: true },
-    async handle(_request, { organization, transact }) {
-      return transact(async (query) => {
-        await requireOrganization(query, organization);
-        return { users: (await query(listUsers(organization))).map(toUser) };
-      });
-    },
+    handle: inTransaction(async (_request, { organization, query }) => {
+      await requireOrganization(query, organization);
+      return { users: (await query(listUsers(organization))).map(toUser) };
+    }),
   },
   setUserDisabled: {
     access: { action: 'user.disable', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
+    handle: inTransaction(async (request, { organization, query, audit }) => {
       const email = requireText('email', request.email, 3, 254);
-      return transact(async (query, audit) => {
-        const [user] = await query(setUserDisabled(organization, email, request.disabled));
-        if (!user) throw noSuchUser();
-        if (request.disabled) await endAccess(query, organization, user.userId);
-        await audit(request.disabled ? 'user.disable' : 'user.enable', user.email);
-        return { user: toUser(user) };
-      });
-    },
+      const [user] = await query(setUserDisabled(organization, email, request.disabled));
+      if (!user) throw noSuchUser();
+      if (request.disabled) await endAccess(query, organization, user.userId);
+      await audit(request.disabled ? 'user.disable' : 'user.enable', user.email);
+      return { user: toUser(user) };
+    }),
   },
   setUserPassword: {
     access: { action: 'user.set-password', roles: ['admin', 'manager'], token: 'one', bound: true },
@@ -89,25 +85,21 @@ export const users = {
   },
   endUserSessions: {
     access: { action: 'user.end-sessions', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
-      return transact(async (query, audit) => {
-        const user = await requireUser(query, organization, request.email);
-        const endedConnections = await endAccess(query, organization, user.userId);
-        await audit('user.end-sessions', user.email);
-        return { user: toUser(user), endedConnections };
-      });
-    },
+    handle: inTransaction(async (request, { organization, query, audit }) => {
+      const user = await requireUser(query, organization, request.email);
+      const endedConnections = await endAccess(query, organization, user.userId);
+      await audit('user.end-sessions', user.email);
+      return { user: toUser(user), endedConnections };
+    }),
   },
   unlinkUser: {
     access: { action: 'user.unlink', roles: ['admin', 'manager'], token: 'one', bound: true },
-    async handle(request, { organization, transact }) {
-      return transact(async (query, audit) => {
-        const user = await requireUser(query, organization, request.email);
-        await query(deleteIdentities(organization, user.userId));
-        await audit('user.unlink', user.email);
-        return { user: toUser(user) };
-      });
-    },
+    handle: inTransaction(async (request, { organization, query, audit }) => {
+      const user = await requireUser(query, organization, request.email);
+      await query(deleteIdentities(organization, user.userId));
+      await audit('user.unlink', user.email);
+      return { user: toUser(user) };
+    }),
   },
 } satisfies Partial<OperatorRpcs>;
 

@@ -6,8 +6,8 @@ import type { AuthServiceService, GrantOutcome, ProjectGrant } from '@crs/proto/
 import type { Problem } from '@crs/records/import-record';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
-import { insertProjects, projectPeople, putProjects } from '../store/projects.ts';
-import { putRoles, type NamedRoles } from '../store/put-roles.ts';
+import { insertProjects, projectPeople } from '../store/projects.ts';
+import { putProjects, putRoles, type NamedRoles } from '../store/put-roles.ts';
 import { supposeEarlier } from '../store/suppose-earlier.ts';
 
 const MAX_GRANTS = 1_000;

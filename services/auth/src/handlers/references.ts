@@ -5,10 +5,9 @@ import { fold, parseUuid } from '@crs/kit/text';
 import type { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { requireText } from '../domain/settings.ts';
-import { describeProjects, findEmails } from '../store/exports.ts';
 import { organizationExists } from '../store/organizations.ts';
-import { findProjects } from '../store/projects.ts';
-import { findUsersByEmail } from '../store/users.ts';
+import { describeProjects, findProjects } from '../store/projects.ts';
+import { findEmails, findUsersByEmail } from '../store/users.ts';
 
 const MAX_REFERENCES = 10_000;
 /** A lead and a hundred members. */

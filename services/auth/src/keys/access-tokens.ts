@@ -1,4 +1,4 @@
-import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import type { Query } from '@crs/kit/data/database';
 import { REASONS, ServiceError, unavailable } from '@crs/kit/errors';
 import { ORGANIZATION_ID } from '@crs/kit/text';
@@ -75,9 +75,8 @@ export class AccessTokens {
       return { organization, grantId, userId, scopes: scope.split(' '), clientId: typeof clientId === 'string' ? clientId : '' };
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // An unreadable token is the client's fault. Other errors are ours, such as a database that is away.
-      if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) throw invalidToken(error);
-      if (error instanceof TypeError) throw invalidToken(error);
+      // An unreadable token is the client's fault. Other errors are ours, such as a database that is down.
+      if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken(error);
       throw error;
     }
   }

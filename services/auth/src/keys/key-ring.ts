@@ -55,7 +55,7 @@ export class KeyRing {
   readonly #log: Logger;
   readonly #kind: KeyKind;
   readonly #seals: Seals;
-  /** By id, so that each private key is decrypted once. */
+  /** By id. A replica keeps the keys that it knows when they are encrypted again under a secret that it does not have yet. */
   #decrypted = new Map<string, KeyObject>();
   readonly #keys = new Fresh<KeyPair[]>({ maxAgeMs: FRESH_MS, staleMs: Infinity });
 

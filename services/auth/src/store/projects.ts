@@ -27,82 +27,6 @@ export function insertProjects(
   };
 }
 
-/** A user who comes into a project or goes out of it. Null stands for no creator. */
-interface Move {
-  projectId: string;
-  userId: string | null;
-}
-
-/**
- * Registers projects or replaces their creators and roles, and moves the visibility version of everybody who comes in or goes out. No
- * project may be there twice.
- * @returns the ids of the projects that this changed
- */
-export async function putProjects(query: Query, organization: string, projects: ProjectRoles[]): Promise<Set<string>> {
-  const inserted = new Set((await query(insertProjects(organization, projects))).map(({ projectId }) => projectId));
-  const created = projects.filter(({ projectId }) => inserted.has(projectId));
-  const others = projects.filter(({ projectId }) => !inserted.has(projectId));
-  const moves: Move[] = [
-    ...created.map(({ projectId, createdBy }) => ({ projectId, userId: createdBy })),
-    ...(await replaceCreators(query, organization, others)),
-    ...(await replaceRoles(query, organization, projects)),
-  ];
-  const users = moves.flatMap(({ userId }) => userId ?? []);
-  if (users.length > 0) await query(moveVersions(organization, users));
-  return new Set(moves.map(({ projectId }) => projectId));
-}
-
-/** Locks the projects until the transaction ends. */
-async function replaceCreators(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
-  const rows = await query({
-    name: 'lock_projects',
-    row: { projectId: column.uuid, createdBy: column.uuid.orNull },
-    text: `select project_id as "projectId", created_by as "createdBy" from auth.projects
-      where organization = $1 and project_id = any($2::uuid[]) order by project_id for no key update`,
-    values: [organization, projects.map((p) => p.projectId)],
-  });
-  const before = new Map(rows.map(({ projectId, createdBy }) => [projectId, createdBy]));
-  const changed = projects.filter(({ projectId, createdBy }) => before.get(projectId) !== createdBy);
-  if (changed.length === 0) return [];
-  await query({
-    name: 'put_project_creators',
-    text: `update auth.projects p set created_by = new.created_by
-      from unnest($2::uuid[], $3::uuid[]) as new (project_id, created_by)
-      where p.organization = $1 and p.project_id = new.project_id`,
-    values: [organization, changed.map((p) => p.projectId), changed.map((p) => p.createdBy)],
-  });
-  return changed.flatMap(({ projectId, createdBy }) => [
-    { projectId, userId: before.get(projectId) ?? null },
-    { projectId, userId: createdBy },
-  ]);
-}
-
-async function replaceRoles(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
-  const roles = projects.flatMap(({ projectId, roles }) => roles.map((role) => ({ projectId, ...role })));
-  const columns = [roles.map((r) => r.projectId), roles.map((r) => r.userId), roles.map((r) => r.role)];
-  const row = { projectId: column.uuid, userId: column.uuid };
-  const [removed, added] = await Promise.all([
-    query({
-      name: 'remove_project_roles',
-      row,
-      text: `delete from auth.project_roles where organization = $1 and project_id = any($2::uuid[])
-        and not exists (select from unnest($3::uuid[], $4::uuid[], $5::text[]) as kept (project_id, user_id, role)
-          where kept.project_id = project_roles.project_id and kept.user_id = project_roles.user_id and kept.role = project_roles.role)
-        returning project_id as "projectId", user_id as "userId"`,
-      values: [organization, projects.map((p) => p.projectId), ...columns],
-    }),
-    query({
-      name: 'add_project_roles',
-      row,
-      text: `insert into auth.project_roles (organization, project_id, user_id, role)
-        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[]) on conflict do nothing
-        returning project_id as "projectId", user_id as "userId"`,
-      values: [organization, ...columns],
-    }),
-  ]);
-  return [...removed, ...added];
-}
-
 /**
  * Changes nothing where the user has the role already.
  * @throws ServiceError failed_precondition if the project would have more roles than an import takes: it couldn't be exported
@@ -236,5 +160,27 @@ export function visibilityVersion(organization: string, userId: string): Stateme
     row: VERSION,
     text: 'select visibility_version as version from auth.users where organization = $1 and user_id = $2 and disabled_at is null',
     values: [organization, userId],
+  };
+}
+
+const DESCRIBED = {
+  projectId: column.uuid,
+  createdBy: column.text.orNull,
+  members: column.json<{ email: string; lead: boolean }[]>(),
+};
+
+/** Those of the projects that exist and aren't being deleted, with the e-mails of their people. */
+export function describeProjects(organization: string, projectIds: string[]): Statement<column.RowOf<typeof DESCRIBED>> {
+  return {
+    name: 'describe_projects',
+    row: DESCRIBED,
+    text: `select p.project_id as "projectId", (
+        select u.email from auth.users u where u.organization = $1 and u.user_id = p.created_by and u.erasing_at is null
+      ) as "createdBy", coalesce((
+        select json_agg(json_build_object('email', u.email, 'lead', r.role = 'lead') order by u.email_folded, r.role)
+        from auth.project_roles r join auth.users u on u.organization = $1 and u.user_id = r.user_id
+        where r.organization = $1 and r.project_id = p.project_id and u.erasing_at is null), '[]') as members
+      from auth.projects p where p.organization = $1 and p.project_id = any($2::uuid[]) and p.erasing_at is null`,
+    values: [organization, projectIds],
   };
 }

@@ -148,3 +148,29 @@ export function findLiveUser(organization: string, userId: string): Statement<Li
     values: [organization, userId],
   };
 }
+
+const EXPORTED = { email: column.text, emailFolded: column.text, name: column.text.orNull, disabledAt: column.instant.orNull };
+
+/** Users after a folded e-mail, in that order. Users whose deletion has begun are left out. */
+export function exportUsers(organization: string, after: string): Statement<column.RowOf<typeof EXPORTED>> {
+  return {
+    name: 'export_users',
+    row: EXPORTED,
+    text: `select ${column.selectList(EXPORTED)} from auth.users
+      where organization = $1 and email_folded > $2 and erasing_at is null order by email_folded`,
+    values: [organization, after],
+  };
+}
+
+const EMAIL = { userId: column.uuid, email: column.text };
+
+/** The e-mails of those of the users who exist and aren't being deleted. */
+export function findEmails(organization: string, userIds: string[]): Statement<column.RowOf<typeof EMAIL>> {
+  return {
+    name: 'find_emails',
+    row: EMAIL,
+    text: `select ${column.selectList(EMAIL)} from auth.users
+      where organization = $1 and user_id = any($2::uuid[]) and erasing_at is null`,
+    values: [organization, userIds],
+  };
+}

@@ -4,8 +4,8 @@ import { exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
 import type { Context } from '../../context.ts';
 import { noSuchOrganization } from '../../domain/not-found.ts';
 import { operatorEntry } from '../../store/audit.ts';
-import { exportUsers } from '../../store/exports.ts';
 import { findOrganization } from '../../store/organizations.ts';
+import { exportUsers } from '../../store/users.ts';
 
 export function exportRecords({ db }: Context) {
   return exportRpc(

@@ -47,11 +47,14 @@ export function imports({ db }: Context) {
       let unchanged = 0;
       const disabled: string[] = [];
       const [before] = await query(findOrganization(scope.organization));
+      let exists = before !== undefined;
+      const store = (record: AuthRecord): Outcome | Promise<Outcome> => {
+        if (record.type === 'user') return exists ? storeUser(query, record, passwords.hashes, disabled) : NO_ORGANIZATION;
+        return before || call.rights.organizations.length === 0 ? storeOrganization(query, record) : MAY_NOT_CREATE;
+      };
       for (const { number, record } of lines) {
-        const outcome =
-          record.type === 'organization' && !before && call.rights.organizations.length > 0
-            ? MAY_NOT_CREATE
-            : (passwords.refused.get(number) ?? (await store(query, record, passwords.hashes, disabled)));
+        const outcome = passwords.refused.get(number) ?? (await store(record));
+        if (record.type === 'organization' && typeof outcome === 'string') exists = true;
         if (outcome === 'accepted') accepted++;
         else if (outcome === 'unchanged') unchanged++;
         else errors.push(refusedLine(number, outcome));
@@ -113,13 +116,6 @@ async function setPasswords(
   return { hashes: new Map(await Promise.all(hashing)), refused };
 }
 
-/** @param disabled gets the e-mails of the users whom the record disables */
-async function store(query: Query, record: AuthRecord, hashes: Hashes, disabled: string[]): Promise<Outcome> {
-  if (record.type === 'organization') return storeOrganization(query, record);
-  const [known] = await query(organizationExists(record.organization));
-  return known ? storeUser(query, record, hashes, disabled) : NO_ORGANIZATION;
-}
-
 function changeOf(record: OrganizationRecord): OrganizationChange {
   return {
     name: record.name,
@@ -146,6 +142,7 @@ async function storeOrganization(query: Query, record: OrganizationRecord): Prom
   return isDeepStrictEqual(before, after) ? 'unchanged' : 'accepted';
 }
 
+/** @param disabled gets the e-mails of the users whom the record disables */
 async function storeUser(query: Query, record: UserRecord, hashes: Hashes, disabled: string[]): Promise<Outcome> {
   const { organization, email } = record;
   const [before] = await query(findUser(organization, email));

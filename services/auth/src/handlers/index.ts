@@ -12,14 +12,14 @@ import { imports } from './admin/import-records.ts';
 import { keys } from './admin/keys.ts';
 import { members } from './admin/members.ts';
 import { operatorRpcs } from './admin/operator-rpcs.ts';
-import { issueOperatorToken, operators as adminOperators } from './admin/operators.ts';
+import { issueOperatorToken, operators } from './admin/operators.ts';
 import { organizations } from './admin/organizations.ts';
 import { secrets } from './admin/secrets.ts';
 import { signingKeys } from './admin/signing-keys.ts';
 import { tokens } from './admin/tokens.ts';
 import { users } from './admin/users.ts';
+import { admission } from './admission.ts';
 import { credentials } from './credentials.ts';
-import { operators } from './operators.ts';
 import { projects } from './projects.ts';
 import { references } from './references.ts';
 import { visibility } from './visibility.ts';
@@ -54,7 +54,7 @@ export function internalServices(context: Context) {
       ...visibility(context),
       ...references(context),
       ...projects(context),
-      ...operators(context),
+      ...admission(context),
     }),
   ];
 }
@@ -71,7 +71,7 @@ export function adminServices(context: Context) {
     ...secrets,
     ...clients,
     ...erasure,
-    ...adminOperators,
+    ...operators,
     ...audit,
   };
   return [

@@ -8,8 +8,6 @@ export type SettingChanges = Record<string, { from: unknown; to: unknown }>;
 
 /** Parts of an entry that not all actions have. */
 interface AuditDetails {
-  /** `done`, or the kind of an error. By default `done`. */
-  outcome?: string;
   changes?: SettingChanges;
   /** The IP address that the action came from. */
   address?: string;
@@ -26,13 +24,13 @@ export function auditEntry(
   actor: string,
   action: string,
   target: string,
-  { outcome = 'done', changes, address }: AuditDetails = {},
+  { changes, address }: AuditDetails = {},
 ): Statement {
   const hasChanges = changes !== undefined && Object.keys(changes).length > 0;
   return {
     name: 'insert_audit',
-    text: `insert into auth.audit (organization, actor, action, target, outcome, changes, address) values ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [organization, actor, action, target, outcome, hasChanges ? JSON.stringify(changes) : null, address || null],
+    text: `insert into auth.audit (organization, actor, action, target, changes, address) values ($1, $2, $3, $4, $5, $6)`,
+    values: [organization, actor, action, target, hasChanges ? JSON.stringify(changes) : null, address || null],
   };
 }
 

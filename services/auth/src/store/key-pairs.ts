@@ -35,13 +35,11 @@ export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUnti
   };
 }
 
-const KEPT = { keyId: column.text };
-
 /** The key is kept until this time at least. No row where it has been retired. */
-export function protectUntil(keyId: string, until: Date): Statement<column.RowOf<typeof KEPT>> {
+export function protectUntil(keyId: string, until: Date): Statement<{ keyId: string }> {
   return {
     name: 'protect_until',
-    row: KEPT,
+    row: { keyId: column.text },
     text: `update auth.token_keys set protects_until = greatest(protects_until, $2) where key_id = $1 returning key_id as "keyId"`,
     values: [keyId, until],
   };

@@ -53,17 +53,15 @@ function list(name: string, table: SealedTable, compares: string, secretId: stri
   };
 }
 
-const REPLACED = { row: column.text };
-
 /** Replaces values that are still as they were read. Of organizations, it replaces that of the scope. */
 export function replaceSealed(
   table: SealedTable,
   values: { row: string; before: Buffer; after: Buffer }[],
-): Statement<column.RowOf<typeof REPLACED>> {
+): Statement<{ row: string }> {
   const { sealed, row } = COLUMNS[table];
   return {
     name: `replace_sealed_${table}`,
-    row: REPLACED,
+    row: { row: column.text },
     text: `update auth.${table} set ${sealed} = r.after
       from unnest($1::text[], $2::bytea[], $3::bytea[]) as r (sealed_row, before, after)
       where ${sealed} = r.before and ${row} = r.sealed_row returning r.sealed_row as "row"`,

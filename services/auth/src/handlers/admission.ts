@@ -13,13 +13,13 @@ import { operatorEntry } from '../store/audit.ts';
 const NAME = /^[a-z][a-z_.-]{0,59}$/;
 const RECORDS = { action: 'audit.record', roles: OPERATOR_ROLES, token: 'one', bound: true } as const;
 
-/** For services, about the operators who call their admin listeners. */
-export function operators({ db, verify, operators: directory }: Context) {
+/** For services, about the operators who call their admin listeners: who they are, and what they did. */
+export function admission({ db, verify, operators }: Context) {
   return {
     checkOperator: rpc({ anyone: true }, async (_request, call) => {
       const identity = call.token === undefined ? undefined : await verify(call.token);
       if (identity?.kind !== 'operator') throw new ServiceError('unauthenticated', 'The call carries no operator token.');
-      const { role, organizations } = await directory.rightsOf(identity, call);
+      const { role, organizations } = await operators.rightsOf(identity, call);
       return { role, organizationIds: [...organizations] };
     }),
 
@@ -37,7 +37,7 @@ export function operators({ db, verify, operators: directory }: Context) {
       if (!NAME.test(action)) throw invalid('action', 'must be 1 to 60 of a-z, _, . and -');
       if (!NAME.test(outcome)) throw invalid('outcome', 'must be 1 to 60 of a-z, _, . and -');
       if (address !== '' && isIP(address) === 0) throw invalid('address', 'must be an IP address');
-      await directory.refused({ action, outcome, token, address });
+      await operators.refused({ action, outcome, token, address });
       return {};
     }),
   } satisfies Partial<Rpcs<AuthServiceService>>;

@@ -84,9 +84,7 @@ export class RateLimiter {
   #warnAt = -Infinity;
 
   constructor({ address, timeoutMs = 500, log, tls, now = () => performance.now() }: RateLimiterOptions) {
-    // Exact limits return soon after the service does.
-    const tryAgainMs = 200;
-    this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, tryAgainMs, retry: false, tls });
+    this.#service = client(RateLimitServiceService, { name: 'rate-limit', address, timeoutMs, retry: false, tls });
     this.#log = log;
     // Fractions would add up to one more millisecond.
     this.#now = () => Math.floor(now());

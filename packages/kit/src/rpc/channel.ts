@@ -3,9 +3,6 @@ import { Client, connectivityState, type ChannelCredentials, type ClientOptions 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
 
-/** A pod that is just being replaced refuses connections for less time than this. A service that is down does so for longer. */
-const REFUSED_MS = 2_000;
-
 /** The channels of this process that are open. */
 const opened = new Set<Channel>();
 
@@ -15,11 +12,11 @@ const opened = new Set<Channel>();
  * @returns the targets without a connection, which are tried on
  */
 export async function connectAll(patienceMs: number): Promise<string[]> {
-  const until = Date.now() + patienceMs;
-  const away = await Promise.all(
-    Array.from(opened, async (channel) => ((await channel.connected(until)) ? [] : [channel.target])),
+  const deadline = Date.now() + patienceMs;
+  const failed = await Promise.all(
+    Array.from(opened, async (channel) => ((await channel.isConnectedBy(deadline)) ? [] : [channel.target])),
   );
-  return away.flat();
+  return failed.flat();
 }
 
 /**
@@ -43,16 +40,8 @@ export class Channel {
     opened.add(this);
   }
 
-  /** Whether there is a connection by that time (epoch milliseconds). A target that refuses connections for two seconds is given up earlier. */
-  async connected(until: number): Promise<boolean> {
-    while (opened.has(this) && Date.now() < until) {
-      const client = this.client();
-      const deadline = Math.min(until, Date.now() + REFUSED_MS);
-      const failure = await new Promise((resolve) => client.waitForReady(deadline, resolve));
-      if (!failure) return true;
-      if (client.getChannel().getConnectivityState(false) === connectivityState.TRANSIENT_FAILURE) return false;
-    }
-    return false;
+  isConnectedBy(deadline: number): Promise<boolean> {
+    return new Promise((resolve) => this.client().waitForReady(deadline, (error) => resolve(error === undefined)));
   }
 
   /** The client for the next call. Ask for it before each call. */

@@ -6,7 +6,7 @@ import {
   type ServiceDefinition,
   type ServiceError as GrpcFailure,
 } from '@grpc/grpc-js';
-import { context, propagation, trace } from '@opentelemetry/api';
+import { context, propagation, trace, type Span } from '@opentelemetry/api';
 import CircuitBreaker from 'opossum';
 import { decodeError, notAvailable } from './wire-errors.ts';
 import { REASONS, ServiceError } from '../errors.ts';
@@ -40,14 +40,12 @@ export interface ClientOptions {
   timeoutMs: number;
   /** Whether to repeat a call on UNAVAILABLE. Only for services whose calls may be repeated. */
   retry: boolean;
-  maxMessageBytes?: number;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
-  /** The longest wait before a target that was away is tried again (milliseconds). */
-  tryAgainMs?: number;
 }
 
-const TRY_AGAIN_MS = 500;
+/** The longest wait before a target that was down is tried again. */
+const TRY_AGAIN_MS = 200;
 
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
@@ -63,101 +61,103 @@ function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean
   return signal?.aborted === true && Date.now() < deadline;
 }
 
-/** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
-export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
-  const methods = definition as ServiceDefinition;
-  const credentials = channelCredentials(options.tls, splitHostPort(options.address).host);
-  const channel = new Channel(`dns:///${options.address}`, credentials, channelOptions(options));
-  const breaker = new CircuitBreaker((attempt: () => Promise<unknown>, _call: CallOptions) => attempt(), {
-    name: options.name,
+/** Refuses calls while most of them fail, and lets one through now and then to see whether the target is back. */
+function createBreaker(target: string) {
+  return new CircuitBreaker((send: () => Promise<unknown>, _call: CallOptions) => send(), {
+    name: target,
     timeout: false,
     errorThresholdPercentage: 50,
     volumeThreshold: 20,
     rollingCountTimeout: 5_000,
     rollingCountBuckets: 5,
-    resetTimeout: (options.tryAgainMs ?? TRY_AGAIN_MS) / 2,
-    errorFilter: (error: unknown, _attempt?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
+    resetTimeout: TRY_AGAIN_MS / 2,
+    errorFilter: (error: unknown, _send?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
   });
+}
+
+/** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
+export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
+  const { name, address, timeoutMs, retry, tls } = options;
+  const credentials = channelCredentials(tls, splitHostPort(address).host);
+  const channel = new Channel(`dns:///${address}`, credentials, channelOptions(retry));
+  const breaker = createBreaker(name);
   const duration = meter('kit').createHistogram('rpc.client.call.duration', {
     unit: 's',
     description: 'Time until a call was answered.',
   });
   const description = '1 while calls to the target are refused at once, 0.5 while it is tried again.';
   const closeMetrics = observeGauge('kit', 'crs.breaker.open', { description }, (result) =>
-    result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: options.name }),
+    result.observe(breaker.opened ? 1 : breaker.halfOpen ? 0.5 : 0, { target: name }),
   );
   const spans = tracer('kit');
 
-  const callable: Record<string, unknown> = {
+  const toFunction = (method: MethodDefinition<unknown, unknown>) => {
+    const rpcName = method.path.slice(1);
+    const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
+    const send = async (by: Client, request: unknown, { token, signal }: CallOptions, deadline: number): Promise<unknown> => {
+      const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
+      const started = performance.now();
+      let outcome = 'ok';
+      try {
+        const metadata = metadataOf(span, typeof token === 'object' ? token[name] : token);
+        return await unary(by, method, request, metadata, { deadline, signal, target: name });
+      } catch (error) {
+        outcome = error instanceof ServiceError ? error.kind : 'internal';
+        failSpan(span, error);
+        throw error;
+      } finally {
+        duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': outcome });
+        span.end();
+      }
+    };
+    return async (request: unknown, call: CallOptions = {}) => {
+      call.signal?.throwIfAborted();
+      // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
+      const by = channel.client();
+      const deadline = Math.min(Date.now() + timeoutMs, call.deadline ?? Infinity);
+      try {
+        return await breaker.fire(() => send(by, request, call, deadline), call);
+      } catch (error) {
+        const isOpen = error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER';
+        throw isOpen ? notAvailable(name, error) : error;
+      }
+    };
+  };
+
+  const methods = Object.entries(definition as ServiceDefinition);
+  return {
+    ...Object.fromEntries(methods.map(([method, target]) => [method, toFunction(target)])),
     close: () => {
       closeMetrics();
       breaker.shutdown();
       channel.close();
     },
-  };
-  for (const [method, target] of Object.entries(methods)) {
-    const rpcName = target.path.slice(1);
-    const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const send = async (by: Client, request: unknown, call: CallOptions, deadline: number): Promise<unknown> => {
-      const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
-      const started = performance.now();
-      const metadata = new Metadata();
-      propagation.inject(trace.setSpan(context.active(), span), metadata, {
-        set: (carrier, key, value) => carrier.set(key, value),
-      });
-      const token = typeof call.token === 'object' ? call.token[options.name] : call.token;
-      if (token) metadata.set('authorization', `Bearer ${token}`);
-      let error: unknown;
-      try {
-        return await unary(by, target, { request, metadata, deadline, signal: call.signal }, options.name);
-      } catch (thrown) {
-        error = thrown;
-        failSpan(span, error);
-        throw error;
-      } finally {
-        const kind = error instanceof ServiceError ? error.kind : error === undefined ? 'ok' : 'internal';
-        duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': kind });
-        span.end();
-      }
-    };
-    callable[method] = async (request: unknown, call: CallOptions = {}) => {
-      try {
-        call.signal?.throwIfAborted();
-        // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
-        const by = channel.client();
-        const deadline = Math.min(Date.now() + options.timeoutMs, call.deadline ?? Infinity);
-        return await breaker.fire(() => send(by, request, call, deadline), call);
-      } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER') {
-          throw notAvailable(options.name, error);
-        }
-        throw error;
-      }
-    };
-  }
-  return callable as ServiceClient<D>;
+  } as ServiceClient<D>;
 }
 
-interface UnaryCall {
-  request: unknown;
-  metadata: Metadata;
-  /** Epoch milliseconds. */
-  deadline: number;
-  signal: AbortSignal | undefined;
+/** The trace context and the token of a call. */
+function metadataOf(span: Span, token: string | undefined): Metadata {
+  const metadata = new Metadata();
+  propagation.inject(trace.setSpan(context.active(), span), metadata, {
+    set: (carrier, key, value) => carrier.set(key, value),
+  });
+  if (token) metadata.set('authorization', `Bearer ${token}`);
+  return metadata;
 }
 
 /** Makes one call. @throws ServiceError, or the signal's reason if it was aborted */
 function unary(
   by: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>,
-  { request, metadata, deadline, signal }: UnaryCall,
-  name: string,
+  request: unknown,
+  metadata: Metadata,
+  { deadline, signal, target }: { deadline: number; signal: AbortSignal | undefined; target: string },
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const answered = (failure: GrpcFailure | null, response?: unknown) => {
       signal?.removeEventListener('abort', cancel);
       if (!failure) resolve(response);
-      else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, name));
+      else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, target));
     };
     const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, answered);
     const cancel = () => pending.cancel();
@@ -170,7 +170,7 @@ function unary(
  * begun the call. A replica that is being replaced, or a target that lost its database, answers UNAVAILABLE; such calls are repeated only if the
  * target's calls may be.
  */
-function serviceConfig({ retry }: ClientOptions) {
+function serviceConfig(retry: boolean) {
   return {
     loadBalancingConfig: [{ round_robin: {} }],
     methodConfig: [
@@ -191,11 +191,11 @@ function serviceConfig({ retry }: ClientOptions) {
   };
 }
 
-function channelOptions(options: ClientOptions) {
+function channelOptions(retry: boolean) {
   return {
-    'grpc.service_config': JSON.stringify(serviceConfig(options)),
+    'grpc.service_config': JSON.stringify(serviceConfig(retry)),
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': options.tryAgainMs ?? TRY_AGAIN_MS,
+    'grpc.max_reconnect_backoff_ms': TRY_AGAIN_MS,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,
     // The settings above are not to be replaced by a TXT record of DNS.
     'grpc.service_config_disable_resolution': 1,
@@ -203,7 +203,7 @@ function channelOptions(options: ClientOptions) {
     'grpc.keepalive_timeout_ms': 2_000,
     // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.
     'grpc-node.flow_control_window': 1024 * 1024,
-    'grpc.max_receive_message_length': options.maxMessageBytes ?? 64 * 1024 * 1024,
+    'grpc.max_receive_message_length': 64 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
   };
 }

@@ -1,14 +1,13 @@
-import type { ServerDuplexStream, ServerUnaryCall } from '@grpc/grpc-js';
+import type { ServerUnaryCall } from '@grpc/grpc-js';
 import { REASONS, ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 
-/** A call, for what it tells of the program that made it. */
-export type Peer = Pick<ServerUnaryCall<unknown, unknown> | ServerDuplexStream<unknown, unknown>, 'getPeer' | 'getAuthContext'>;
+type Call = ServerUnaryCall<unknown, unknown>;
 
 /** @throws ServiceError permission_denied where the certificate of the connection is of none of these programs */
-export type PeerCheck = (call: Peer, method: string, from: readonly Program[]) => void;
+export type PeerCheck = (call: Call, method: string, from: readonly Program[]) => void;
 
 /** The check of a listener. Where clients have no names (no TLS, or one certificate for all), callers are admitted by their tokens alone. */
 export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logger }): PeerCheck {
@@ -16,7 +15,7 @@ export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logg
   if (!peers) return () => {};
   // A certificate is parsed once for its connection, not for each call.
   const known = new WeakMap<object, string[]>();
-  const namesOf = (call: Peer): string[] => {
+  const namesOf = (call: Call): string[] => {
     const session = sessionOf(call);
     const remembered = session && known.get(session);
     if (remembered) return remembered;
@@ -38,6 +37,6 @@ export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logg
  * The HTTP/2 session of a call, whose certificate never changes. grpc-js has no public property for it. Where another version of grpc-js
  * keeps it elsewhere, each call reads the certificate.
  */
-function sessionOf(call: Peer): object | undefined {
+function sessionOf(call: Call): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
 }

@@ -7,7 +7,7 @@ import {
   type ServiceDefinition,
   type UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { context, propagation, ROOT_CONTEXT, trace, type TextMapGetter } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, trace, type Span, type TextMapGetter } from '@opentelemetry/api';
 import { deadlineExceeded, ServiceError, toServiceError } from '../errors.ts';
 import { bindGrpc } from '../process/bind.ts';
 import { addHealth, type Dependencies } from '../process/health.ts';
@@ -16,10 +16,10 @@ import { failSpan, meter, SpanKind, tracer } from '../process/telemetry.ts';
 import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 import { admit, type Admission } from './admission.ts';
-import type { Identity, IdentityKind, OperatorIdentity, Verifier } from './identity.ts';
-import { operatorRefusals } from './operator-refusals.ts';
-import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
-import { createPeerCheck, type Peer, type PeerCheck } from './peer-check.ts';
+import type { Identity, IdentityKind, Verifier } from './identity.ts';
+import { operatorGate, type Gate, type UnverifiedCall } from './operator-gate.ts';
+import type { OperatorDirectory, OperatorRights } from './operators.ts';
+import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
@@ -122,7 +122,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   for (const { definition, from, rpcs } of options.services) {
     const implementation: Record<string, UntypedHandleCall> = {};
     for (const [name, target] of Object.entries(rpcs)) {
-      implementation[name] = asUnary(adapt(target, definition[name]!.path.slice(1), from(name), check, options));
+      implementation[name] = implement(target, definition[name]!.path.slice(1), from(name), check, options);
     }
     server.addService(definition, implementation);
   }
@@ -143,31 +143,88 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   };
 }
 
-interface Incoming {
-  body: unknown;
-  metadata: Metadata;
-  /** Epoch milliseconds. */
-  deadline: number;
-  /** Told when the caller is gone. */
-  cancelled: Set<() => void>;
+/** A handler of grpc-js for an {@link Rpc}, with all that handlers share. No other code turns thrown values into gRPC errors. */
+function implement(
+  target: Rpc<unknown, unknown>,
+  method: string,
+  from: readonly Program[],
+  check: PeerCheck,
+  options: ServeOptions,
+): UntypedHandleCall {
+  const { name, log } = options;
+  const { admission } = target;
+  const access = 'operator' in admission ? admission.operator : undefined;
+  const gate = access ? operatorGate(access, options) : callerGate(admission, options.verify);
+  const spans = tracer(name);
+  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
+
+  const answer = async (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>, span: Span): Promise<void> => {
+    const started = performance.now();
+    let response: unknown;
+    let error: ServiceError | undefined;
+    try {
+      check(call, method, from);
+      response = await withinDeadline(call, (unverified) =>
+        gate(unverified, (identity, rights) => {
+          unverified.signal.throwIfAborted();
+          return target.handle(call.request, { ...unverified, identity, rights, log });
+        }),
+      );
+    } catch (thrown) {
+      error = toServiceError(thrown);
+      failSpan(span, error);
+      if (error.kind === 'internal') log.error({ err: error, rpc: method }, 'call failed');
+    }
+    duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': error?.kind ?? 'ok' });
+    span.end();
+    if (error) callback(encodeError(withoutOwnTwin(error, call.metadata)));
+    else callback(null, response);
+  };
+
+  return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, METADATA);
+    const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
+    void context.with(trace.setSpan(remote, span), answer, undefined, call, callback, span);
+  };
 }
 
-type Outcome = { error: ServiceError } | { error?: undefined; response: unknown };
+/** Reads the trace context of a call. */
+const METADATA: TextMapGetter<Metadata> = {
+  keys: (metadata) => Object.keys(metadata.getMap()),
+  get: (metadata, key) => metadata.get(key)[0]?.toString(),
+};
 
-/** Answers a call. It never throws. */
-type Answer = (call: Incoming, peer: Peer) => Promise<Outcome>;
-
-function asUnary(answer: Answer): UntypedHandleCall {
-  return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
-    const cancelled = new Set<() => void>();
-    call.on('cancelled', () => cancelled.forEach((abort) => abort()));
-    const asked = Number(call.getDeadline());
-    const deadline = Number.isFinite(asked) ? asked : Date.now() + DEFAULT_TIMEOUT_MS;
-    void answer({ body: call.request, metadata: call.metadata, deadline, cancelled }, call).then((outcome) => {
-      if (outcome.error) callback(encodeError(withoutOwnTwin(outcome.error, call.metadata)));
-      else callback(null, outcome.response);
-    });
+/** Works on a call until its deadline, or until its caller is gone. */
+async function withinDeadline(
+  call: ServerUnaryCall<unknown, unknown>,
+  work: (call: UnverifiedCall & { signal: AbortSignal }) => Promise<unknown>,
+): Promise<unknown> {
+  const requested = Number(call.getDeadline());
+  const deadline = (Number.isFinite(requested) ? requested : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;
+  if (deadline <= Date.now()) throw deadlineExceeded();
+  const controller = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const stop = () => {
+    const error = deadlineExceeded();
+    controller.abort(error);
+    late.reject(error);
   };
+  const timer = setTimeout(stop, deadline - Date.now());
+  call.once('cancelled', stop);
+  const token = call.metadata.get('authorization')[0]?.toString();
+  try {
+    const handled = work({
+      token: token?.replace(/^Bearer /, ''),
+      deadline,
+      signal: controller.signal,
+      address: addressOf(call),
+    });
+    return await Promise.race([handled, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    call.off('cancelled', stop);
+  }
 }
 
 /** A retry that meets its own earlier attempt is `unavailable` rather than `aborted`: the caller knows of one call only, and may make it again. */
@@ -178,138 +235,13 @@ function withoutOwnTwin(error: ServiceError, metadata: Metadata): ServiceError {
   return new ServiceError('unavailable', 'The call was interrupted.', { retryAfterSeconds, cause: error });
 }
 
-/** An {@link Rpc} with all that handlers share. No other code turns thrown values into answers. */
-function adapt(
-  target: Rpc<unknown, unknown>,
-  method: string,
-  from: readonly Program[],
-  check: PeerCheck,
-  options: ServeOptions,
-): Answer {
-  const { name, log } = options;
-  const { admission } = target;
-  const access = 'operator' in admission ? admission.operator : undefined;
-  const gate = access ? operatorGate(access, options) : callerGate(admission, options.verify);
-  const spans = tracer(name);
-  const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
-  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
-  return (call, peer) => {
-    const started = performance.now();
-    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, METADATA);
-    const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
-    const finish = (outcome: Outcome): Outcome => {
-      const { error } = outcome;
-      if (error) {
-        failSpan(span, error);
-        if (error.kind === 'internal') log.error({ err: error, rpc: method }, 'call failed');
-      }
-      duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': error?.kind ?? 'ok' });
-      span.end();
-      return outcome;
-    };
-    return context.with(trace.setSpan(remote, span), async () => {
-      try {
-        check(peer, method, from);
-        return finish({ response: await answer(target, call, addressOf(peer), gate, log) });
-      } catch (thrown) {
-        return finish({ error: toServiceError(thrown) });
-      }
-    });
-  };
-}
-
-/** Reads the trace context of a call. */
-const METADATA: TextMapGetter<Metadata> = {
-  keys: (metadata) => Object.keys(metadata.getMap()),
-  get: (metadata, key) => metadata.get(key)[0]?.toString(),
-};
-
-/** Errors of admission that are the caller's fault. */
-const REFUSALS = new Set(['unauthenticated', 'permission_denied']);
-
-type Handle = (call: CallContext) => Promise<unknown>;
-/** Admits a caller, and then handles the call. */
-type Gate = (call: Omit<CallContext, 'identity' | 'rights'>, handle: Handle) => Promise<unknown>;
-
-async function answer(
-  target: Rpc<unknown, unknown>,
-  { body, metadata, deadline: asked, cancelled }: Incoming,
-  address: string,
-  gate: Gate,
-  log: Logger,
-): Promise<unknown> {
-  const deadline = asked - MARGIN_MS;
-  if (deadline <= Date.now()) throw deadlineExceeded();
-  const controller = new AbortController();
-  const { signal } = controller;
-  const late = Promise.withResolvers<never>();
-  const stop = () => {
-    const error = deadlineExceeded();
-    controller.abort(error);
-    late.reject(error);
-  };
-  const timer = setTimeout(stop, deadline - Date.now());
-  cancelled.add(stop);
-  const token = metadata
-    .get('authorization')[0]
-    ?.toString()
-    .replace(/^Bearer /, '');
-  const work = gate({ token, deadline, signal, log, address }, (admitted) => {
-    signal.throwIfAborted();
-    return target.handle(body, admitted);
-  });
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    cancelled.delete(stop);
-  }
-}
-
 /** The IP address of the peer, without its port; empty if there is none. A listener at `::` sees IPv4 callers as `::ffff:10.0.0.1`. */
-function addressOf(call: Peer): string {
+function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   const peer = call.getPeer();
   const address = peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 function callerGate(admission: Admission, verify: Verifier): Gate {
-  return async (call, handle) => {
-    const identity = await admit(admission, call.token, verify);
-    return handle({ ...call, identity, rights: undefined });
-  };
-}
-
-/** Asks auth about the operator of each call, and records each call that fails. */
-function operatorGate(access: Access, { name, verify, operators, log }: ServeOptions): Gate {
-  if (!operators) throw new Error(`${access.action} admits operators: the listener needs a directory of them.`);
-  const refusals = operatorRefusals();
-  const record = async (error: ServiceError, { token, address }: { token: string | undefined; address: string }) => {
-    const refusal = { action: access.action, outcome: error.kind, token, address };
-    await operators.refused(refusal).catch((failure: unknown) => {
-      log.warn({ err: failure, service: name, action: access.action }, 'the refusal of an operator was not recorded');
-    });
-  };
-  return async (call, handle) => {
-    let admitted: CallContext;
-    try {
-      const identity = (await admit({ operator: access }, call.token, verify)) as OperatorIdentity;
-      const rights = await operators.rightsOf(identity, call);
-      checkAccess(access, rights, identity.organization);
-      admitted = { ...call, identity, rights };
-    } catch (thrown) {
-      const error = toServiceError(thrown);
-      if (REFUSALS.has(error.kind)) {
-        refusals.add(1, { reason: error.reason });
-        await record(error, call);
-      }
-      throw thrown;
-    }
-    try {
-      return await handle(admitted);
-    } catch (thrown) {
-      await record(toServiceError(thrown), call);
-      throw thrown;
-    }
-  };
+  return async ({ token }, handle) => handle(await admit(admission, token, verify), undefined);
 }

@@ -7,7 +7,7 @@ import { prepareDatabase } from '@crs/local/stack';
 import { startTestPostgres } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { interceptStatements } from '@crs/testing/intercept-statements';
-import { STEP_SESSION } from '@crs/kit/data/run-steps';
+import { STEP_SESSION } from '@crs/kit/data/migration';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name the folder to write to.');

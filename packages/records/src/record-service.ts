@@ -58,7 +58,6 @@ export function createRecordService(
         maxConnections: IMPORT_CONNECTIONS,
         maxPerTenant: IMPORT_CONNECTIONS,
         pipeline: false,
-        finder: db,
       });
       closer.defer('import database', () => importDb.close());
       const auth = client(AuthServiceService, {

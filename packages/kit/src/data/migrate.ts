@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
 import { distributeTenants, passScopeOn } from './citus.ts';
 import { adminConnection, type AdminDatabase } from './connection.ts';
-import { roleOf, type Migration } from './migration.ts';
-import { runSteps, STEP_SESSION } from './run-steps.ts';
+import { roleOf, STEP_SESSION, type Migration } from './migration.ts';
+import { runSteps } from './run-steps.ts';
 
 export interface MigrateOptions extends AdminDatabase {
   /** Schema and, with the prefix `crs_`, role of the service. */

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
-import { STEP_SESSION } from './run-steps.ts';
+
+/**
+ * The settings of a connection that runs steps. While a step waits for a lock, all others wait behind it, so it gives up soon and is tried again later.
+ * By the second setting, a server that waits for a lock notices that its client was killed.
+ */
+export const STEP_SESSION = `set lock_timeout = '1s'; set client_connection_check_interval = '1s'`;
 
 /** A step of a schema. `name` is `<UTC timestamp>-<verb>-<object>`; a released step never changes. */
 export interface Migration {

@@ -2,12 +2,6 @@ import type { Knex } from 'knex';
 import pRetry from 'p-retry';
 import type { Migration } from './migration.ts';
 
-/** While a step waits for a lock, all others wait behind it, so it gives up soon and is tried again later. */
-export const LOCK_TIMEOUT = '1s';
-
-/** The settings of a connection that runs steps. By the second one, a server that waits for a lock notices that its client was killed. */
-export const STEP_SESSION = `set lock_timeout = '${LOCK_TIMEOUT}'; set client_connection_check_interval = '1s'`;
-
 /** Shorter than the time that `helm --wait` is given, so that the log says the reason. */
 const LOCK_PATIENCE_MS = 10 * 60_000;
 const PAUSE = { minTimeout: 500, factor: 1.5, maxTimeout: 15_000 };

@@ -9,19 +9,18 @@ const OVERLOADED = { kind: 'resource_exhausted', reason: 'OVERLOADED' };
 
 interface Sizes {
   perKey?: number;
-  perGroup?: number;
   total?: number;
   waitingPerKey?: number;
   waitingTotal?: number;
   countedMs?: number;
 }
 
-function create({ perKey = 2, perGroup = 100, total = 100, waitingPerKey = 100, waitingTotal = 100, countedMs }: Sizes = {}) {
+function create({ perKey = 2, total = 100, waitingPerKey = 100, waitingTotal = 100, countedMs }: Sizes = {}) {
   // A clock far from the system's, to fail where the queue reads the system's.
   const started = performance.now();
   const now = () => performance.now() - started;
   const queue = new FairQueue({
-    ...{ name: 'test', perKey, perGroup, total, waitingPerKey, waitingTotal, now },
+    ...{ name: 'test', perKey, total, waitingPerKey, waitingTotal, now },
     ...(countedMs !== undefined && { countedMs }),
   });
   const admitted: string[] = [];
@@ -31,17 +30,13 @@ function create({ perKey = 2, perGroup = 100, total = 100, waitingPerKey = 100, 
   return {
     admitted,
     refused,
-    ask: (
-      key: string,
-      name: string,
-      { ms = 5_000, signal, group }: { ms?: number; signal?: AbortSignal; group?: string } = {},
-    ) => {
+    ask: (key: string, name: string, { ms = 5_000, signal }: { ms?: number; signal?: AbortSignal } = {}) => {
       const wanted = { deadline: now() + ms, ...(signal && { signal }) };
       const admit = (release: Release) => {
         admitted.push(name);
         releases.set(name, release);
       };
-      const slot = queue.acquire(key, wanted, group);
+      const slot = queue.acquire(key, wanted);
       if (slot instanceof Promise) slot.then(admit, (error: unknown) => refused.push([name, error]));
       else admit(slot);
     },
@@ -91,48 +86,6 @@ describe('the slots of a key', () => {
     for (const name of names('a', 600)) await release(name);
     expect(admitted).toEqual(names('a', 600));
     expect(refused).toEqual([]);
-  });
-});
-
-describe('the slots of a group', () => {
-  it('are all but the rest, which its keys can not take', async () => {
-    const { ask, admitted, release } = create({ perGroup: 3, total: 4 });
-    for (const key of ['a', 'b', 'c', 'd', 'e']) ask(key, `${key}1`, { group: 'silent' });
-    expect(admitted).toEqual(['a1', 'b1', 'c1']);
-    for (const name of names('x', 3)) ask('x', name, { group: 'other' });
-    await release('x1');
-    await release('x2');
-    expect(admitted.slice(3)).toEqual(names('x', 3));
-    await release('b1');
-    await release('x3');
-    expect(admitted.slice(6)).toEqual(['d1']);
-  });
-
-  it('do not bound keys without a group, which take turns with the others', async () => {
-    const { ask, admitted, release } = create({ perKey: 4, perGroup: 1, total: 4 });
-    for (const name of names('a', 2)) ask('a', name, { group: 'one' });
-    for (const name of names('x', 5)) ask('x', name);
-    expect(admitted).toEqual(['a1', 'x1', 'x2', 'x3']);
-    await release('a1');
-    expect(admitted.slice(4)).toEqual(['a2']);
-    await release('x1');
-    expect(admitted.slice(5)).toEqual(['x4']);
-  });
-
-  it('are free for another key of the group after the last work of one', async () => {
-    const { ask, admitted, release } = create({ perGroup: 1 });
-    ask('a', 'a1', { group: 'one' });
-    await release('a1');
-    ask('b', 'b1', { group: 'one' });
-    ask('a', 'a2', { group: 'one' });
-    expect(admitted).toEqual(['a1', 'b1']);
-    // A key that has moved.
-    ask('c', 'c1', { group: 'two' });
-    await release('c1');
-    ask('c', 'c2', { group: 'one' });
-    await release('b1');
-    await release('a2');
-    expect(admitted.slice(2)).toEqual(['c1', 'a2', 'c2']);
   });
 });
 

@@ -8,8 +8,6 @@ export interface FairQueueOptions {
   total: number;
   /** How much work of one key runs at once. */
   perKey: number;
-  /** How much work of the keys of one group runs at once. Keys without a group have no such limit. */
-  perGroup?: number;
   /**
    * Work that has run for so long (milliseconds) no longer counts as running: it waits for another process, and doesn't saturate this one. Absent: it
    * counts until it ends.
@@ -40,14 +38,9 @@ interface Waiter {
   refuse: (error: unknown) => void;
 }
 
-interface Group {
-  held: number;
-}
-
 /** The work of one key. */
 interface Flow {
   key: string;
-  group: Group | undefined;
   held: number;
   /** In order of arrival. */
   waiting: Set<Waiter>;
@@ -58,19 +51,18 @@ const WAIT_PART = 0.8;
 
 /**
  * Bounds concurrent work, so that one tenant's work can't displace another's. A fixed amount of work runs at once, and at most a part of it is of one
- * key, or of the keys of one group. Further work waits: first come, first served within a key, and the keys take turns. So work waits only while all
+ * key. Further work waits: first come, first served within a key, and the keys take turns. So work waits only while all
  * slots are taken, or all that its key may have.
  *
  * The amount of waiting work is bounded, too. If the whole queue is full, a newcomer to a shorter flow displaces the last waiter of the longest one. Work
- * waits for at most four fifths of the time until its deadflow. Work that gets no slot is refused as {@link overloaded}.
+ * waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #now: () => number;
   /** Keys with running or waiting work. */
   readonly #flows = new Map<string, Flow>();
-  readonly #groups = new Map<string, Group>();
-  /** Flows that may get the next free slot, in turn: work waits in them, and their keys have slots left. Their groups may have none. */
+  /** Flows that may get the next free slot, in turn: work waits in them, and their keys have slots left. */
   readonly #turns = new Set<Flow>();
   #held = 0;
   #waiting = 0;
@@ -101,14 +93,13 @@ export class FairQueue {
 
   /**
    * Takes a slot of a key. A free slot is returned at once, without a promise or a timer.
-   * @param group of the key; while the key has work, another one changes nothing
    * @throws ServiceError overloaded; after an abort, the signal's reason if it is a ServiceError, else deadline_exceeded
    */
-  acquire(key: string, wanted: Wanted, group?: string): Release | Promise<Release> {
+  acquire(key: string, wanted: Wanted): Release | Promise<Release> {
     if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
     let flow = this.#flows.get(key);
-    if (!flow) this.#flows.set(key, (flow = { key, group: this.#groupOf(group), held: 0, waiting: new Set() }));
-    const isFree = this.#held < this.#options.total && flow.held < this.#options.perKey && this.#hasRoom(flow);
+    if (!flow) this.#flows.set(key, (flow = { key, held: 0, waiting: new Set() }));
+    const isFree = this.#held < this.#options.total && flow.held < this.#options.perKey;
     if (isFree && flow.waiting.size === 0) return this.#take(flow);
     const slot = this.#wait(flow, wanted);
     this.#next();
@@ -120,23 +111,10 @@ export class FairQueue {
     this.#closeMetrics();
   }
 
-  #groupOf(name: string | undefined): Group | undefined {
-    if (name === undefined) return undefined;
-    let group = this.#groups.get(name);
-    if (!group) this.#groups.set(name, (group = { held: 0 }));
-    return group;
-  }
-
-  /** Whether the flow's group has a slot left. */
-  #hasRoom({ group }: Flow): boolean {
-    return group === undefined || group.held < (this.#options.perGroup ?? Infinity);
-  }
-
   #take(flow: Flow): Release {
     const { countedMs } = this.#options;
     this.#held++;
     flow.held++;
-    if (flow.group) flow.group.held++;
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
@@ -144,7 +122,6 @@ export class FairQueue {
       clearTimeout(timer);
       this.#held--;
       flow.held--;
-      if (flow.group) flow.group.held--;
       this.#settle(flow);
       this.#next();
     };
@@ -156,7 +133,6 @@ export class FairQueue {
   #next(): void {
     for (const flow of this.#turns) {
       if (this.#held >= this.#options.total) return;
-      if (!this.#hasRoom(flow)) continue;
       const [first] = flow.waiting;
       this.#leave(flow, first!);
       this.#waited.record((performance.now() - first!.since) / 1000, this.#attributes);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { connectAll } from '../rpc/channel.ts';
 import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
+import { connectAll } from './connections.ts';
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';

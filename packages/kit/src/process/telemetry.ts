@@ -4,7 +4,6 @@ import {
   SpanKind,
   SpanStatusCode,
   type Attributes,
-  type Context,
   type Meter,
   type MetricOptions,
   type ObservableResult,
@@ -40,12 +39,11 @@ export async function inSpan<T>(
   spanTracer: Tracer,
   name: string,
   options: { kind: SpanKind; attributes: Attributes },
-  parent: Context,
-  work: (span: Span) => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
-  const span = spanTracer.startSpan(name, options, parent);
+  const span = spanTracer.startSpan(name, options);
   try {
-    return await work(span);
+    return await work();
   } catch (error) {
     failSpan(span, error);
     throw error;

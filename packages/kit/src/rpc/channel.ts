@@ -1,23 +1,8 @@
 import { Client, connectivityState, type ChannelCredentials, type ClientOptions } from '@grpc/grpc-js';
+import { connections } from '../process/connections.ts';
 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
-
-/** The channels of this process that are open. */
-const opened = new Set<Channel>();
-
-/**
- * Connects every channel of this process, so that no first request has to wait for it. On a new pod it can take seconds: its network policies may come into
- * force after its start, and a lost question to DNS is asked again after 5 s.
- * @returns the targets without a connection, which are tried on
- */
-export async function connectAll(patienceMs: number): Promise<string[]> {
-  const deadline = Date.now() + patienceMs;
-  const failed = await Promise.all(
-    Array.from(opened, async (channel) => ((await channel.isConnectedBy(deadline)) ? [] : [channel.target])),
-  );
-  return failed.flat();
-}
 
 /**
  * The connections to a target. grpc-js sets no limit to connecting. The address of a machine that is gone accepts packets and never
@@ -37,10 +22,10 @@ export class Channel {
     this.#create = () =>
       new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 });
     this.#client = this.#create();
-    opened.add(this);
+    connections.add(this);
   }
 
-  isConnectedBy(deadline: number): Promise<boolean> {
+  isReadyBy(deadline: number): Promise<boolean> {
     return new Promise((resolve) => this.client().waitForReady(deadline, (error) => resolve(error === undefined)));
   }
 
@@ -62,7 +47,7 @@ export class Channel {
   }
 
   close(): void {
-    opened.delete(this);
+    connections.delete(this);
     this.#client.close();
   }
 }

@@ -1,23 +1,14 @@
 import type { Counter } from '@opentelemetry/api';
-import type { Work } from '../data/scope.ts';
 import { REASONS, toServiceError, type ServiceError } from '../errors.ts';
 import type { Logger } from '../process/log.ts';
 import { meter } from '../process/telemetry.ts';
 import { admit } from './admission.ts';
 import type { Identity, OperatorIdentity, Verifier } from './identity.ts';
-import { checkAccess, type Access, type OperatorDirectory, type OperatorRights } from './operators.ts';
-
-/** A call whose caller isn't known yet. */
-export interface UnverifiedCall extends Work {
-  /** The token as it came; it may be invalid. */
-  token: string | undefined;
-  /** The IP address of the caller. */
-  address: string;
-}
+import { checkAccess, type Access, type OperatorDirectory, type OperatorRights, type IncomingCall } from './operators.ts';
 
 /** Admits the caller of a call, and then has the call handled. */
 export type Gate = (
-  call: UnverifiedCall,
+  call: IncomingCall,
   handle: (identity: Identity | undefined, rights: OperatorRights | undefined) => Promise<unknown>,
 ) => Promise<unknown>;
 
@@ -31,13 +22,13 @@ export function operatorGate(
 ): Gate {
   if (!operators) throw new Error(`${access.action} admits operators: the listener needs a directory of them.`);
   const refusals = operatorRefusals();
-  const record = async (error: ServiceError, { token, address }: UnverifiedCall) => {
+  const record = async (error: ServiceError, { token, address }: IncomingCall) => {
     const refusal = { action: access.action, outcome: error.kind, token, address };
     await operators.refused(refusal).catch((failure: unknown) => {
       log.warn({ err: failure, service: name, action: access.action }, 'the refusal of an operator was not recorded');
     });
   };
-  const admitOperator = async (call: UnverifiedCall) => {
+  const admitOperator = async (call: IncomingCall) => {
     const identity = (await admit({ operator: access }, call.token, verify)) as OperatorIdentity;
     const rights = await operators.rightsOf(identity, call);
     checkAccess(access, rights, identity.organization);

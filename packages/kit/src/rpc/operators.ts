@@ -1,5 +1,4 @@
 import { REASONS, ServiceError } from '../errors.ts';
-import type { Work } from '../data/scope.ts';
 import type { OperatorIdentity } from './identity.ts';
 
 export const OPERATOR_ROLES = ['admin', 'manager', 'importer', 'viewer', 'auditor'] as const;
@@ -23,23 +22,31 @@ export interface Access {
   bound: boolean;
 }
 
+/** A call, whose caller may not be known yet. */
+export interface IncomingCall {
+  /** The caller token as it came, for calls to other services; it may be invalid until the caller is admitted. */
+  token: string | undefined;
+  /** When the caller stops waiting, less a margin for the way of the answer (epoch milliseconds). */
+  deadline: number;
+  /** Aborted when the caller is gone or the deadline has passed. */
+  signal: AbortSignal;
+  /** The IP address of the caller. */
+  address: string;
+}
+
 /** Auth, as the listeners of a service ask it about operators. */
 export interface OperatorDirectory {
   /** @throws ServiceError unauthenticated where the operator was revoked or has expired */
-  rightsOf(identity: OperatorIdentity, call: Work & { token: string | undefined }): Promise<OperatorRights>;
+  rightsOf(identity: OperatorIdentity, call: IncomingCall): Promise<OperatorRights>;
   /** Records in the audit trail that a call was refused. */
   refused(refusal: Refusal): Promise<void>;
 }
 
 /** A refused call of an operator, or of somebody who isn't one. */
-export interface Refusal {
+export interface Refusal extends Pick<IncomingCall, 'token' | 'address'> {
   action: string;
   /** The kind of the error. */
   outcome: string;
-  /** The token as it came; it may be invalid. */
-  token: string | undefined;
-  /** The caller's IP address. */
-  address: string;
 }
 
 /** @throws ServiceError permission_denied where the rights don't suffice for a call whose token names this organization */

@@ -17,25 +17,17 @@ import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 import { admit, type Admission } from './admission.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
-import { operatorGate, type Gate, type UnverifiedCall } from './operator-gate.ts';
-import type { OperatorDirectory, OperatorRights } from './operators.ts';
+import { operatorGate, type Gate } from './operator-gate.ts';
+import type { OperatorDirectory, OperatorRights, IncomingCall } from './operators.ts';
 import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
 
 /** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
-export interface CallContext<K extends CallerKind = CallerKind> {
+export interface CallContext<K extends CallerKind = CallerKind> extends IncomingCall {
   identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
   /** The rights of an operator. */
   rights: K extends 'operator' ? OperatorRights : undefined;
-  /** The caller token, for calls to other services. */
-  token: string | undefined;
-  /** When the caller stops waiting, less a margin for the way of the answer (epoch milliseconds). */
-  deadline: number;
-  /** Aborted when the caller is gone or the deadline has passed. */
-  signal: AbortSignal;
   log: Logger;
-  /** The IP address of the caller. */
-  address: string;
 }
 
 type CallerKind = IdentityKind | 'anyone';
@@ -198,7 +190,7 @@ const METADATA: TextMapGetter<Metadata> = {
 /** Works on a call until its deadline, or until its caller is gone. */
 async function withinDeadline(
   call: ServerUnaryCall<unknown, unknown>,
-  work: (call: UnverifiedCall & { signal: AbortSignal }) => Promise<unknown>,
+  work: (call: IncomingCall) => Promise<unknown>,
 ): Promise<unknown> {
   const requested = Number(call.getDeadline());
   const deadline = (Number.isFinite(requested) ? requested : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;

@@ -1,12 +1,8 @@
 import { once } from 'node:events';
 import { constants, createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
-import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import { client, type ClientOptions } from '../src/rpc/client.ts';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(() => cleanups.splice(0).forEach((clean) => clean()));
+import { expect, onTestFinished, test } from 'vitest';
+import { callerOf } from './_service.ts';
 
 /**
  * A server that begins each answer and cuts it off, as one does that closes a connection at the end of its time.
@@ -22,22 +18,14 @@ async function startServer(refused = 0) {
     stream.once('data', () => stream.close(constants.NGHTTP2_NO_ERROR));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  cleanups.push(() => server.close());
+  onTestFinished(() => void server.close());
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
-}
-
-const REQUEST = { domain: '', descriptors: [], hitsAddend: 1 };
-
-function connect(options: Pick<ClientOptions, 'name' | 'address' | 'timeoutMs' | 'retry'>) {
-  const service = client(RateLimitServiceService, options);
-  cleanups.push(() => service.close());
-  return service;
 }
 
 test.each([false, true])('the target of a call that is cut off after its headers is unavailable; retry: %s', async (retry) => {
   const { address, begun } = await startServer();
-  const service = connect({ name: 'test', address, timeoutMs: 5_000, retry });
-  const failure: unknown = await service.shouldRateLimit(REQUEST).catch((error: unknown) => error);
+  const call = callerOf(address, { retry });
+  const failure: unknown = await call().catch((error: unknown) => error);
   expect(failure).toMatchObject({
     kind: 'unavailable',
     message: 'The test service is not available.',
@@ -49,7 +37,7 @@ test.each([false, true])('the target of a call that is cut off after its headers
 
 test('a call that the server refuses before it begins it is sent again, even if it may not be repeated', async () => {
   const { address, begun } = await startServer(1);
-  const service = connect({ name: 'test', address, timeoutMs: 5_000, retry: false });
-  await expect(service.shouldRateLimit(REQUEST)).rejects.toMatchObject({ kind: 'unavailable' });
+  const call = callerOf(address);
+  await expect(call()).rejects.toMatchObject({ kind: 'unavailable' });
   expect(begun()).toBe(1);
 });

@@ -1,31 +1,17 @@
-import { afterEach, expect, it } from 'vitest';
-import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { expect, it } from 'vitest';
 import { deadlineExceeded, overloaded, REASONS, unavailable, type ServiceError } from '../src/errors.ts';
-import { client } from '../src/rpc/client.ts';
-import { bind, rpc, serve } from '../src/rpc/server.ts';
-import { createLogger } from '../src/process/log.ts';
-
-const log = createLogger('test', { level: 'silent' });
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
+import { callerOf, OK, REQUEST, startService } from './_service.ts';
 
 /** A service that answers the domain `well` and fails for any other, and a client that retries. */
 async function start(failure: () => ServiceError) {
   let asked = 0;
-  const shouldRateLimit = rpc({ anyone: true }, async ({ domain }: RateLimitRequest) => {
+  const service = await startService(async ({ domain }) => {
     asked++;
     if (domain !== 'well') throw failure();
-    return { overallCode: 'OK' as const, statuses: [] };
+    return OK;
   });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const verify = () => Promise.reject(new Error('not asked'));
-  const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log });
-  cleanups.push(() => server.stop());
-  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: true });
-  cleanups.push(() => service.close());
-  return { call: (domain: string) => service.shouldRateLimit({ domain, descriptors: [], hitsAddend: 1 }), asked: () => asked };
+  const call = callerOf(service.address, { retry: true });
+  return { call: (domain: string) => call({}, { ...REQUEST, domain }), asked: () => asked };
 }
 
 it.each([

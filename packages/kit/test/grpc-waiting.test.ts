@@ -1,51 +1,27 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, it } from 'vitest';
-import { RateLimitServiceService, type RateLimitRequest } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { expect, it, onTestFinished } from 'vitest';
 import { deadlineExceeded, ServiceError, unavailable } from '../src/errors.ts';
-import { client, type CallOptions } from '../src/rpc/client.ts';
 import type { Admission } from '../src/rpc/admission.ts';
-import { bind, rpc, serve, type CallContext } from '../src/rpc/server.ts';
 import type { Verifier } from '../src/rpc/identity.ts';
-import { createLogger } from '../src/process/log.ts';
+import type { CallContext } from '../src/rpc/server.ts';
+import { callerOf, OK, REQUEST, startService } from './_service.ts';
 
-const log = createLogger('test', { level: 'silent' });
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
-
-/** A service of one RPC, and a client of it. */
-async function start(
-  handle: (call: CallContext<'anyone'>) => Promise<void>,
-  { verify, admission = { anyone: true } }: { verify?: Verifier; admission?: Admission } = {},
-) {
-  const shouldRateLimit = rpc(admission as { anyone: true }, async (_request: RateLimitRequest, call) => {
+/** A service of one RPC, and a function that calls it. */
+async function start(handle: (call: CallContext<'anyone'>) => Promise<void>, verify?: Verifier, admission?: Admission) {
+  const answer = async (_request: unknown, call: CallContext<'anyone'>) => {
     await handle(call);
-    return { overallCode: 'OK' as const, statuses: [] };
-  });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const server = await serve({
-    name: 'test',
-    address: '127.0.0.1:0',
-    services,
-    verify: verify ?? (() => Promise.reject(new Error('not asked'))),
-    log,
-  });
-  cleanups.push(() => server.stop());
-  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: false });
-  cleanups.push(() => service.close());
-  return (options: CallOptions = {}) => service.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 }, options);
+    return OK;
+  };
+  return callerOf((await startService(answer, verify && { verify }, admission)).address);
 }
 
 const forever = () => new Promise<never>(() => {});
 
 it('a caller identified after its deadline is not served', async () => {
   let handled = 0;
-  const call = await start(async () => void handled++, {
-    verify: () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] }),
-    admission: { user: ['calls:read'] },
-  });
+  const verify: Verifier = () => sleep(500, { kind: 'user', organization: 'acme', userId: 'ann', scopes: ['calls:read'] });
+  const call = await start(async () => void handled++, verify, { user: ['calls:read'] });
   await expect(call({ token: 'token', deadline: Date.now() + 300 })).rejects.toMatchObject({ kind: 'deadline_exceeded' });
   await sleep(300);
   expect(handled).toBe(0);
@@ -95,21 +71,13 @@ it('an address that takes connections without a word is given up, and found agai
   const silent = createServer((socket) => void taken.push(socket));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;
-  cleanups.push(() => taken.forEach((socket) => socket.destroy()));
+  onTestFinished(() => taken.forEach((socket) => socket.destroy()));
   const address = `127.0.0.1:${port}`;
-  const service = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 500, retry: false });
-  cleanups.push(() => service.close());
-  const call = () => service.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
+  const call = callerOf(address, { timeoutMs: 500 });
   await expect(call()).rejects.toMatchObject({ kind: 'deadline_exceeded' });
   // The open connections stay open, as those to a dead machine do.
   silent.close();
-  const shouldRateLimit = rpc({ anyone: true }, async (_request: RateLimitRequest) => ({
-    overallCode: 'OK' as const,
-    statuses: [],
-  }));
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
-  cleanups.push(() => server.stop());
+  await startService(async () => OK, { address });
   const started = performance.now();
   for (;;) {
     try {
@@ -126,17 +94,12 @@ it('an address that takes connections without a word is given up, and found agai
 it('IN_FLIGHT of a retry becomes unavailable, as the first try may be in flight; IN_FLIGHT of a first try is passed on', async () => {
   const inTheWay = () => new ServiceError('aborted', 'in flight', { reason: 'IN_FLIGHT', retryAfterSeconds: 7 });
   let tries = 0;
-  const shouldRateLimit = rpc({ anyone: true }, async ({ domain }: RateLimitRequest) => {
+  const service = await startService(async ({ domain }) => {
     if (domain === 'interrupted' && tries++ === 0) throw unavailable('gone');
     throw inTheWay();
   });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const address = '127.0.0.1:0';
-  const server = await serve({ name: 'test', address, services, verify: () => Promise.reject(new Error('not asked')), log });
-  cleanups.push(() => server.stop());
-  const service = client(RateLimitServiceService, { name: 'test', address: server.address, timeoutMs: 5_000, retry: true });
-  cleanups.push(() => service.close());
-  const ask = (domain: string) => service.shouldRateLimit({ domain, descriptors: [], hitsAddend: 1 });
+  const call = callerOf(service.address, { retry: true });
+  const ask = (domain: string) => call({}, { ...REQUEST, domain });
   await expect(ask('interrupted')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 7 });
   expect(tries).toBe(3);
   await expect(ask('at once')).rejects.toMatchObject({ kind: 'aborted', reason: 'IN_FLIGHT' });

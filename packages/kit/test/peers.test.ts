@@ -5,59 +5,42 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@grpc/grpc-js';
 import { service as health } from 'grpc-health-check';
-import { afterEach, describe, expect, it } from 'vitest';
-import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Certificate } from '../../../testing/src/certificate.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Peers } from '../src/process/peers.ts';
 import { Tls } from '../src/process/tls.ts';
-import { client } from '../src/rpc/client.ts';
-import { bind, rpc, serve } from '../src/rpc/server.ts';
+import { callerOf, log as silent, OK, startService } from './_service.ts';
 
-const silent = createLogger('test', { level: 'silent' });
 const authority = createAuthority('ours');
 const DOMAIN = 'crs.research.call-research';
 /** The name of one of our programs. */
 const named = (program: string) => `${program}.${DOMAIN}`;
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
 
 async function tlsOf({ cert, key }: Certificate, peers?: Peers): Promise<Tls> {
   const directory = mkdtempSync(join(tmpdir(), 'crs-peers-'));
-  cleanups.push(() => rmSync(directory, { recursive: true }));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
   const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
   const tls = await Tls.open(directory, silent, peers);
-  cleanups.push(() => tls.close());
+  onTestFinished(() => tls.close());
   return tls;
 }
 
 /** A service that admits api-gateway and tool-gateway. */
 async function startServer(peers: Peers | undefined, lines: string[] = []) {
-  const shouldRateLimit = rpc({ anyone: true }, async () => ({ overallCode: 'OK' as const, statuses: [] }));
   const log = createLogger('test', { destination: { write: (line: string) => void lines.push(line) } });
-  const server = await serve({
-    name: 'test',
-    address: '127.0.0.1:0',
-    services: [bind(RateLimitServiceService, { shouldRateLimit: ['api-gateway', 'tool-gateway'] }, { shouldRateLimit })],
-    verify: () => Promise.reject(new Error('not asked')),
-    log,
-    tls: await tlsOf(authority.issue('rate-limit', 'localhost'), peers),
-  });
-  cleanups.push(() => server.stop());
+  const tls = await tlsOf(authority.issue('rate-limit', 'localhost'), peers);
+  const server = await startService(async () => OK, { log, tls });
   return `localhost:${server.address.split(':')[1]}`;
 }
 
 async function call(address: string, certificate: Certificate, times = 1): Promise<string[]> {
-  const tls = await tlsOf(certificate);
-  const made = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 5_000, retry: false, tls });
-  cleanups.push(() => made.close());
+  const send = callerOf(address, { tls: await tlsOf(certificate) });
   const answers: string[] = [];
   for (let i = 0; i < times; i++) {
     answers.push(
-      await made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 }).then(
+      await send().then(
         ({ overallCode }) => overallCode,
         ({ kind, reason }) => `${kind} ${reason}`,
       ),
@@ -112,7 +95,7 @@ describe('a listener whose clients have names', () => {
     const address = await startServer(new Peers(DOMAIN));
     const tls = await tlsOf(authority.issue(named('calls')));
     const made = new Client(address, tls.channelCredentials());
-    cleanups.push(() => made.close());
+    onTestFinished(() => made.close());
     const { path, requestSerialize, responseDeserialize } = health['Check']!;
     const status = await new Promise((resolve, reject) =>
       made.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: '' }, (error, answer) =>
@@ -126,7 +109,7 @@ describe('a listener whose clients have names', () => {
     const tls = await tlsOf(authority.issue('auth', 'localhost'), new Peers(DOMAIN));
     const server = tls.createHttpsServer({}, ['tool-gateway'], (_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => server.close());
+    onTestFinished(() => void server.close());
     const ask = (name: string) =>
       new Promise((resolve) => {
         const { port } = server.address() as AddressInfo;

@@ -6,44 +6,30 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
-  RateLimitServiceService,
   type RateLimitRequest,
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
 import { unavailable } from '../src/errors.ts';
-import { bind, rpc, serve } from '../src/rpc/server.ts';
-import { createLogger } from '../src/process/log.ts';
 import { RateLimiter, type Check, type RateLimiterOptions } from '../src/limits/limiter.ts';
+import { log, startService } from './_service.ts';
 
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
 
-const log = createLogger('test', { level: 'silent' });
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
-
 /** Starts a rate-limit service that records its requests. */
-async function startService(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
+async function startRecorder(answer: (request: RateLimitRequest) => Promise<RateLimitResponse>, address = '127.0.0.1:0') {
   const requests: RateLimitRequest[] = [];
-  const charge = rpc({ anyone: true }, (request: RateLimitRequest) => {
-    requests.push(request);
-    return answer(request);
-  });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit: charge })];
-  const server = await serve({
-    name: 'rate-limit',
-    address,
-    services,
-    verify: () => Promise.reject(new Error('not asked')),
-    log,
-  });
-  cleanups.push(() => server.stop());
+  const server = await startService(
+    (request) => {
+      requests.push(request);
+      return answer(request);
+    },
+    { address },
+  );
   return { ...server, requests };
 }
 
@@ -62,7 +48,7 @@ async function echo({ descriptors }: RateLimitRequest): Promise<RateLimitRespons
 
 function limiterOf(address: string, options: Partial<RateLimiterOptions> = {}): RateLimiter {
   const limiter = new RateLimiter({ address, timeoutMs: 5_000, log, ...options });
-  cleanups.push(() => limiter.close());
+  onTestFinished(() => limiter.close());
   return limiter;
 }
 
@@ -74,7 +60,7 @@ const check = (id: number | string, requests = 600): Check => ({
 
 describe('a check', () => {
   it('travels as kind, id and rule, and returns the answer of the service', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     expect(await limiter.check({ kind: 'user', id: '7', rule: { requests: 90, periodSeconds: 45 } })).toEqual({
       allowed: true,
@@ -92,7 +78,7 @@ describe('a check', () => {
   });
 
   it('shares one call with all checks of the same turn of the event loop, and gets its own answer', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const decisions = await Promise.all([5, 0, 9].map((id) => limiter.check(check(id))));
     expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
@@ -104,7 +90,7 @@ describe('a check', () => {
   });
 
   it('does not wait for checks of a later turn', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const first = limiter.check(check(1));
     await new Promise((resolve) => setImmediate(resolve));
@@ -113,7 +99,7 @@ describe('a check', () => {
   });
 
   it('shares its call with at most 99 others', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     const ids = Array.from({ length: 250 }, (_, index) => index + 1);
     const decisions = await Promise.all(ids.map((id) => limiter.check(check(id))));
@@ -130,7 +116,7 @@ describe('a check with wider counters', () => {
     ['is refused by a wider counter', [7, 0, 9], false, 0],
     ['is refused by the narrowest', [0, 8, 9], false, 0],
   ])('%s', async (_, ids, allowed, remaining) => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const decision = await limiterOf(service.address).check(wider(...ids));
     expect(decision).toMatchObject({ allowed, remaining });
     // All counters are charged by one call.
@@ -138,7 +124,7 @@ describe('a check with wider counters', () => {
   });
 
   it('charges none of them once one is known to refuse', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     await limiter.check(check(0));
     for (const known of [wider(0, 8, 9), wider(7, 8, 0)]) {
@@ -150,7 +136,7 @@ describe('a check with wider counters', () => {
 });
 
 it('a refusal is repeated until its window is over, and the service is asked again then', async () => {
-  const service = await startService(echo);
+  const service = await startRecorder(echo);
   let now = 1_000.7;
   const limiter = limiterOf(service.address, { now: () => now });
   const refused = { allowed: false, limit: 600, remaining: 0, resetInMs: 2_500 };
@@ -196,7 +182,7 @@ describe('without a usable answer', () => {
   it('a gateway forgets what it counted once the service has answered for that counter', async () => {
     let isDown = true;
     const down = () => Promise.reject(unavailable('The counters are not available.'));
-    const service = await startService((request) => (isDown ? down() : echo(request)));
+    const service = await startRecorder((request) => (isDown ? down() : echo(request)));
     const limiter = limiterOf(service.address);
     const remainingOf = async (id: number) => (await limiter.check(check(id, 5))).remaining;
     expect([await remainingOf(1), await remainingOf(1), await remainingOf(2)]).toEqual([4, 3, 4]);
@@ -207,7 +193,7 @@ describe('without a usable answer', () => {
   });
 
   it('a refusal of the service is still repeated until its window is over', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     let now = 0;
     const limiter = limiterOf(service.address, { now: () => now });
     await limiter.check(check(0));
@@ -226,14 +212,14 @@ describe('without a usable answer', () => {
   });
 
   it('a service that fails is asked once for each check, since a hit may have been counted', async () => {
-    const service = await startService(() => Promise.reject(unavailable('The counters are not available.')));
+    const service = await startRecorder(() => Promise.reject(unavailable('The counters are not available.')));
     const limiter = limiterOf(service.address);
     for (let n = 0; n < 3; n++) expect(await limiter.check(check('acme'))).toMatchObject({ source: 'fallback' });
     expect(service.requests).toHaveLength(3);
   });
 
   it('a service that is silent is not waited for longer than the timeout', async () => {
-    const service = await startService(() => sleep(3_000).then(() => ({ overallCode: 'OK', statuses: [] })));
+    const service = await startRecorder(() => sleep(3_000).then(() => ({ overallCode: 'OK', statuses: [] })));
     const limiter = limiterOf(service.address, { timeoutMs: 100 });
     const started = performance.now();
     expect(await limiter.check(check('acme'))).toMatchObject({ allowed: true, source: 'fallback' });
@@ -242,7 +228,7 @@ describe('without a usable answer', () => {
 
   it('a status without a limit counts as no answer', async () => {
     const unlimited = { code: 'OK', currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined } as const;
-    const service = await startService(async (request) => {
+    const service = await startRecorder(async (request) => {
       const { overallCode, statuses } = await echo(request);
       return { overallCode, statuses: [unlimited, ...statuses.slice(1)] };
     });
@@ -261,19 +247,19 @@ describe('without a usable answer', () => {
   });
 
   it('the service is asked again as soon as it is back', async () => {
-    const service = await startService(echo);
+    const service = await startRecorder(echo);
     const limiter = limiterOf(service.address);
     expect(await limiter.check(check(1))).toMatchObject({ source: 'service' });
     await service.stop();
     // Enough failures to open the breaker.
     for (let n = 0; n < 40; n++) expect(await limiter.check(check(1))).toMatchObject({ source: 'fallback' });
-    await startService(echo, service.address);
+    await startRecorder(echo, service.address);
     await vi.waitFor(async () => expect(await limiter.check(check(1))).toMatchObject({ source: 'service' }), { timeout: 10_000 });
   });
 });
 
 it('counts decisions by kind, outcome and source', async () => {
-  const service = await startService(echo);
+  const service = await startRecorder(echo);
   const limiter = limiterOf(service.address);
   const kind = 'address';
   await Promise.all([1, 2, 0].map((id) => limiter.check({ ...check(id), kind })));

@@ -8,19 +8,11 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
-import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Authority, type Certificate } from '../../../testing/src/certificate.ts';
-import { client } from '../src/rpc/client.ts';
-import { bind, rpc, serve } from '../src/rpc/server.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Tls } from '../src/process/tls.ts';
-
-const silent = createLogger('test', { level: 'silent' });
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
+import { callerOf, log as silent, OK, startService } from './_service.ts';
 
 const ours = createAuthority('ours');
 const other = createAuthority('ours');
@@ -34,13 +26,13 @@ function write(directory: string, { cert, key }: Certificate, ...trusted: Author
 
 function directoryOf(certificate: Certificate, ...trusted: Authority[]): string {
   const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
-  cleanups.push(() => rmSync(directory, { recursive: true }));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
   return write(directory, certificate, ...trusted);
 }
 
 async function open(directory: string, log = silent): Promise<Tls> {
   const tls = await Tls.open(directory, log);
-  cleanups.push(() => tls.close());
+  onTestFinished(() => tls.close());
   return tls;
 }
 
@@ -48,22 +40,11 @@ const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(direct
 
 /** Starts a service with one RPC, which answers once `released` resolves. */
 async function startServer(tls: Tls | undefined, released?: Promise<void>): Promise<number> {
-  const shouldRateLimit = rpc({ anyone: true }, async () => {
-    await released;
-    return { overallCode: 'OK' as const, statuses: [] };
-  });
-  const services = [bind(RateLimitServiceService, ['api-gateway'], { shouldRateLimit })];
-  const verify = () => Promise.reject(new Error('not asked'));
-  const server = await serve({ name: 'test', address: '127.0.0.1:0', services, verify, log: silent, tls });
-  cleanups.push(() => server.stop());
+  const server = await startService(() => Promise.resolve(released).then(() => OK), { tls });
   return Number(server.address.split(':')[1]);
 }
 
-function clientOf(port: number, tls: Tls | undefined, host = 'localhost') {
-  const made = client(RateLimitServiceService, { name: 'test', address: `${host}:${port}`, timeoutMs: 5_000, retry: false, tls });
-  cleanups.push(() => made.close());
-  return () => made.shouldRateLimit({ domain: '', descriptors: [], hitsAddend: 1 });
-}
+const clientOf = (port: number, tls: Tls | undefined, host = 'localhost') => callerOf(`${host}:${port}`, { tls });
 
 /** The certificate that the listener presents to a new connection. */
 async function shown(port: number, trusted: Authority, { cert, key }: Certificate): Promise<string> {
@@ -74,13 +55,12 @@ async function shown(port: number, trusted: Authority, { cert, key }: Certificat
   return fingerprint256;
 }
 
-const ok = { overallCode: 'OK' };
 const away = { kind: 'unavailable' };
 
 describe('gRPC with certificates', () => {
   it('connects holders of certificates of one authority', async () => {
     const port = await startServer(await tlsOf(ours.issue('localhost'), ours));
-    expect(await clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).toMatchObject(ok);
+    expect(await clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).toEqual(OK);
   });
 
   it('refuses plaintext', async () => {
@@ -136,10 +116,10 @@ describe('new certificates', () => {
     await expect(clientOf(port, await tlsOf(ours.issue('api-gateway'), ours))()).rejects.toMatchObject(away);
 
     release.resolve();
-    expect(await underWay).toMatchObject(ok);
-    expect(await call()).toMatchObject(ok);
+    expect(await underWay).toEqual(OK);
+    expect(await call()).toEqual(OK);
     // Another listener, so that the client has to connect anew.
-    expect(await clientOf(await startServer(serverTls), clientTls)()).toMatchObject(ok);
+    expect(await clientOf(await startServer(serverTls), clientTls)()).toEqual(OK);
   });
 
   it('are found without a signal', { timeout: 20_000 }, async () => {
@@ -154,7 +134,7 @@ describe('new certificates', () => {
 
   it('are taken up where Kubernetes swaps a whole Secret by a link', async () => {
     const volume = mkdtempSync(join(tmpdir(), 'crs-volume-'));
-    cleanups.push(() => rmSync(volume, { recursive: true }));
+    onTestFinished(() => rmSync(volume, { recursive: true }));
     const put = (version: string, certificate: Certificate) => {
       mkdirSync(join(volume, version));
       write(join(volume, version), certificate, ours);
@@ -221,7 +201,7 @@ describe('HTTPS with certificates', () => {
   async function startHttps(tls: Tls): Promise<number> {
     const server = tls.createHttpsServer({}, [], (_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => {
+    onTestFinished(() => {
       server.close();
       server.closeAllConnections();
     });

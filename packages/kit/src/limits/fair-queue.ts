@@ -17,8 +17,6 @@ export interface FairQueueOptions {
   waitingPerKey: number;
   /** How much work of all keys waits. */
   waitingTotal: number;
-  /** Epoch milliseconds. */
-  now?: () => number;
 }
 
 /** Until when work is worth doing: a request's state, or a `Scope` of the database. */
@@ -59,7 +57,6 @@ const WAIT_PART = 0.8;
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  readonly #now: () => number;
   /** Keys with running or waiting work. */
   readonly #flows = new Map<string, Flow>();
   /** Flows that may get the next free slot, in turn: work waits in them, and their keys have slots left. */
@@ -78,7 +75,6 @@ export class FairQueue {
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => Date.now());
     this.#attributes = { 'crs.bulkhead.name': options.name };
     // A counter that begins at zero shows its first increase.
     for (const reason of ['queue_full', 'wait_too_long']) {
@@ -156,7 +152,7 @@ export class FairQueue {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abandon);
     };
-    const waitMs = Math.max(0, (deadline - this.#now()) * WAIT_PART);
+    const waitMs = Math.max(0, (deadline - Date.now()) * WAIT_PART);
     const waiter: Waiter = {
       since: performance.now(),
       admit: (release) => {

@@ -67,9 +67,11 @@ export class Closer {
   }
 }
 
+const FORCE_AFTER_MS = 45_000;
+
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes
- * longer than `forceAfterMs`.
+ * longer than 45 s.
  *
  * A stop takes these steps. On SIGTERM `/readyz` fails at once. A gateway serves on for its lame-duck time (5 s), in which each answer ends its
  * connection, and then finishes open requests until the longest deadline (11 s, for tools 16 s). Another service refuses new calls at once, tells its
@@ -77,14 +79,14 @@ export class Closer {
  * in a moment, a gateway in 5 to 20 s, and no process takes longer than 45 s. Kubernetes grants 60 s, because it waits 5 s before the SIGTERM, until the
  * pod has left the list of endpoints.
  */
-export async function runUntilSignal(service: Service, log: Logger, forceAfterMs = 45_000): Promise<void> {
+export async function runUntilSignal(service: Service, log: Logger): Promise<void> {
   const stopped = Promise.withResolvers<void>();
   let stopping = false;
   const onSignal = (signal: string) => {
     if (stopping) process.exit(130);
     stopping = true;
     log.info({ signal }, 'stopping');
-    setTimeout(() => process.exit(1), forceAfterMs).unref();
+    setTimeout(() => process.exit(1), FORCE_AFTER_MS).unref();
     service.stop().then(stopped.resolve, stopped.reject);
   };
   process.on('SIGTERM', onSignal);

@@ -32,7 +32,8 @@ export class Tls {
   readonly peers: Peers | undefined;
   readonly #directory: string;
   readonly #log: Logger;
-  readonly #changed = new Set<() => void>();
+  /** By their listeners. */
+  readonly #changed = new Map<object, () => void>();
   readonly #provider: experimental.CertificateProvider;
   readonly #timer: NodeJS.Timeout;
   readonly #closeMetrics: () => void;
@@ -87,9 +88,8 @@ export class Tls {
         if (!peers.admits(peers.namesOf(socket.getPeerX509Certificate()?.raw), from)) socket.destroy();
       });
     }
-    const renew = () => server.setSecureContext(this.#files);
-    this.#changed.add(renew);
-    return server.once('close', () => this.#changed.delete(renew));
+    this.#changed.set(server, () => server.setSecureContext(this.#files));
+    return server.once('close', () => this.#changed.delete(server));
   }
 
   /** Options of one HTTPS request to a host. An agent keeps connections with older certificates apart. */
@@ -105,7 +105,7 @@ export class Tls {
       this.#problem = '';
       if (same(files, this.#files)) return;
       this.#files = files;
-      for (const tell of this.#changed) tell();
+      for (const tell of this.#changed.values()) tell();
       this.#log.info('certificates were reloaded');
     } catch (error) {
       const { message } = error as Error;
@@ -122,17 +122,11 @@ export class Tls {
 
   /** The provider of grpc-js reads the files one by one, and refuses connections while they don't fit together. */
   #createProvider(): experimental.CertificateProvider {
-    const told = new Map<unknown, () => void>();
-    const add = (listener: unknown, tell: () => void) => {
-      told.set(listener, tell);
-      this.#changed.add(tell);
+    const add = (listener: object, tell: () => void) => {
+      this.#changed.set(listener, tell);
       process.nextTick(tell);
     };
-    const remove = (listener: unknown) => {
-      const tell = told.get(listener);
-      told.delete(listener);
-      if (tell) this.#changed.delete(tell);
-    };
+    const remove = (listener: object) => this.#changed.delete(listener);
     return {
       addCaCertificateListener: (listener) => add(listener, () => listener({ caCertificate: this.#files.ca })),
       addIdentityCertificateListener: (listener) =>

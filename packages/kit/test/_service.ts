@@ -1,0 +1,42 @@
+import { onTestFinished } from 'vitest';
+import {
+  RateLimitServiceService,
+  type RateLimitRequest,
+  type RateLimitResponse,
+} from '@crs/proto/envoy/service/ratelimit/v3/rls';
+import { createLogger } from '../src/process/log.ts';
+import type { Admission } from '../src/rpc/admission.ts';
+import { client, type CallOptions, type ClientOptions } from '../src/rpc/client.ts';
+import { bind, rpc, serve, type CallContext, type ServeOptions } from '../src/rpc/server.ts';
+
+export const log = createLogger('test', { level: 'silent' });
+
+/** A response, and a request without content. */
+export const OK: RateLimitResponse = { overallCode: 'OK', statuses: [] };
+export const REQUEST: RateLimitRequest = { domain: '', descriptors: [], hitsAddend: 1 };
+
+/** Serves one RPC until the test ends. */
+export async function startService(
+  handle: (request: RateLimitRequest, call: CallContext<'anyone'>) => Promise<RateLimitResponse>,
+  options: Partial<ServeOptions> = {},
+  admission: Admission = { anyone: true },
+): Promise<Awaited<ReturnType<typeof serve>>> {
+  const shouldRateLimit = rpc(admission as { anyone: true }, handle);
+  const server = await serve({
+    name: 'test',
+    address: '127.0.0.1:0',
+    services: [bind(RateLimitServiceService, ['api-gateway', 'tool-gateway'], { shouldRateLimit })],
+    verify: () => Promise.reject(new Error('not asked')),
+    log,
+    ...options,
+  });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** A function that calls the RPC of a service. */
+export function callerOf(address: string, options: Partial<ClientOptions> = {}) {
+  const service = client(RateLimitServiceService, { name: 'test', address, timeoutMs: 5_000, retry: false, ...options });
+  onTestFinished(() => service.close());
+  return (call?: CallOptions, request = REQUEST) => service.shouldRateLimit(request, call);
+}

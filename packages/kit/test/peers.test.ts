@@ -1,31 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from '@grpc/grpc-js';
 import { service as health } from 'grpc-health-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Certificate } from '../../../testing/src/certificate.ts';
 import { createLogger } from '../src/process/log.ts';
 import { Peers } from '../src/process/peers.ts';
-import { Tls } from '../src/process/tls.ts';
-import { callerOf, log as silent, OK, startService } from './_service.ts';
+import { callerOf, OK, startService } from './_service.ts';
+import { directoryOf, open } from './_tls.ts';
 
 const authority = createAuthority('ours');
 const DOMAIN = 'crs.research.call-research';
 /** The name of one of our programs. */
 const named = (program: string) => `${program}.${DOMAIN}`;
 
-async function tlsOf({ cert, key }: Certificate, peers?: Peers): Promise<Tls> {
-  const directory = mkdtempSync(join(tmpdir(), 'crs-peers-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert };
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
-  const tls = await Tls.open(directory, silent, peers);
-  onTestFinished(() => tls.close());
-  return tls;
-}
+const tlsOf = (certificate: Certificate, peers?: Peers) => open(directoryOf(certificate, authority), undefined, peers);
 
 /** A service that admits api-gateway and tool-gateway. */
 async function startServer(peers: Peers | undefined, lines: string[] = []) {

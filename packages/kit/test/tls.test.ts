@@ -13,28 +13,10 @@ import { createAuthority, type Authority, type Certificate } from '../../../test
 import { createLogger } from '../src/process/log.ts';
 import { Tls } from '../src/process/tls.ts';
 import { callerOf, log as silent, OK, startService } from './_service.ts';
+import { directoryOf, open, write } from './_tls.ts';
 
 const ours = createAuthority('ours');
 const other = createAuthority('ours');
-
-function write(directory: string, { cert, key }: Certificate, ...trusted: Authority[]): string {
-  writeFileSync(join(directory, 'tls.crt'), cert);
-  writeFileSync(join(directory, 'tls.key'), key);
-  writeFileSync(join(directory, 'ca.crt'), trusted.map((authority) => authority.cert).join(''));
-  return directory;
-}
-
-function directoryOf(certificate: Certificate, ...trusted: Authority[]): string {
-  const directory = mkdtempSync(join(tmpdir(), 'crs-tls-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  return write(directory, certificate, ...trusted);
-}
-
-async function open(directory: string, log = silent): Promise<Tls> {
-  const tls = await Tls.open(directory, log);
-  onTestFinished(() => tls.close());
-  return tls;
-}
 
 const tlsOf = (certificate: Certificate, ...trusted: Authority[]) => open(directoryOf(certificate, ...trusted));
 

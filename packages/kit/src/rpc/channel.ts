@@ -1,4 +1,4 @@
-import { Client, connectivityState, type ChannelCredentials, type ClientOptions } from '@grpc/grpc-js';
+import { Client, connectivityState, type ChannelCredentials } from '@grpc/grpc-js';
 import { connections } from '../process/connections.ts';
 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
@@ -16,11 +16,11 @@ export class Channel {
   /** When the client was first seen without a connection, by `performance.now()`. */
   #waitingSince: number | undefined;
 
-  constructor(target: string, credentials: ChannelCredentials, options: ClientOptions) {
+  /** @param retry whether calls are repeated on UNAVAILABLE */
+  constructor(target: string, credentials: ChannelCredentials, retry: boolean) {
     this.target = target;
-    // A connection that is shared with other channels would stay open after this one is closed.
-    this.#create = () =>
-      new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 });
+    const options = channelOptions(retry);
+    this.#create = () => new Client(target, credentials, options);
     this.#client = this.#create();
     connections.add(this);
   }
@@ -50,4 +50,50 @@ export class Channel {
     connections.delete(this);
     this.#client.close();
   }
+}
+
+/**
+ * gRPC's own retries, which go to the next replica. A replica of another version answers UNIMPLEMENTED to an RPC that it lacks, so it has not
+ * begun the call. A replica that is being replaced, or a target that lost its database, answers UNAVAILABLE; such calls are repeated only if the
+ * target's calls may be.
+ */
+function serviceConfig(retry: boolean) {
+  return {
+    loadBalancingConfig: [{ round_robin: {} }],
+    methodConfig: [
+      {
+        name: [{}],
+        retryPolicy: {
+          maxAttempts: 3,
+          // The second wait is longer than it takes until a lost connection is tried again.
+          initialBackoff: '0.1s',
+          maxBackoff: '0.2s',
+          backoffMultiplier: 2,
+          retryableStatusCodes: retry ? ['UNAVAILABLE', 'UNIMPLEMENTED'] : ['UNIMPLEMENTED'],
+        },
+      },
+    ],
+    // More than the calls that are under way when a replica ends.
+    retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
+  };
+}
+
+function channelOptions(retry: boolean) {
+  return {
+    'grpc.service_config': JSON.stringify(serviceConfig(retry)),
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 200,
+    'grpc.dns_min_time_between_resolutions_ms': 1_000,
+    // The settings above are not to be replaced by a TXT record of DNS.
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 2_000,
+    // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.
+    'grpc-node.flow_control_window': 1024 * 1024,
+    'grpc.max_receive_message_length': 64 * 1024 * 1024,
+    'grpc.max_send_message_length': -1,
+    // A connection that is shared with other channels would stay open after this one is closed.
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.enable_http_proxy': 0,
+  };
 }

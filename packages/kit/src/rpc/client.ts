@@ -44,9 +44,6 @@ export interface ClientOptions {
   tls?: Tls | undefined;
 }
 
-/** The longest wait before a target that was down is tried again. */
-const TRY_AGAIN_MS = 200;
-
 /** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
 const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
 /** Reasons of such errors of a healthy target. */
@@ -70,7 +67,7 @@ function createBreaker(target: string) {
     volumeThreshold: 20,
     rollingCountTimeout: 5_000,
     rollingCountBuckets: 5,
-    resetTimeout: TRY_AGAIN_MS / 2,
+    resetTimeout: 100,
     errorFilter: (error: unknown, _send?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
   });
 }
@@ -79,7 +76,7 @@ function createBreaker(target: string) {
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const { name, address, timeoutMs, retry, tls } = options;
   const credentials = channelCredentials(tls, splitHostPort(address).host);
-  const channel = new Channel(`dns:///${address}`, credentials, channelOptions(retry));
+  const channel = new Channel(`dns:///${address}`, credentials, retry);
   const breaker = createBreaker(name);
   const duration = meter('kit').createHistogram('rpc.client.call.duration', {
     unit: 's',
@@ -163,47 +160,4 @@ function unary(
     const cancel = () => pending.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
   });
-}
-
-/**
- * gRPC's own retries, which go to the next replica. A replica of another version answers UNIMPLEMENTED to an RPC that it lacks, so it has not
- * begun the call. A replica that is being replaced, or a target that lost its database, answers UNAVAILABLE; such calls are repeated only if the
- * target's calls may be.
- */
-function serviceConfig(retry: boolean) {
-  return {
-    loadBalancingConfig: [{ round_robin: {} }],
-    methodConfig: [
-      {
-        name: [{}],
-        retryPolicy: {
-          maxAttempts: 3,
-          // The second wait is longer than it takes until a lost connection is tried again.
-          initialBackoff: '0.1s',
-          maxBackoff: '0.2s',
-          backoffMultiplier: 2,
-          retryableStatusCodes: retry ? ['UNAVAILABLE', 'UNIMPLEMENTED'] : ['UNIMPLEMENTED'],
-        },
-      },
-    ],
-    // More than the calls that are under way when a replica ends.
-    retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
-  };
-}
-
-function channelOptions(retry: boolean) {
-  return {
-    'grpc.service_config': JSON.stringify(serviceConfig(retry)),
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': TRY_AGAIN_MS,
-    'grpc.dns_min_time_between_resolutions_ms': 1_000,
-    // The settings above are not to be replaced by a TXT record of DNS.
-    'grpc.service_config_disable_resolution': 1,
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 2_000,
-    // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.
-    'grpc-node.flow_control_window': 1024 * 1024,
-    'grpc.max_receive_message_length': 64 * 1024 * 1024,
-    'grpc.max_send_message_length': -1,
-  };
 }

@@ -49,7 +49,7 @@ export function isEmail(text: string): boolean {
 export const ORGANIZATION_ID = /^[a-z0-9][a-z0-9-]{0,39}$/;
 export const CALL_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const RFC3339 = /^(?!0000)(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
 const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
@@ -60,24 +60,14 @@ const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
  * @returns undefined for any other text, for a date that doesn't exist, and for years outside 0001..9999
  */
 export function parseInstant(text: string): Date | undefined {
-  const match = RFC3339.exec(text);
-  if (!match) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const [fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match.slice(7);
-  if (year === 0 || hour > 23 || minute > 59 || second > 59 || Number(offsetHours) > 23 || Number(offsetMinutes) > 59)
-    return undefined;
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  const offset = (sign === '-' ? -1 : 1) * (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
-  const time =
-    date.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0')) - offset;
+  const date = RFC3339.exec(text)?.[1];
+  if (date === undefined || !isDate(date)) return undefined;
+  // V8 misreads fractions of more than nine digits.
+  const time = Date.parse(text.toUpperCase().replace(/(\.\d{3})\d+/, '$1'));
   return time < FIRST_INSTANT || time > LAST_INSTANT ? undefined : new Date(time);
+}
+
+/** Whether the day exists. `Date.parse` takes February 30 for March 1. */
+function isDate(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).getUTCDate() === Number(date.slice(8));
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import knexFactory, { type Knex } from 'knex';
+import pRetry from 'p-retry';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { postgresUrl, readEnvironment, type Environment } from '../process/config.ts';
@@ -20,7 +21,6 @@ export interface MigrateOptions extends AdminDatabase {
   lockPatienceMs?: number | undefined;
 }
 
-const ROLE_ATTEMPTS = 10;
 const LOCK = 0x637273;
 const TURN_EVERY_MS = 200;
 
@@ -106,21 +106,14 @@ const CREATE_ROLE = `select format('create role %I nologin nosuperuser nobypassr
 const GRANT_ROLE = `select format('grant %I to %I', $1::text, $2::text) as statement
   where not pg_has_role($2::text, $1::text, 'usage')`;
 
-/** Runs the statement that a query makes. */
+/** Runs the statement that a query makes. Roles belong to the server, our lock to the database: a migration of another database may change the same role. */
 async function attempt(client: Client, makes: string, values: string[]): Promise<void> {
-  for (let attempts = 1; ; attempts++) {
+  const run = async () => {
     const { rows } = await client.query<{ statement: string }>(makes, values);
-    if (rows.length === 0) return;
-    try {
-      await client.query(rows[0]!.statement);
-      return;
-    } catch (error) {
-      // Roles belong to the server, our lock to the database: a migration of another database may change the same role.
-      const raced = error instanceof Error && /concurrently updated|already exists|duplicate key/.test(error.message);
-      if (!raced || attempts === ROLE_ATTEMPTS) throw error;
-      await sleep(50 * attempts);
-    }
-  }
+    if (rows.length > 0) await client.query(rows[0]!.statement);
+  };
+  const isRace = (error: Error) => /concurrently updated|already exists|duplicate key/.test(error.message);
+  await pRetry(run, { retries: 9, minTimeout: 50, maxTimeout: 500, shouldRetry: ({ error }) => isRace(error) });
 }
 
 /** @throws Error where row-level security would not bind the role */

@@ -1,7 +1,7 @@
 import { defaults, escapeLiteral, type FieldDef, type PoolClient } from 'pg';
 import { deadlineExceeded } from '../errors.ts';
 import { FairQueue } from '../limits/fair-queue.ts';
-import { inSpan, SpanKind, tracer } from '../process/telemetry.ts';
+import { failSpan, SpanKind, tracer } from '../process/telemetry.ts';
 import { FIND_NODE, NodeQueues } from './citus-nodes.ts';
 import type { Column, Columns } from './column.ts';
 import { errorType } from './database-errors.ts';
@@ -127,24 +127,24 @@ export class Database {
     });
   }
 
-  #run<Row>(client: PoolClient, statement: Statement<Row>): Promise<Row[]> {
-    const { name, text, values = [], row, dynamic } = statement;
+  /** Sends a statement at once, so that several of them fit into one packet. */
+  async #run<Row>(client: PoolClient, { name, text, values = [], row, dynamic }: Statement<Row>): Promise<Row[]> {
     const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+    const span = this.#spans.startSpan(name, { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': text } });
     const started = performance.now();
-    const options = { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': text } };
-    return inSpan(this.#spans, name, options, async () => {
-      let failure: { 'error.type'?: string } = {};
-      try {
-        const { rows, fields } = await send(client, { ...(!dynamic && { name }), text, values: [...values] });
-        if (row && !this.#checked.has(name)) this.#check(name, row, fields);
-        return rows as Row[];
-      } catch (error) {
-        failure = { 'error.type': errorType(error) };
-        throw error;
-      } finally {
-        this.#duration.record((performance.now() - started) / 1000, { ...attributes, ...failure });
-      }
-    });
+    let failure: { 'error.type'?: string } = {};
+    try {
+      const { rows, fields } = await send(client, { ...(!dynamic && { name }), text, values: [...values] });
+      if (row && !this.#checked.has(name)) this.#check(name, row, fields);
+      return rows as Row[];
+    } catch (error) {
+      failure = { 'error.type': errorType(error) };
+      failSpan(span, error);
+      throw error;
+    } finally {
+      this.#duration.record((performance.now() - started) / 1000, { ...attributes, ...failure });
+      span.end();
+    }
   }
 
   /** @throws Error where the statement returns other columns than it declares */

@@ -38,7 +38,13 @@ export class Seal {
     const id = secretIdOf(sealed);
     const key = this.#keys.get(id);
     if (!key) throw new Error(`CRS_SECRET has no secret with the id "${id}".`);
-    return decrypt(key, sealed, MAGIC.length + 1 + id.length, bound);
+    const nonceAt = MAGIC.length + 1 + id.length;
+    const tagAt = nonceAt + NONCE_BYTES;
+    const bodyAt = tagAt + TAG_BYTES;
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceAt, tagAt), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.concat([sealed.subarray(0, nonceAt), Buffer.from(bound)]));
+    decipher.setAuthTag(sealed.subarray(tagAt, bodyAt));
+    return Buffer.concat([decipher.update(sealed.subarray(bodyAt)), decipher.final()]);
   }
 }
 
@@ -52,13 +58,4 @@ export function secretIdOf(sealed: Buffer): string {
 /** {@link secretIdOf} as an SQL expression over a column of envelopes. */
 export function secretIdSql(column: string): string {
   return `encode(substring(${column} from ${MAGIC.length + 2} for get_byte(${column}, ${MAGIC.length})), 'escape')`;
-}
-
-function decrypt(key: Buffer, sealed: Buffer, headBytes: number, bound: string): Buffer {
-  const tagAt = headBytes + NONCE_BYTES;
-  const nonce = sealed.subarray(headBytes, tagAt);
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.concat([sealed.subarray(0, headBytes), Buffer.from(bound)]));
-  decipher.setAuthTag(sealed.subarray(tagAt, tagAt + TAG_BYTES));
-  return Buffer.concat([decipher.update(sealed.subarray(tagAt + TAG_BYTES)), decipher.final()]);
 }

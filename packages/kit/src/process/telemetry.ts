@@ -1,9 +1,7 @@
 import {
   metrics,
   trace,
-  SpanKind,
   SpanStatusCode,
-  type Attributes,
   type Meter,
   type MetricOptions,
   type ObservableResult,
@@ -34,24 +32,7 @@ export function observeGauge(
   return () => gauge.removeCallback(observe);
 }
 
-/** Runs work in a span of its own. A failed span carries the error's type, never its text, because the text may quote input. */
-export async function inSpan<T>(
-  spanTracer: Tracer,
-  name: string,
-  options: { kind: SpanKind; attributes: Attributes },
-  work: () => Promise<T>,
-): Promise<T> {
-  const span = spanTracer.startSpan(name, options);
-  try {
-    return await work();
-  } catch (error) {
-    failSpan(span, error);
-    throw error;
-  } finally {
-    span.end();
-  }
-}
-
+/** Marks a span as failed by the error's type, never its text, because the text may quote input. */
 export function failSpan(span: Span, error: unknown): void {
   const type = error instanceof Error ? ('kind' in error ? String(error.kind) : error.constructor.name) : 'unknown';
   span.setAttribute('error.type', type);

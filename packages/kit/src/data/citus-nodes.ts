@@ -55,7 +55,7 @@ export class NodeQueues {
     if (!queue) {
       const { name, total } = this.#options;
       const share = Math.max(1, Math.floor(total * NODE_SHARE));
-      queue = new FairQueue({ ...this.#options, name: `${name}-node-${node}`, total: share });
+      queue = new FairQueue({ ...this.#options, name: `node-${node}-${name}`, total: share });
       this.#queues.set(node, queue);
     }
     return queue;

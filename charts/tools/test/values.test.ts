@@ -69,17 +69,6 @@ describe('bad values are refused', () => {
     ['one host for both origins', { ingress: { enabled: true }, trustedProxies: [] }, 'different hosts'],
     ['an unknown mode of TLS', { tls: { mode: 'on' } }, '/tls/mode'],
     [
-      'TLS enabled without a mode',
-      { tls: { enabled: true } },
-      'Set tls.mode to cert-manager, which is what tls.enabled: true means',
-    ],
-    ['TLS disabled without a mode', { tls: { enabled: false } }, 'Set tls.mode to off, which is what tls.enabled: false means'],
-    [
-      'TLS enabled by a Secret without a mode',
-      { tls: { enabled: true, existingSecret: 'all' } },
-      'Set tls.mode to shared-secret, which is what tls.enabled: true means',
-    ],
-    [
       'a shared Secret in another mode',
       { tls: { existingSecret: 'all' } },
       'Set tls.mode to shared-secret, or remove tls.existingSecret',

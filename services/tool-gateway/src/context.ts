@@ -16,4 +16,6 @@ export interface Context {
 export interface ToolCall extends CallOptions {
   organization: string;
   userId: string;
+  /** Called before each step of work on the answer, because a call in full has up to 8 MiB. */
+  yieldWhenDue: () => Promise<void>;
 }

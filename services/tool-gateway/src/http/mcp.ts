@@ -7,12 +7,12 @@ import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
 import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
+import { timeSlices } from '@crs/kit/process/event-loop';
 import type { Logger } from '@crs/kit/process/log';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
-import { serveLegacy, speaksNothingNewer } from '../protocol/legacy.ts';
+import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import { pauseIfLong } from '../protocol/pause.ts';
 import type { Answer, ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
@@ -56,9 +56,10 @@ export function mcp(context: Context, options: McpOptions) {
     });
     const body = parseMessage(bytes);
     facts.operation = methodOf(body);
+    const yieldWhenDue = timeSlices();
     const tools: ToolRequest = {
       context,
-      call: { ...callOf(response), organization: user.organizationId, userId: user.userId },
+      call: { ...callOf(response), organization: user.organizationId, userId: user.userId, yieldWhenDue },
       requestId: stateOf(response).id,
       admit: () => admit(body, user, response, options),
       arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
@@ -68,8 +69,10 @@ export function mcp(context: Context, options: McpOptions) {
       log: options.log,
     };
     const answer = await serve(request, body, tools, options);
-    await pauseIfLong(answer.body.length);
-    await send(answer, response);
+    await yieldWhenDue();
+    const encoded = Buffer.from(answer.body);
+    await yieldWhenDue();
+    send(answer, encoded, response);
   };
 }
 
@@ -189,10 +192,9 @@ export class RpcRefusal extends Refusal {
 }
 
 async function serve(request: ExpressRequest, body: object, tools: ToolRequest, { origins }: McpOptions): Promise<Answer> {
-  const version = request.get('mcp-protocol-version');
-  if (speaksNothingNewer(version, body)) return serveLegacy(version, body, tools);
   const web = toWebRequest(request, origins.publicUrl);
-  return (await speaksLegacy(web, body)) ? serveLegacy(version, body, tools) : serveModern(web, body, tools);
+  if (await speaksLegacy(web, body)) return serveLegacy(request.get('mcp-protocol-version'), body, tools);
+  return serveModern(web, body, tools);
 }
 
 /** The request as the newer SDK takes it, without the body, which it gets parsed. */
@@ -205,12 +207,10 @@ function toWebRequest(request: ExpressRequest, publicUrl: string): Request {
   return new Request(`${publicUrl}/mcp`, { method: 'POST', headers });
 }
 
-async function send({ status, headers, body }: Answer, response: ExpressResponse): Promise<void> {
-  const bytes = Buffer.from(body);
-  await pauseIfLong(bytes.length);
+function send({ status, headers }: Answer, body: Buffer, response: ExpressResponse): void {
   response.status(status);
   for (const [name, value] of headers) response.set(name, value);
   // A notification's answer has no body, and no length either.
-  if (bytes.length > 0) response.set('Content-Length', String(bytes.length));
-  response.end(bytes);
+  if (body.length > 0) response.set('Content-Length', String(body.length));
+  response.end(body);
 }

@@ -1,6 +1,6 @@
 // The only file that imports the SDK of protocol versions 2025-11-25 and older.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
   isInitializeRequest,
@@ -31,55 +31,29 @@ const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest[
 /** Shared: each server would otherwise make its own, at a third of the cost of a call. Only elicitation uses it, and no tool elicits. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/**
- * Whether a message certainly speaks an older version: it is a request without metadata, and its header names no newer version. The other SDK
- * would agree, but it first asks by zod whether the message is an answer, and such a failing check is dear (docs/decisions).
- */
-export function speaksNothingNewer(version: string | undefined, body: object): boolean {
-  const { params } = body as { params?: { _meta?: unknown } | null };
-  return isSpoken(version) && params?._meta === undefined && isJSONRPCRequest(body);
-}
-
 /** Answers one POST, without a session, by a server made for it. @param version the `MCP-Protocol-Version` header */
-export async function serveLegacy(version: string | undefined, sent: object, tools: ToolRequest): Promise<Answer> {
-  if (!isSpoken(version) && !isInitializeRequest(sent)) {
-    const spoken = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-    return refusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${spoken})`);
+export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
+  if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version) && !isInitializeRequest(body)) {
+    const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+    return refusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
   }
   const refused = await tools.admit();
-  const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(sent));
+  const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(body));
   if (!message) return refusal(-32700, 'Parse error: Invalid JSON-RPC message');
-  // A call over its limit needs no server.
-  if (refused && isJSONRPCRequest(message)) {
-    const result = await callTool((message.params as CallToolRequest['params']).name, tools, refused);
-    return json(200, JSON.stringify({ result, jsonrpc: '2.0', id: message.id }));
-  }
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
     if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
     return callTool(params.name, tools, refused);
   });
-  const [client, transport] = InMemoryTransport.createLinkedPair();
   const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
-  client.onmessage = resolve;
+  const transport: Transport = { start: async () => {}, send: async (sent) => resolve(sent), close: async () => {} };
   await server.connect(transport);
-  await client.send(message);
-  if (!isJSONRPCRequest(message)) return { status: 202, headers: [], body: '' };
-  const body = renderAnswer(await answer);
-  // V8 keeps the server until it marks its whole heap (docs/decisions), so nothing of the request may hang on it. A close would make two errors,
-  // whose stacks cost a twentieth of a call.
-  server.removeRequestHandler('tools/list');
-  server.removeRequestHandler('tools/call');
-  client.onmessage = undefined;
-  return json(200, body);
+  transport.onmessage?.(message);
+  return isJSONRPCRequest(message) ? json(200, renderAnswer(await answer)) : { status: 202, headers: [], body: '' };
 }
 
-function isSpoken(version: string | undefined): boolean {
-  return version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
-}
-
-/** The structured content isn't serialized again: its JSON is the first text. */
+/** The structured content isn't serialized again, because that takes 20 ms for a long call: its JSON is the first text. */
 function renderAnswer(answer: JSONRPCMessage): string {
   const { result, ...others } = answer as { result?: ToolResult };
   if (!result?.structuredContent) return JSON.stringify(answer);

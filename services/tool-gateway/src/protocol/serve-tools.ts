@@ -6,7 +6,6 @@ import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
 import { argumentFacts, describeTool } from '../tools/tool.ts';
-import { pauseIfLong } from './pause.ts';
 
 /** This server, as every protocol version names it. Its version changes with any tool name, parameter or response shape. */
 export const SERVER = { name: 'call-research', title: 'Call Research', version: '0.5.0' };
@@ -84,7 +83,7 @@ export async function callTool(
     const value = (await tool.run(context, parsed.record, call)) as Record<string, unknown>;
     if (tool.ids) Object.assign(facts, pageFacts(tool.ids(value)));
     const text = JSON.stringify(value);
-    await pauseIfLong(text.length);
+    await call.yieldWhenDue();
     const texts = [text, tool.hint?.(parsed.record)].filter((each) => each !== undefined);
     return { content: texts.map((each) => ({ type: 'text', text: each })), structuredContent: value };
   } catch (error) {

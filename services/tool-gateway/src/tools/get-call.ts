@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { pauseIfLong } from '../protocol/pause.ts';
 import { known } from './arguments.ts';
 import { CALL_STATUS_WORDS } from './list-calls.ts';
 import { nullableNumber, nullableString, tool } from './tool.ts';
@@ -81,9 +80,9 @@ export const getCall = tool({
       },
       call,
     );
-    await pauseIfLong(callJson.length);
+    await call.yieldWhenDue();
     const value = JSON.parse(callJson.toString()) as z.infer<typeof output>;
-    await pauseIfLong(callJson.length);
+    await call.yieldWhenDue();
     return value;
   },
 });

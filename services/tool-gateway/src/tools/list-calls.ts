@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fold } from '@crs/kit/text';
 import { cursor, instant, known, limit, projectId, text, whole } from './arguments.ts';
-import { openCursor, sealCursor } from './cursor.ts';
+import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableNumber, nullableString, tool } from './tool.ts';
 
 const CALL_STATUSES = [
@@ -88,8 +88,8 @@ export const listCalls = tool({
       ]),
     );
     const meaning = { ...folded, mine, dateAfter, dateBefore };
-    const after = given === undefined ? undefined : openCursor(cursors, NAME, call, meaning, given);
-    const answer = await calls.listUserCalls(
+    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const { callsJson, next } = await calls.listUserCalls(
       {
         mine,
         projectId: rest.project_id,
@@ -107,15 +107,14 @@ export const listCalls = tool({
         maxDurationMinutes: rest.max_duration_minutes,
         dateAfter,
         dateBefore,
-        after,
+        after: pages.read(given),
         limit: size,
       },
       call,
     );
-    const next = answer.next;
     return {
-      calls: JSON.parse(answer.callsJson.toString()) as z.infer<typeof item>[],
-      next_cursor: next ? sealCursor(cursors, NAME, call, meaning, { at: next.at!, id: next.id }) : null,
+      calls: JSON.parse(callsJson.toString()) as z.infer<typeof item>[],
+      next_cursor: pages.make(next && { at: next.at!, id: next.id }),
     };
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { freeText } from '@crs/records/import-record';
 import { cursor, known, limit, projectId } from './arguments.ts';
-import { openCursor, sealCursor } from './cursor.ts';
+import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
 const input = known({
@@ -36,12 +36,13 @@ export const listEntities = tool({
   ids: ({ entities }) => entities.map(({ id }) => id),
   async run({ entities, cursors }, args, call) {
     const meaning = { projectId: args.project_id, type: args.type };
-    const after = args.cursor === undefined ? undefined : openCursor(cursors, NAME, call, meaning, args.cursor);
+    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const after = pages.read(args.cursor);
     const page = await entities.listUserEntities(
       { ...meaning, after: after && { createdAt: after.at, entityId: after.id }, limit: args.limit },
       call,
     );
-    const next = page.next;
+    const { next } = page;
     return {
       entities: page.entities.map((each) => ({
         id: each.entityId,
@@ -55,7 +56,7 @@ export const listEntities = tool({
         domain: each.domain ?? null,
         created_at: each.createdAt!.toISOString(),
       })),
-      next_cursor: next ? sealCursor(cursors, NAME, call, meaning, { at: next.createdAt!, id: next.entityId }) : null,
+      next_cursor: pages.make(next && { at: next.createdAt!, id: next.entityId }),
     };
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cursor, known, limit } from './arguments.ts';
-import { openCursor, sealCursor } from './cursor.ts';
+import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
 const input = known({
@@ -40,7 +40,8 @@ export const listProjects = tool({
   async run({ projects, calls, cursors }, args, call) {
     const mine = args.scope === 'mine';
     const meaning = { mine, includeArchived: args.include_archived };
-    const after = args.cursor === undefined ? undefined : openCursor(cursors, NAME, call, meaning, args.cursor);
+    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const after = pages.read(args.cursor);
     const page = await projects.listUserProjects(
       { ...meaning, after: after && { createdAt: after.at, projectId: after.id }, limit: args.limit },
       call,
@@ -48,7 +49,7 @@ export const listProjects = tool({
     const ids = page.projects.map((each) => each.projectId);
     const { projects: labels } = ids.length === 0 ? { projects: [] } : await calls.listProjectSegments({ projectIds: ids }, call);
     const segments = new Map(labels.map((each) => [each.projectId, each.segments]));
-    const next = page.next;
+    const { next } = page;
     return {
       projects: page.projects.map((each) => ({
         id: each.projectId,
@@ -61,7 +62,7 @@ export const listProjects = tool({
         status: each.status ?? null,
         summary: each.summary ?? null,
       })),
-      next_cursor: next ? sealCursor(cursors, NAME, call, meaning, { at: next.createdAt!, id: next.projectId }) : null,
+      next_cursor: pages.make(next && { at: next.createdAt!, id: next.projectId }),
     };
   },
 });

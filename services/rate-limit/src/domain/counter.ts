@@ -1,5 +1,3 @@
-import type { Rule, Verdict } from '@crs/kit/limits/rule';
-
 /** Adds hits to one counter. */
 export interface Hit {
   /** Names the counter. Windows of different lengths need different keys. */
@@ -27,9 +25,4 @@ export interface CounterStore {
   add(hit: Hit): Promise<Count>;
   /** Whether hits can be counted now. */
   readonly isConnected: boolean;
-}
-
-/** Decides a hit: the hit that reaches the limit is the last one allowed. */
-export function decide({ requests }: Rule, { count, resetInMs }: Count): Verdict {
-  return { allowed: count <= requests, limit: requests, remaining: Math.max(0, requests - count), resetInMs };
 }

@@ -1,7 +1,6 @@
 import { bind } from '@crs/kit/rpc/server';
 import { RateLimitServiceService } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import type { Context } from '../context.ts';
-import { shouldRateLimit } from './should-rate-limit.ts';
+import { shouldRateLimit, type Context } from './should-rate-limit.ts';
 
 const GATEWAYS = ['api-gateway', 'tool-gateway'] as const;
 

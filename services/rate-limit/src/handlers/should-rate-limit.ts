@@ -1,5 +1,5 @@
 import { invalid } from '@crs/kit/errors';
-import type { Rule, Verdict } from '@crs/kit/limits/rule';
+import type { Rule } from '@crs/kit/limits/rule';
 import { meter } from '@crs/kit/process/telemetry';
 import { rpc } from '@crs/kit/rpc/server';
 import type { RateLimitDescriptor } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
@@ -10,9 +10,14 @@ import {
   type RateLimitResponse,
   type RateLimitResponse_DescriptorStatus as DescriptorStatus,
 } from '@crs/proto/envoy/service/ratelimit/v3/rls';
-import type { Context } from '../context.ts';
-import { decide } from '../domain/counter.ts';
+import type { Count, CounterStore } from '../domain/counter.ts';
 import { readDescriptor, UNIT_SECONDS, type Charge } from '../domain/descriptor.ts';
+
+export interface Context {
+  store: CounterStore;
+  /** Limits by the descriptor's `kind`. */
+  defaults: ReadonlyMap<string, Rule>;
+}
 
 /** Charges every descriptor, even if another one is over its limit, and answers for each in order. */
 export function shouldRateLimit({ store, defaults }: Context) {
@@ -25,7 +30,7 @@ export function shouldRateLimit({ store, defaults }: Context) {
       charges.map(async (charge) => {
         if (!charge) return UNLIMITED;
         const { key, rule, amount = request.hitsAddend || 1 } = charge;
-        return toStatus(rule, decide(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1_000 })));
+        return toStatus(rule, await store.add({ key, amount, windowMs: rule.periodSeconds * 1_000 }));
       }),
     );
     for (const [index, { code, currentLimit }] of statuses.entries()) {
@@ -52,11 +57,12 @@ function parse({ domain, descriptors }: RateLimitRequest, defaults: Context['def
   return descriptors.map((descriptor, index) => readDescriptor(domain, descriptor, defaults, `descriptors[${index}]`));
 }
 
-function toStatus({ periodSeconds }: Rule, { allowed, limit, remaining, resetInMs }: Verdict): DescriptorStatus {
+/** The hit that reaches the limit is the last one allowed. */
+function toStatus({ requests, periodSeconds }: Rule, { count, resetInMs }: Count): DescriptorStatus {
   return {
-    code: allowed ? Code.OK : Code.OVER_LIMIT,
-    currentLimit: { requestsPerUnit: limit, unit: unitOf(periodSeconds), name: '' },
-    limitRemaining: remaining,
+    code: count <= requests ? Code.OK : Code.OVER_LIMIT,
+    currentLimit: { requestsPerUnit: requests, unit: unitOf(periodSeconds), name: '' },
+    limitRemaining: Math.max(0, requests - count),
     durationUntilReset: { seconds: Math.floor(resetInMs / 1000), nanos: (resetInMs % 1000) * 1_000_000 },
   };
 }

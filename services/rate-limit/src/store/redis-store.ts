@@ -4,7 +4,6 @@ import type { Logger } from '@crs/kit/process/log';
 import { meter, observeGauge } from '@crs/kit/process/telemetry';
 import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
-import { TimedOut, withTimeout } from './with-timeout.ts';
 
 /** How long Redis may take to accept a connection or to answer a heartbeat. */
 const LIVENESS_MS = 1_000;
@@ -29,11 +28,7 @@ export interface RedisOptions {
  * connection for as long as the kernel does. The loop replaces a connection on which a heartbeat isn't answered.
  */
 export class RedisStore implements CounterStore {
-  readonly #url: string;
-  readonly #passwordFile: string | undefined;
-  readonly #prefix: string;
-  readonly #timeoutMs: number;
-  readonly #log: Logger;
+  readonly #options: RedisOptions;
   readonly #closing = new AbortController();
   readonly #duration = meter('rate-limit').createHistogram('db.client.operation.duration', {
     unit: 's',
@@ -43,12 +38,8 @@ export class RedisStore implements CounterStore {
   #connection: Connection | undefined;
   #loop: Promise<void> | undefined;
 
-  constructor({ url, passwordFile, prefix, timeoutMs, log }: RedisOptions) {
-    this.#url = url;
-    this.#passwordFile = passwordFile;
-    this.#prefix = prefix;
-    this.#timeoutMs = timeoutMs;
-    this.#log = log;
+  constructor(options: RedisOptions) {
+    this.#options = options;
     const description = '1 while there is a connection to Redis, else 0.';
     this.#closeMetrics = observeGauge('rate-limit', 'crs.redis.connected', { description }, (result) =>
       result.observe(this.#connection ? 1 : 0),
@@ -67,14 +58,15 @@ export class RedisStore implements CounterStore {
   }
 
   async add(hit: Hit): Promise<Count> {
+    const { prefix, timeoutMs } = this.#options;
     const started = performance.now();
     let failure: string | undefined;
     try {
       const connection = this.#connection;
       // A hit isn't queued for later: its caller counts it elsewhere by then.
       if (!connection) throw new Error('no connection to Redis');
-      const counted = connection.count({ ...hit, key: this.#prefix + hit.key });
-      return await withTimeout(counted, this.#timeoutMs).catch((error: unknown) => {
+      const counted = connection.count({ ...hit, key: prefix + hit.key });
+      return await withTimeout(counted, timeoutMs).catch((error: unknown) => {
         // After a failover the old primary still answers. A new connection finds the new primary.
         if (error instanceof Error && error.message.startsWith('READONLY')) connection.destroy();
         throw error;
@@ -99,15 +91,16 @@ export class RedisStore implements CounterStore {
 
   async #keepConnected(attempted: () => void): Promise<void> {
     const { signal } = this.#closing;
+    const { url, passwordFile, log } = this.#options;
     let reported = false;
     while (!signal.aborted) {
-      const connection = createConnection(this.#url, this.#passwordFile);
+      const connection = createConnection(url, passwordFile);
       try {
         await withTimeout(connection.connect(), LIVENESS_MS);
         await withTimeout(connection.ping(), LIVENESS_MS);
         this.#connection?.destroy();
         this.#connection = connection;
-        this.#log.info('connected to Redis');
+        log.info('connected to Redis');
         reported = false;
         attempted();
         for (;;) {
@@ -115,7 +108,7 @@ export class RedisStore implements CounterStore {
           await withTimeout(connection.ping(), LIVENESS_MS);
         }
       } catch (error) {
-        if (!signal.aborted && !reported) this.#log.warn({ err: error }, 'Redis is not available');
+        if (!signal.aborted && !reported) log.warn({ err: error }, 'Redis is not available');
         reported = true;
       }
       // If one node fails, the others stay in use until there is a new connection.
@@ -129,5 +122,20 @@ export class RedisStore implements CounterStore {
   #leave(connection: Connection): void {
     if (connection === this.#connection) this.#connection = undefined;
     connection.destroy();
+  }
+}
+
+class TimedOut extends Error {
+  override readonly name = 'TimedOut';
+}
+
+/** @throws TimedOut */
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new TimedOut(`no answer within ${ms} ms`)), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }

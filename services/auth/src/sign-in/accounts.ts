@@ -2,8 +2,24 @@ import type { Account as OidcAccount } from 'oidc-provider';
 import { ORGANIZATION_ID, parseUuid } from '@crs/kit/text';
 import { findLiveConsent } from '../store/consents.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
-import { parseAccountId } from './account-id.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
+
+/** Identifies a user to oidc-provider. It names the organization, because a user id is unique within one organization only. */
+export interface Account {
+  organization: string;
+  userId: string;
+  /** The version of the user's sessions at the sign-in. Browser sessions of an earlier version have ended. */
+  sessionVersion: number;
+}
+
+export function toAccountId({ organization, userId, sessionVersion }: Account): string {
+  return `${organization}/${userId}/${sessionVersion}`;
+}
+
+export function parseAccountId(accountId: string): Account {
+  const [organization = '', userId = '', sessionVersion] = accountId.split('/');
+  return { organization, userId, sessionVersion: Number(sessionVersion) };
+}
 
 /**
  * The user of an account id. Undefined if the id is malformed, or the user or the organization is disabled or doesn't exist, or the

@@ -16,7 +16,7 @@ import {
   type PayloadKey,
   type PayloadRow,
 } from '../store/oidc-payloads.ts';
-import { parseAccountId } from './account-id.ts';
+import { parseAccountId } from './accounts.ts';
 import { clientMetadata, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { errors } from './oidc-library.ts';

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type NextFunction, type Request, type Response } from 'express';
+import express, { type Request, type Response } from 'express';
 import type Provider from 'oidc-provider';
 import { createHttpApp } from '@crs/kit/http/app';
 import { stateOf } from '@crs/kit/http/request';
@@ -7,13 +7,12 @@ import { Connections } from './connections.ts';
 import type { SignInContext } from './context.ts';
 import { Federation } from './federation/federation.ts';
 import { Interactions } from './interactions.ts';
-import { pinOrigin } from './origin.ts';
 import { assistantsPage } from './pages/assistants.ts';
-import { PAGE_HEADERS } from './pages/headers.ts';
-import { answerProblems, pageNotFound } from './problem.ts';
+import { PAGE_HEADERS, sendPage } from './pages/headers.ts';
+import { answerProblems, Problem } from './problem.ts';
 import { createProvider } from './provider.ts';
 import { adaptAuthorization, limitRegistrations } from './registration.ts';
-import { forwardedAddress, limitParameters, type Visit } from './request.ts';
+import { forwardedAddress, limitParameters, pinOrigin, visitOf, type Visit } from './request.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -49,7 +48,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     const parse = method === 'post' ? [express.urlencoded({ extended: false, limit: '16kb' })] : [];
     app[method](path, ...parse, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await handle({ request, response, provider: (await current()).provider });
+      await handle(visitOf(context.issuer, request, response, (await current()).provider));
     });
   };
   page('get', '/sign-in/callback/:organization', async (visit) => {
@@ -57,10 +56,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
     await (finished.uid === undefined ? connections : interactions).resume(visit, finished);
   });
   page('get', '/', async ({ response }) => {
-    response
-      .set(PAGE_HEADERS)
-      .type('html')
-      .send(assistantsPage({ address: context.accessTokens.audience }));
+    sendPage(response, PAGE_HEADERS, assistantsPage({ address: context.accessTokens.audience }));
   });
   page('get', '/sign-in/:uid', (visit) => interactions.show(visit));
   page('post', '/sign-in/:uid', (visit) => interactions.submit(visit));
@@ -77,7 +73,9 @@ export function createSignInApp(context: SignInContext): RequestListener {
       await (await current()).answer(request, response);
     });
   }
-  app.use((_request: Request, _response: Response, next: NextFunction) => next(pageNotFound()));
+  app.use(() => {
+    throw new Problem(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
+  });
   app.use(answerProblems(context.log));
   return listener;
 }

@@ -2,18 +2,15 @@ import { randomBase62 } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
-import { parseAccountId } from './account-id.ts';
+import { parseAccountId } from './accounts.ts';
 import { loadUser } from './accounts.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
-import { cookieSettings } from './cookies.ts';
 import type { Federation, SignInRefused, SignInResult } from './federation/federation.ts';
-import { FormTokens } from './keys.ts';
 import { connectionsPage } from './pages/connections.ts';
-import { PAGE_HEADERS } from './pages/headers.ts';
+import { PAGE_HEADERS, sendPage } from './pages/headers.ts';
 import { signedOutPage } from './pages/messages.ts';
-import { forged } from './problem.ts';
 import { SESSION_SECONDS } from './provider.ts';
-import { cookiesOf, field, noteUser, type Visit } from './request.ts';
+import { field, FormTokens, noteUser, sessionOf, type Visit } from './request.ts';
 import { SignInForm, type Place } from './sign-in-form.ts';
 
 interface Visitor {
@@ -54,15 +51,14 @@ export class Connections {
   /** Goes on after the form, or after the organization's own provider. */
   async resume(visit: Visit, result: SignInResult): Promise<void> {
     if (result.kind === 'refused') return this.#showSignIn(visit, result);
-    const { provider, request, response } = visit;
-    const { options, names } = cookieSettings(this.#context.issuer);
-    const before = await provider.Session.get(provider.createContext(request, response));
+    const { provider, response, cookies } = visit;
+    const before = await sessionOf(visit);
     if (before.accountId !== undefined) await before.destroy();
     noteUser(response, result.accountId);
     const session = new provider.Session();
     session.loginAccount({ accountId: result.accountId });
     await session.save(SESSION_SECONDS);
-    cookiesOf(visit).set(names.session, session.jti, { ...options, maxAge: SESSION_SECONDS * 1_000 });
+    cookies.set('session', session.jti, SESSION_SECONDS * 1_000);
     this.#signIn.remember(visit, result.organization);
     response.redirect(303, '/connections');
   }
@@ -86,22 +82,18 @@ export class Connections {
 
   async signOut(visit: Visit): Promise<void> {
     this.#checkForm(visit);
-    const { provider, request, response } = visit;
-    const session = await provider.Session.get(provider.createContext(request, response));
+    const session = await sessionOf(visit);
     if (session.accountId !== undefined) await session.destroy();
-    const page = signedOutPage({ signIn: '/connections' });
-    response
-      .set({ ...PAGE_HEADERS, 'Clear-Site-Data': FORGET })
-      .type('html')
-      .send(page);
+    visit.response.set('Clear-Site-Data', FORGET);
+    sendPage(visit.response, PAGE_HEADERS, signedOutPage({ signIn: '/connections' }));
   }
 
-  async #visitor({ provider, request, response }: Visit): Promise<Visitor | undefined> {
-    const { accountId } = await provider.Session.get(provider.createContext(request, response));
-    const user = accountId === undefined ? undefined : await loadUser(this.#context, accountId);
+  async #visitor(visit: Visit): Promise<Visitor | undefined> {
+    const { accountId } = await sessionOf(visit);
+    const user = accountId !== undefined && (await loadUser(this.#context, accountId));
     if (!user) return undefined;
-    noteUser(response, accountId!);
-    return { accountId: accountId!, user };
+    noteUser(visit.response, accountId);
+    return { accountId, user };
   }
 
   async #showList({ accountId, user }: Visitor, visit: Visit, notice?: string): Promise<void> {
@@ -116,7 +108,7 @@ export class Connections {
       notice,
       address: this.#context.accessTokens.audience,
     });
-    visit.response.set(PAGE_HEADERS).type('html').send(page);
+    sendPage(visit.response, PAGE_HEADERS, page);
   }
 
   #showSignIn(visit: Visit, refusal?: SignInRefused): Promise<void> {
@@ -129,17 +121,14 @@ export class Connections {
 
   /** A token for the forms of this browser. A cookie ties it to the browser, because the visitor may not be signed in yet. */
   #formToken(visit: Visit): string {
-    const { form, options } = cookieSettings(this.#context.issuer);
-    const cookies = cookiesOf(visit);
-    const known = cookies.get(form);
+    const known = visit.cookies.get('form');
     const bound = known ?? randomBase62(22);
-    if (known === undefined) cookies.set(form, bound, options);
+    if (known === undefined) visit.cookies.set('form', bound);
     return this.#forms.make(`connections:${bound}`);
   }
 
   #checkForm(visit: Visit): void {
-    const bound = cookiesOf(visit).get(cookieSettings(this.#context.issuer).form);
-    if (bound === undefined || !this.#forms.isGood(field(visit.request, 'csrf'), `connections:${bound}`)) throw forged();
+    this.#forms.check(visit.request, `connections:${visit.cookies.get('form')}`);
   }
 }
 

@@ -5,19 +5,18 @@ import { auditEntry } from '../store/audit.ts';
 import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
 import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
-import { parseAccountId } from './account-id.ts';
+import { parseAccountId } from './accounts.ts';
 import { loadUser } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { documentHost, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { Federation, Finished, SignInResult } from './federation/federation.ts';
-import { FormTokens } from './keys.ts';
 import { consentPage, type Client } from './pages/consent.ts';
-import { FLOW_HEADERS } from './pages/headers.ts';
+import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
-import { expired, forged } from './problem.ts';
+import { expired } from './problem.ts';
 import { CONSENT_SECONDS } from './provider.ts';
-import { field, noteUser, type Visit } from './request.ts';
+import { field, FormTokens, noteUser, type Visit } from './request.ts';
 import { SignInForm, type Place } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -51,7 +50,7 @@ export class Interactions {
   async submit(visit: Visit): Promise<void> {
     const step = await stepOf(visit, visit.request.params['uid']);
     const { uid, prompt } = step.interaction;
-    if (!this.#forms.isGood(field(visit.request, 'csrf'), uid)) throw forged();
+    this.#forms.check(visit.request, uid);
     if (prompt.name !== 'login') return this.#decide(step);
     const result = await this.#signIn.submit(visit, this.#place(step), uid);
     if (result) await this.#goOn(step, result);
@@ -91,7 +90,7 @@ export class Interactions {
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
       scopes,
     });
-    step.response.set(FLOW_HEADERS).type('html').send(page);
+    sendPage(step.response, FLOW_HEADERS, page);
   }
 
   async #decide(step: Step): Promise<void> {
@@ -109,7 +108,7 @@ export class Interactions {
         ? { consent: { grantId: await consent() } }
         : { error: 'access_denied', error_description: 'The user did not allow it.' };
     const to = await provider.interactionResult(request, response, result, { mergeWithLastSubmission: decision === 'allow' });
-    response.set(FLOW_HEADERS).type('html').send(continuePage({ to }));
+    sendPage(response, FLOW_HEADERS, continuePage({ to }));
   }
 
   /** Writes a row that operators and the user see and can revoke, and oidc-provider's own Grant. @returns the id of both */

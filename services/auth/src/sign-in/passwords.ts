@@ -2,15 +2,15 @@ import pLimit from 'p-limit';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { unavailable } from '@crs/kit/errors';
 import { fold, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
+import { countAction } from '../count-action.ts';
 import { hashPassword, verifyPassword } from '../domain/password.ts';
 import { auditEntry } from '../store/audit.ts';
 import { findOidcProvider } from '../store/oidc-providers.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { findUser } from '../store/users.ts';
-import { toAccountId } from './account-id.ts';
+import { toAccountId } from './accounts.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { recordRefusal } from './record-refusal.ts';
-import { recordThrottled } from './throttled.ts';
 import {
   DEVICES_OF_ADDRESS,
   forget,
@@ -57,44 +57,44 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
       ? [PASSWORDS_OF_ACCOUNT, account, PASSWORDS_OF_ADDRESS]
       : [PASSWORDS_OF_DEVICE, `${account} ${device}`, DEVICES_OF_ADDRESS];
   const waits = await Promise.all([secondsToWait(context, throttle, whose), secondsToWaitOf(context, ofAddress, address)]);
+  const { exists, user, provider } = await lookUp(context, organization, email);
+  const entry = {
+    organization: exists ? organization : EVERY_ORGANIZATION,
+    // The audit trail takes no typed text, because people type passwords into the wrong field.
+    target: user?.email ?? 'unknown user',
+    address,
+  };
   const retryAfterSeconds = Math.max(...waits);
   if (retryAfterSeconds > 0) {
-    await recordThrottled(context, credentials);
+    const refused = { ...entry, actor: 'sign-in', action: 'sign-in.refuse', outcome: 'resource_exhausted' };
+    await countAction(context.db, { ...refused, key: account, source: 'throttled sign-ins' });
     return { kind: 'throttled', retryAfterSeconds };
   }
 
-  const isPossible =
-    ORGANIZATION_ID.test(organization) &&
-    email.length <= 508 &&
-    unstorable(email) === undefined &&
-    password.length <= MAX_PASSWORD_LENGTH;
+  const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
+  if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
+  const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
+  const isPossible = exists && !provider && password.length <= MAX_PASSWORD_LENGTH;
+  if (!matches || !isPossible || !user?.passwordHash || user.disabledAt) {
+    await recordRefusal(context, { ...entry, reason: 'wrong password', outcome: 'unauthenticated' });
+    return { kind: 'refused' };
+  }
+  const accepted = auditEntry(organization, user.email, 'sign-in.accept', user.email, { address });
+  await context.db.run(credentialScopeNow(organization), accepted);
+  await context.db.run(directoryScopeNow(), forget(throttle, whose));
+  return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
+}
+
+/** Asks the same for every organization and e-mail, so that the response takes as long for those that can't exist. */
+async function lookUp({ db }: Pick<SignInContext, 'db'>, organization: string, email: string) {
+  const isPossible = ORGANIZATION_ID.test(organization) && email.length <= 508 && unstorable(email) === undefined;
   const tenant = isPossible ? organization : 'nobody';
-  const [[user], [known], [provider]] = await context.db.transact(credentialScopeNow(tenant), (query) =>
+  const [[user], [known], [provider]] = await db.transact(credentialScopeNow(tenant), (query) =>
     Promise.all([
       isPossible ? query(findUser(tenant, email)) : [],
       query(organizationExists(tenant)),
       query(findOidcProvider(tenant)),
     ]),
   );
-  const exists = known !== undefined;
-  const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
-  if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
-  const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
-  const accepted = matches && isPossible && exists && !provider && user?.passwordHash && !user.disabledAt;
-
-  // The audit trail takes no typed text, because people type passwords into the wrong field.
-  const who = user?.email ?? 'unknown user';
-  if (!accepted) {
-    await recordRefusal(context, {
-      organization: exists ? organization : EVERY_ORGANIZATION,
-      reason: 'wrong password',
-      target: who,
-      outcome: 'unauthenticated',
-      address,
-    });
-    return { kind: 'refused' };
-  }
-  await context.db.run(credentialScopeNow(organization), auditEntry(organization, who, 'sign-in.accept', who, { address }));
-  await context.db.run(directoryScopeNow(), forget(throttle, whose));
-  return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
+  return { exists: isPossible && known !== undefined, user, provider };
 }

@@ -3,8 +3,9 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { toServiceError } from '@crs/kit/errors';
 import { stateOf } from '@crs/kit/http/request';
 import type { Logger } from '@crs/kit/process/log';
+import { isBusy } from './fetch-pool.ts';
 import { errors } from './oidc-library.ts';
-import { FLOW_HEADERS } from './pages/headers.ts';
+import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { errorPage } from './pages/messages.ts';
 
 /** An error with a page for people. `message` is the text of the page. */
@@ -29,19 +30,6 @@ export function expired(cause?: unknown): Problem {
     'It took too long, was already finished, or another one began in this browser. Go back to your assistant and connect again.',
     cause,
   );
-}
-
-export function forged(): Problem {
-  return new Problem(403, 'This form is no longer valid', 'Go back, reload the page and try again.');
-}
-
-export function pageNotFound(): Problem {
-  return new Problem(404, 'Page not found', 'Check the address, or go back to your assistant and connect again.');
-}
-
-export function tooManyParameters(most: number): Problem {
-  const message = `An address here has at most ${most} parameters. Go back to your assistant and connect again.`;
-  return new Problem(400, 'This address is too long', message);
 }
 
 /** Renders errors after which oidc-provider can't or must not redirect to the client. */
@@ -84,11 +72,7 @@ export function answerProblems(log: Logger) {
     }
     const { status, title, message } = problem;
     if (status === 503) response.set('Retry-After', '1');
-    response
-      .status(status)
-      .set(FLOW_HEADERS)
-      .type('html')
-      .send(errorPage({ status, title, message, requestId: id }));
+    sendPage(response.status(status), FLOW_HEADERS, errorPage({ status, title, message, requestId: id }));
   };
 }
 
@@ -101,6 +85,10 @@ export function isAway(thrown: unknown): boolean {
 function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof errors.SessionNotFound) return expired(thrown);
+  if (isBusy(thrown)) {
+    const message = 'Too many people of your organization sign in right now. Go back, and try again in a few seconds.';
+    return new Problem(503, 'Sign-in is busy', message, thrown);
+  }
   if (thrown instanceof Error && 'status' in thrown && typeof thrown.status === 'number' && thrown.status < 500)
     return new Problem(thrown.status, 'This request can’t be read', 'Go back, reload the page and try again.', thrown);
   return new Problem(isAway(thrown) ? 503 : 500, OURS, 'Try again in a moment.', thrown);

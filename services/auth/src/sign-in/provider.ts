@@ -4,18 +4,15 @@ import { loggedClientId } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { ALGORITHM, type KeyPair } from '../keys/key-ring.ts';
-import { parseAccountId } from './account-id.ts';
-import { findAccount } from './accounts.ts';
+import { findAccount, parseAccountId } from './accounts.ts';
 import { createAdapter } from './adapter.ts';
 import { ClientFetches } from './client-fetches.ts';
 import { adaptMetadata, isPreRegistered, newSelfRegisteredId, openRedirectUriProblem, redirectUriProblem } from './clients.ts';
 import type { SignInContext } from './context.ts';
-import { cookieSettings } from './cookies.ts';
+import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
-import { createPolicy } from './interaction-policy.ts';
-import { cookieKeys } from './keys.ts';
-import { errors, Provider } from './oidc-library.ts';
+import { errors, interactionPolicy, Provider } from './oidc-library.ts';
 import { isAway, renderBusy, renderError } from './problem.ts';
 import { noteUser } from './request.ts';
 
@@ -34,7 +31,8 @@ const ASSERTION_SECONDS = 600;
 export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   const { issuer, secrets, log } = context;
   const resource = context.accessTokens.audience;
-  const cookies = cookieSettings(issuer);
+  const { names, options } = cookieSettings(issuer);
+  const { session, interaction, resume } = names;
   const fetches = new ClientFetches(context);
   const keys = pairs.map(({ keyId, privateKey }) => {
     return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
@@ -61,7 +59,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     clientBasedCORS: () => true,
     pkce: { required: () => true },
     extraParams: ['organization'],
-    cookies: { names: cookies.names, long: cookies.options, short: cookies.options, keys: cookieKeys(secrets) },
+    cookies: { names: { session, interaction, resume }, long: options, short: options, keys: cookieKeys(secrets) },
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
@@ -179,4 +177,30 @@ function secondsLeft(loginTs: number | undefined): number {
   const now = Math.floor(Date.now() / 1_000);
   // oidc-provider wants at least one second.
   return Math.max(1, (loginTs ?? now) + SESSION_SECONDS - now);
+}
+
+/**
+ * An authorization asks for sign-in if nobody is signed in. It asks for consent each time, because a consent belongs to one connection of
+ * one assistant, and because anybody can register a client.
+ */
+function createPolicy() {
+  const { base, Check, Prompt } = interactionPolicy;
+  const policy = base();
+  policy
+    .get('login')!
+    .checks.add(
+      new Check('account_gone', 'the End-User is gone', 'login_required', ({ oidc }) =>
+        oidc.session?.accountId !== undefined && !oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ),
+    );
+  policy.remove('consent');
+  policy.add(
+    new Prompt(
+      { name: 'consent', requestable: true },
+      new Check('connection', 'consent is asked each time', 'consent_required', ({ oidc }) =>
+        oidc.result?.consent ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
+      ),
+    ),
+  );
+  return policy;
 }

@@ -1,25 +1,47 @@
 import type { NextFunction, Request, Response } from 'express';
 import type Provider from 'oidc-provider';
+import { Seal } from '@crs/kit/data/seal';
 import { clientAddress } from '@crs/kit/http/address';
 import { stateOf } from '@crs/kit/http/request';
-import { parseAccountId } from './account-id.ts';
-import { tooManyParameters } from './problem.ts';
+import type { Secrets } from '@crs/kit/process/secrets';
+import { parseAccountId } from './accounts.ts';
+import { cookieSettings } from './cookies.ts';
+import { CSRF_FIELD } from './pages/layout.ts';
+import { Problem } from './problem.ts';
+
+type CookieName = keyof ReturnType<typeof cookieSettings>['names'];
 
 /** A request to one of our pages, its response, and the authorization server that the page belongs to. */
 export interface Visit {
   request: Request;
   response: Response;
   provider: Provider;
+  /** Signed. A cookie with a wrong signature counts as absent. */
+  cookies: {
+    get(name: CookieName): string | undefined;
+    /** @param value null deletes the cookie. @param maxAge milliseconds; undefined: until the browser is closed */
+    set(name: CookieName, value: string | null, maxAge?: number): void;
+  };
 }
 
-/** Reads and sets cookies that are signed. A cookie with a wrong signature counts as absent. */
-export function cookiesOf({ provider, request, response }: Visit) {
+export function visitOf(issuer: string, request: Request, response: Response, provider: Provider): Visit {
+  const { options, names } = cookieSettings(issuer);
   const { cookies } = provider.createContext(request, response);
   return {
-    // Without options, the library would not check the signature.
-    get: (name: string) => cookies.get(name, { signed: true }),
-    set: cookies.set.bind(cookies),
+    request,
+    response,
+    provider,
+    cookies: {
+      // Without options, the library would not check the signature.
+      get: (name) => cookies.get(names[name], { signed: true }),
+      set: (name, value, maxAge) => cookies.set(names[name], value, { ...options, ...(maxAge !== undefined && { maxAge }) }),
+    },
   };
+}
+
+/** The browser's session at the authorization server; without an account if nobody is signed in. */
+export function sessionOf({ provider, request, response }: Visit) {
+  return provider.Session.get(provider.createContext(request, response));
 }
 
 /** The client's address. Only the tool gateway reaches this listener, and it appends the address of its own client to `X-Forwarded-For`. */
@@ -42,14 +64,50 @@ export function field(request: Request, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+export function queryOf(request: Request): URLSearchParams {
+  return new URL(request.originalUrl, 'http://path.invalid').searchParams;
+}
+
+/** Makes and checks the tokens of forms. A token is bound to one authorization or one browser. */
+export class FormTokens {
+  readonly #seal: Seal;
+
+  constructor(secrets: Secrets) {
+    this.#seal = new Seal(secrets, 'forms');
+  }
+
+  make(bound: string): string {
+    return this.#seal.seal(Buffer.alloc(0), bound).toString('base64url');
+  }
+
+  /** @throws Problem if the form that was sent has no such token */
+  check(request: Request, bound: string): void {
+    try {
+      this.#seal.open(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
+    } catch (error) {
+      throw new Problem(403, 'This form is no longer valid', 'Go back, reload the page and try again.', error);
+    }
+  }
+}
+
 /** A request of OAuth has about a dozen. */
 const MAX_PARAMETERS = 100;
 
 /** Refuses a query of many parameters: oidc-provider's parser takes quadratic time for them, a tenth of a second for 16 KiB. */
 export function limitParameters({ url }: Request, _response: Response, next: NextFunction): void {
-  next(url.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS ? tooManyParameters(MAX_PARAMETERS) : undefined);
+  if (url.split('&', MAX_PARAMETERS + 1).length <= MAX_PARAMETERS) return next();
+  const message = `An address here has at most ${MAX_PARAMETERS} parameters. Go back to your assistant and connect again.`;
+  throw new Problem(400, 'This address is too long', message);
 }
 
-export function queryOf(request: Request): URLSearchParams {
-  return new URL(request.originalUrl, 'http://path.invalid').searchParams;
+/** Replaces the host and scheme of each request by the issuer's, because oidc-provider builds URLs from them. */
+export function pinOrigin(issuer: string) {
+  const { host, protocol } = new URL(issuer);
+  return ({ headers }: Request, _response: Response, next: NextFunction): void => {
+    headers.host = host;
+    headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    delete headers['x-forwarded-host'];
+    delete headers['forwarded'];
+    next();
+  };
 }

@@ -1,14 +1,14 @@
-import { ORGANIZATION_ID } from '@crs/kit/text';
-import type { SignInContext } from './context.ts';
-import { cookieSettings } from './cookies.ts';
+import { fold, isEmail, ORGANIZATION_ID, unstorable } from '@crs/kit/text';
+import { findDomainOwner } from '../store/domain-directory.ts';
+import { findOidcProvider } from '../store/oidc-providers.ts';
+import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { deviceOf, rememberDevice, REMEMBERED_MS } from './devices.ts';
 import type { Federation, SignInAccepted, SignInRefused } from './federation/federation.ts';
-import type { FLOW_HEADERS } from './pages/headers.ts';
+import { sendPage, type FLOW_HEADERS } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
 import { signInPage, type SignIn } from './pages/sign-in.ts';
-import { isAddress, organizationOf } from './organization-of-email.ts';
 import { accountOf, checkPassword } from './passwords.ts';
-import { cookiesOf, field, forwardedAddress, queryOf, type Visit } from './request.ts';
+import { field, forwardedAddress, queryOf, type Visit } from './request.ts';
 
 /** The page that shows the form. */
 export interface Place {
@@ -44,7 +44,7 @@ export class SignInForm {
     if (refusal) return this.#ask(visit, place, refusal.organization, refusal.email, refusal);
     const email = place.email ?? '';
     const linked = queryOf(visit.request).get('organization');
-    const remembered = cookiesOf(visit).get(cookieSettings(this.#context.issuer).organization);
+    const remembered = visit.cookies.get('organization');
     const organization = linked ?? place.organization ?? remembered ?? (await organizationOf(this.#context, email));
     await this.#ask(visit, place, organization, email, undefined, linked === '');
   }
@@ -61,7 +61,7 @@ export class SignInForm {
     const organization = field(request, 'organization').trim().toLowerCase() || (await organizationOf(this.#context, email));
     if (field(request, 'method') === 'provider') {
       const to = await this.#federation.begin(visit, organization, email, uid);
-      if (to !== undefined) return void response.set(this.#headers).type('html').send(continuePage({ to }));
+      if (to !== undefined) return void sendPage(response, this.#headers, continuePage({ to }));
     }
     const ask = (refusal?: Refusal) => this.#ask(visit, place, organization, email, refusal);
     if ((await this.#federation.nameOf(organization)) !== undefined) return ask();
@@ -71,11 +71,11 @@ export class SignInForm {
       return ask({ status: 422, error: 'The short name of an organization has only letters, digits and hyphens, at most 40.' });
     }
     const account = accountOf({ organization, email });
-    const device = deviceOf(visit, this.#context.issuer, account);
+    const device = deviceOf(visit, account);
     const address = forwardedAddress(request);
     const outcome = await checkPassword(this.#context, { organization, email, password, address, device });
     if (outcome.kind === 'accepted') {
-      rememberDevice(visit, this.#context.issuer, account);
+      rememberDevice(visit, account);
       return { ...outcome, organization };
     }
     if (outcome.kind === 'refused') return ask({ status: 422, error: 'Organization, e-mail or password is incorrect.' });
@@ -87,8 +87,7 @@ export class SignInForm {
 
   /** Has the form propose this organization next time. */
   remember(visit: Visit, organization: string): void {
-    const { options, organization: cookie } = cookieSettings(this.#context.issuer);
-    cookiesOf(visit).set(cookie, organization, { ...options, maxAge: REMEMBERED_MS });
+    visit.cookies.set('organization', organization, REMEMBERED_MS);
   }
 
   /** Sends the page that asks for what is missing. @param chooses whether the person wants to name another organization */
@@ -116,6 +115,25 @@ export class SignInForm {
       provider,
     });
     if (refusal) visit.response.status(refusal.status);
-    visit.response.set(this.#headers).type('html').send(page);
+    sendPage(visit.response, this.#headers, page);
   }
+}
+
+/**
+ * The organization that the domain of this e-mail belongs to, or else the default one. Empty: the page has to ask for the organization.
+ *
+ * The default organization stands in only while it signs its users in with passwords. If it has a provider, its domains name its people,
+ * and nobody else may be sent there. Accounts are never looked up: the page would tell an unauthenticated client who has one.
+ */
+async function organizationOf({ db, defaultOrganization }: SignInContext, email: string): Promise<string> {
+  if (!isAddress(email)) return '';
+  const [owner] = await db.read(directoryScopeNow(), findDomainOwner(fold(email).split('@')[1]!));
+  if (owner) return owner.organization;
+  if (defaultOrganization === undefined) return '';
+  const [provider] = await db.read(credentialScopeNow(defaultOrganization), findOidcProvider(defaultOrganization));
+  return provider ? '' : defaultOrganization;
+}
+
+function isAddress(email: string): boolean {
+  return isEmail(email) && unstorable(email) === undefined;
 }

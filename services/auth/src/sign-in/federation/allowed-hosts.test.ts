@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allowedHosts } from './allowed-hosts.ts';
+import { allowedHosts } from './relying-party.ts';
 
 const ENTRIES = [
   { host: 'Login.corp:443' },

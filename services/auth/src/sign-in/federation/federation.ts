@@ -3,20 +3,17 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
-import { toAccountId } from '../account-id.ts';
+import { toAccountId } from '../accounts.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
-import { cookieSettings } from '../cookies.ts';
-import { FetchesBusy, FetchPool } from '../fetch-pool.ts';
+import { FetchPool } from '../fetch-pool.ts';
 import { expired, Problem } from '../problem.ts';
-import { cookiesOf, forwardedAddress, queryOf, type Visit } from '../request.ts';
+import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
-import { allowedHosts } from './allowed-hosts.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
 import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
-import { ProviderFault } from './provider-fault.ts';
-import { MESSAGES, type Reason } from './refusals.ts';
-import { authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
+import { MESSAGES, ProviderFault, type Reason } from './refusals.ts';
+import { allowedHosts, authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
 
 /** A sign-in that failed. The form shows the error, and proposes the organization and the e-mail again. */
 export interface SignInRefused {
@@ -71,12 +68,9 @@ export class Federation {
     const checks = newChecks();
     try {
       const url = await authorizationUrl(this.#partyOf(organization, found), checks, email);
-      const { options, provider: cookie } = cookieSettings(this.#context.issuer);
-      const value = this.#begun.close({ ...checks, organization, issuer, uid });
-      cookiesOf(visit).set(cookie, value, { ...options, maxAge: BEGUN_MS });
+      visit.cookies.set('provider', this.#begun.close({ ...checks, organization, issuer, uid }), BEGUN_MS);
       return url;
     } catch (error) {
-      if (error instanceof FetchesBusy) throw busy(error);
       if (!(error instanceof ProviderFault)) throw error;
       await this.#audit(visit.request, { organization, issuer }, 'provider away', error.publicDetail);
       throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(error.detail));
@@ -85,10 +79,8 @@ export class Federation {
 
   /** Handles the provider's answer. @throws Problem if this browser doesn't wait for it */
   async finish(visit: Visit): Promise<Finished> {
-    const { request } = visit;
-    const { options, provider: cookie } = cookieSettings(this.#context.issuer);
-    const cookies = cookiesOf(visit);
-    const begun = this.#begun.open(cookies.get(cookie));
+    const { request, cookies } = visit;
+    const begun = this.#begun.open(cookies.get('provider'));
     if (!begun) throw expired();
     await this.#throttle(visit);
     const answer = queryOf(request);
@@ -101,7 +93,7 @@ export class Federation {
       await this.#audit(request, begun, 'state mismatch');
       throw expired();
     }
-    cookies.set(cookie, null, options);
+    cookies.set('provider', null);
 
     const { organization, issuer, uid } = begun;
     const refuse = async (reason: keyof typeof MESSAGES, detail?: string): Promise<Finished> => {
@@ -121,7 +113,6 @@ export class Federation {
       await this.#context.db.run(credentialScopeNow(organization), entry);
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, ...user }) };
     } catch (error) {
-      if (error instanceof FetchesBusy) throw busy(error);
       if (!(error instanceof ProviderFault)) throw error;
       this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
       return refuse(error.reason, error.publicDetail);
@@ -178,13 +169,4 @@ export class Federation {
     response.set('Retry-After', String(seconds));
     throw new Problem(429, 'Too many attempts', `Wait ${Math.ceil(seconds / 60)} min, then try again.`);
   }
-}
-
-function busy(cause: FetchesBusy): Problem {
-  return new Problem(
-    503,
-    'Sign-in is busy',
-    'Too many people of your organization sign in right now. Go back, and try again in a few seconds.',
-    cause,
-  );
 }

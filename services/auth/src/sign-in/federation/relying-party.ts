@@ -1,8 +1,9 @@
 import * as oidc from 'openid-client';
 import { unstorable } from '@crs/kit/text';
+import type { ProviderHost } from '../../config.ts';
 import { FetchesBusy, isBusy, type FetchPool } from '../fetch-pool.ts';
 import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
-import { ProviderFault } from './provider-fault.ts';
+import { ProviderFault } from './refusals.ts';
 
 /** The limit of the OpenID Connect standard, in characters. */
 const MAX_SUBJECT_LENGTH = 255;
@@ -129,4 +130,18 @@ function fetcher({
       guardedFetch(url, { method, headers, body: body?.toString(), allowHosts, proxyUrl }),
     );
   };
+}
+
+/**
+ * The hosts that an organization's provider may have at any port and address, as `host:port`. An entry for all organizations counts only on
+ * the issuer's own host. Otherwise the metadata of any organization's provider could send requests to every listed host.
+ */
+export function allowedHosts(entries: readonly ProviderHost[], organization: string, issuer: string): string[] {
+  const { hostname, port } = new URL(issuer);
+  const own = `${hostname}:${port || '443'}`;
+  return entries
+    .filter((entry) =>
+      entry.organization === undefined ? entry.host.toLowerCase() === own : entry.organization === organization,
+    )
+    .map(({ host }) => host);
 }

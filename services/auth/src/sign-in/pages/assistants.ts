@@ -1,8 +1,7 @@
 import { html } from '@crs/kit/http/html';
 import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
-import { TICK } from './icons.ts';
 import { layout } from './layout.ts';
-import { SCOPE_WORDS } from './scopes.ts';
+import { scopeList } from './scopes.ts';
 
 /** For people who use assistants: what an assistant sees, how to connect it and how to disconnect it. @param address the MCP server's URL */
 export function assistantsPage({ address }: { address: string }): string {
@@ -25,15 +24,7 @@ export function assistantsPage({ address }: { address: string }): string {
     </section>
     <section class="card stack" aria-labelledby="sees">
       <h2 id="sees">What it sees</h2>
-      <ul class="scopes">
-        ${OAUTH_SCOPES.map(
-          (scope) =>
-            html`<li>
-              ${TICK}
-              <p><strong>${SCOPE_WORDS[scope].title}</strong> <span class="muted">${SCOPE_WORDS[scope].detail}</span></p>
-            </li>`,
-        )}
-      </ul>
+      ${scopeList(OAUTH_SCOPES)}
       <p>
         Names are shown as recorded, never anonymized. An assistant doesn’t see other people’s notes, projects that you don’t see,
         or other organizations. Where you lose access to a project, the assistant loses it at once.

@@ -1,8 +1,8 @@
 import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
-import { INFORMATION, TICK, WARNING } from './icons.ts';
+import { INFORMATION, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
-import { SCOPE_WORDS } from './scopes.ts';
+import { scopeList } from './scopes.ts';
 
 /** The page shows nothing else that a client says of itself, such as its website, logo or policy: nobody has checked those. */
 export interface Client {
@@ -69,15 +69,7 @@ export function consentPage({ action, csrf, client, redirect, user, scopes }: Co
     }
     <section aria-labelledby="scopes">
       <h2 id="scopes">It will be able to read</h2>
-      <ul class="scopes">
-        ${scopes.map(
-          (scope) =>
-            html`<li>
-              ${TICK}
-              <p><strong>${SCOPE_WORDS[scope].title}</strong> <span class="muted">${SCOPE_WORDS[scope].detail}</span></p>
-            </li>`,
-        )}
-      </ul>
+      ${scopeList(scopes)}
     </section>
     <p class="small muted">
       It sees only data that you may see, and can’t change anything. It stays connected for up to a year, and not longer than 60

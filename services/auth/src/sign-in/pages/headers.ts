@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Response } from 'express';
 import { STYLE } from './layout.ts';
 
 /**
@@ -31,3 +32,7 @@ export const FLOW_HEADERS = {
 
 /** Headers of all other pages. */
 export const PAGE_HEADERS = { ...FLOW_HEADERS, 'Cross-Origin-Opener-Policy': 'same-origin' };
+
+export function sendPage(response: Response, headers: typeof FLOW_HEADERS, page: string): void {
+  response.set(headers).type('html').send(page);
+}

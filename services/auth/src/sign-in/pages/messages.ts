@@ -1,4 +1,4 @@
-import { html } from '@crs/kit/http/html';
+import { html, type Html } from '@crs/kit/http/html';
 import { layout } from './layout.ts';
 
 /** Says what went wrong and what to do about it. */
@@ -16,13 +16,7 @@ export function errorPage(page: { title: string; message: string; requestId: str
 }
 
 export function signedOutPage({ signIn }: { signIn: string }): string {
-  const main = html`<div class="card stack">
-    <div class="stack close">
-      <h1>You are signed out</h1>
-      <p class="muted">Your connected assistants stay connected.</p>
-    </div>
-    <a class="button" href="${signIn}">Sign in again</a>
-  </div>`;
+  const main = notice('You are signed out', 'Your connected assistants stay connected.', { to: signIn, label: 'Sign in again' });
   return layout({ title: 'Signed out', main });
 }
 
@@ -31,12 +25,17 @@ export function signedOutPage({ signIn }: { signIn: string }): string {
  * would be bound to this origin by `form-action`; the refresh in this page isn't. If `to` opens an app, this page stays in the browser.
  */
 export function continuePage({ to }: { to: string }): string {
-  const main = html`<div class="card stack">
-    <div class="stack close">
-      <h1>One moment</h1>
-      <p class="muted">If nothing happens, use the button. If another app has opened, you can close this page.</p>
-    </div>
-    <a class="button" href="${to}">Continue</a>
-  </div>`;
+  const text = 'If nothing happens, use the button. If another app has opened, you can close this page.';
+  const main = notice('One moment', text, { to, label: 'Continue' });
   return layout({ title: 'One moment', main, head: html`<meta http-equiv="refresh" content="0; url=${to}" />` });
+}
+
+function notice(heading: string, text: string, button: { to: string; label: string }): Html {
+  return html`<div class="card stack">
+    <div class="stack close">
+      <h1>${heading}</h1>
+      <p class="muted">${text}</p>
+    </div>
+    <a class="button" href="${button.to}">${button.label}</a>
+  </div>`;
 }

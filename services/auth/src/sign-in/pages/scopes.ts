@@ -1,4 +1,6 @@
+import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
+import { TICK } from './icons.ts';
 
 /** For people: the data that each scope lets an assistant read. */
 export const SCOPE_WORDS: Record<OAuthScope, { title: string; detail: string }> = {
@@ -16,3 +18,15 @@ export const SCOPE_WORDS: Record<OAuthScope, { title: string; detail: string }> 
     detail: 'Companies and products mentioned in the calls of your projects: names, descriptions, categories and competitors.',
   },
 };
+
+export function scopeList(scopes: readonly OAuthScope[]): Html {
+  return html`<ul class="scopes">
+    ${scopes.map((scope) => {
+      const { title, detail } = SCOPE_WORDS[scope];
+      return html`<li>
+        ${TICK}
+        <p><strong>${title}</strong> <span class="muted">${detail}</span></p>
+      </li>`;
+    })}
+  </ul>`;
+}

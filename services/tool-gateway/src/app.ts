@@ -5,9 +5,10 @@ import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
 import { Refusal, renderEnvelope, type Render } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
-import { mcp, RpcRefusal, type McpOptions } from './http/mcp.ts';
+import { mcp, type McpOptions } from './http/mcp.ts';
 import { metadata } from './http/metadata.ts';
 import { isPage, signIn, type SignInOptions } from './http/sign-in.ts';
+import { RpcRefusal } from './protocol/serve-tools.ts';
 
 export function createApp(context: Context, options: McpOptions & SignInOptions & { timeoutMs: number }): RequestListener {
   const { app, listener } = createHttpApp({

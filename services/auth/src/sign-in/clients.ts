@@ -37,7 +37,7 @@ export function clientMetadata({ clientId, name, redirectUris, secretSealed }: C
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-export function isLoopback(uri: string): boolean {
+function isLoopback(uri: string): boolean {
   const url = URL.parse(uri);
   return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
 }

@@ -7,7 +7,7 @@ export class FetchesBusy extends Error {
   }
 }
 
-export interface FetchPoolLimits {
+interface FetchPoolLimits {
   /** Requests that wait for a fetch. */
   total: number;
   /** Requests of one key that wait for a fetch. */

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Looks up the IP addresses of a host name. */
-export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
+type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 export interface GuardedFetchOptions {
   method?: 'GET' | 'POST';

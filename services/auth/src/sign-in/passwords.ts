@@ -45,7 +45,7 @@ export function accountOf({ organization, email }: Pick<Credentials, 'organizati
   return `${organization} ${fold(email)}`;
 }
 
-export type SignInOutcome =
+type SignInOutcome =
   { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
 
 /** Checks a password. A refusal doesn't tell whether the organization, the user or the password is wrong, or the user is disabled. */

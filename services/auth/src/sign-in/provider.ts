@@ -16,7 +16,7 @@ import { errors, interactionPolicy, Provider } from './oidc-library.ts';
 import { isAway, renderBusy, renderError } from './problem.ts';
 import { noteUser } from './request.ts';
 
-export const ACCESS_TOKEN_SECONDS = 600;
+const ACCESS_TOKEN_SECONDS = 600;
 /** Counted from its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
 /** After this time the user is asked for consent again. */

@@ -4,7 +4,7 @@ import { countFirst } from '../store/audit.ts';
 import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
 import type { Reason } from './federation/refusals.ts';
 
-export interface RefusedSignIn {
+interface RefusedSignIn {
   organization: string;
   reason: Reason | 'wrong password';
   target: string;

@@ -10,7 +10,7 @@ const LIVENESS_MS = 1_000;
 const BEAT_EVERY_MS = 250;
 const RECONNECT_MS = 250;
 
-export interface RedisOptions {
+interface RedisOptions {
   /** URL of one server, or URLs of nodes of a Redis Cluster, separated by commas. */
   url: string;
   passwordFile?: string | undefined;

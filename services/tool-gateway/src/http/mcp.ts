@@ -13,7 +13,7 @@ import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
 import { serveModern, speaksLegacy } from '../protocol/modern.ts';
-import type { Answer, ToolRequest } from '../protocol/serve-tools.ts';
+import { RpcRefusal, type Answer, type ToolRequest } from '../protocol/serve-tools.ts';
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
@@ -165,7 +165,7 @@ function methodOf(body: unknown): string {
 }
 
 /** The JSON-RPC message of a body. @throws RpcRefusal 400 */
-export function parseMessage(bytes: Buffer): object {
+function parseMessage(bytes: Buffer): object {
   const { values, depth } = sizeOfJson(bytes);
   if (values > MAX_VALUES || depth > MAX_DEPTH) {
     throw new RpcRefusal(-32600, `A message has at most ${MAX_VALUES} JSON values, nested at most ${MAX_DEPTH} deep.`);
@@ -179,16 +179,6 @@ export function parseMessage(bytes: Buffer): object {
   if (Array.isArray(body)) throw new RpcRefusal(-32600, 'Batches are not part of the protocol: send one message a request.');
   if (typeof body !== 'object' || body === null) throw new RpcRefusal(-32600, 'The body is not a JSON-RPC message.');
   return body;
-}
-
-/** The refusal of a body that is no JSON-RPC message: 400, and an error of JSON-RPC as its body. */
-export class RpcRefusal extends Refusal {
-  readonly body: string;
-
-  constructor(code: number, message: string) {
-    super(400, 'bad_request', message);
-    this.body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
-  }
 }
 
 async function serve(request: ExpressRequest, body: object, tools: ToolRequest, { origins }: McpOptions): Promise<Answer> {

@@ -18,6 +18,7 @@ import {
   INSTRUCTIONS,
   isTool,
   LISTED,
+  RpcRefusal,
   SERVER,
   UNKNOWN_TOOL,
   type Answer,
@@ -35,11 +36,11 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator();
 export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
   if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version) && !isInitializeRequest(body)) {
     const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-    return refusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+    throw new RpcRefusal(-32000, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
   }
   const refused = await tools.admit();
   const { data: message } = JSONRPCMessageSchema.safeParse(withoutTask(body));
-  if (!message) return refusal(-32700, 'Parse error: Invalid JSON-RPC message');
+  if (!message) throw new RpcRefusal(-32700, 'Parse error: Invalid JSON-RPC message');
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
@@ -50,7 +51,8 @@ export async function serveLegacy(version: string | undefined, body: object, too
   const transport: Transport = { start: async () => {}, send: async (sent) => resolve(sent), close: async () => {} };
   await server.connect(transport);
   transport.onmessage?.(message);
-  return isJSONRPCRequest(message) ? json(200, renderAnswer(await answer)) : { status: 202, headers: [], body: '' };
+  if (!isJSONRPCRequest(message)) return { status: 202, headers: [], body: '' };
+  return { status: 200, headers: [['Content-Type', 'application/json']], body: renderAnswer(await answer) };
 }
 
 /** The structured content isn't serialized again, because that takes 20 ms for a long call: its JSON is the first text. */
@@ -60,15 +62,6 @@ function renderAnswer(answer: JSONRPCMessage): string {
   const { structuredContent: _, ...shown } = result;
   const structured = `"structuredContent":${result.content[0]!.text}`;
   return `{"result":${JSON.stringify(shown).slice(0, -1)},${structured}},${JSON.stringify(others).slice(1)}`;
-}
-
-function json(status: number, body: string): Answer {
-  return { status, headers: [['Content-Type', 'application/json']], body };
-}
-
-/** The refusal of a message that isn't served, as the SDK's own transport for HTTP words it. */
-function refusal(code: number, message: string): Answer {
-  return json(400, JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
 }
 
 /** Removes a call's wish for a task, because tasks aren't offered. The SDK would answer such a call with an internal error. */

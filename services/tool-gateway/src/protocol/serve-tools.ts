@@ -1,6 +1,6 @@
 import { parseObject } from '@crs/records/import-record';
 import { invalid } from '@crs/kit/errors';
-import { toRefusal, type Refusal, type RefusalParts } from '@crs/kit/http/refusal';
+import { Refusal, toRefusal } from '@crs/kit/http/refusal';
 import { pageFacts, refusalFacts, type RequestFacts } from '@crs/kit/http/register';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
@@ -44,6 +44,16 @@ export interface Answer {
   headers: Iterable<readonly [name: string, value: string]>;
   /** JSON; empty for the answer to a notification. */
   body: string;
+}
+
+/** The refusal of a body that isn't served as JSON-RPC: 400, and an error of JSON-RPC as its body. */
+export class RpcRefusal extends Refusal {
+  readonly body: string;
+
+  constructor(code: number, message: string) {
+    super(400, 'bad_request', message);
+    this.body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
+  }
 }
 
 /** A request, as the adapters of the SDKs see it. */
@@ -100,8 +110,7 @@ export async function callTool(
   }
 }
 
-/** The result of a tool that isn't run. */
-export function refusedResult({ status, code, message, headers }: RefusalParts, requestId: string): ToolResult {
+function refusedResult({ status, code, message, headers }: Refusal, requestId: string): ToolResult {
   const retryAfter = headers['Retry-After'];
   const wait = retryAfter !== undefined && status >= 500 ? ` (Retry after ${retryAfter} s.)` : '';
   const body = { error: { code, message: `${message}${wait}`, request_id: requestId } };

@@ -21,27 +21,23 @@ export function text(min: number, max: number, description: string) {
   return storableText(min, max).meta({ description, minLength: min, maxLength: max });
 }
 
-export const projectId = z
-  .string()
-  .transform((value, context) => {
-    const id = parseUuid(value);
-    if (id) return id;
-    context.addIssue('must be a UUID, as list_projects answers it in id');
+/** Text that `parse` turns into a value. @param problem the reason against text for which `parse` returns undefined */
+function parsed<T>(parse: (text: string) => T | undefined, problem: string) {
+  return z.string().transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue(problem);
     return z.NEVER;
-  })
-  .meta({ format: 'uuid' });
+  });
+}
+
+export const projectId = parsed(parseUuid, 'must be a UUID, as list_projects answers it in id').meta({ format: 'uuid' });
+
+const INSTANT = 'must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z';
 
 /** An RFC 3339 date-time, cut to the millisecond. */
 export function instant(description: string) {
-  return z
-    .string()
-    .transform((value, context) => {
-      const date = parseInstant(value);
-      if (date) return date;
-      context.addIssue('must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z');
-      return z.NEVER;
-    })
-    .meta({ format: 'date-time', description });
+  return parsed(parseInstant, INSTANT).meta({ format: 'date-time', description });
 }
 
 /** A whole number. The limits are checked first: otherwise the message about 1e300 would name limits that nobody set. */

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
+import { findLinkedUser } from '../../store/identities.ts';
 import { findOidcProvider, type OidcProviderRow } from '../../store/oidc-providers.ts';
 import { toAccountId } from '../accounts.ts';
 import { credentialScopeNow, type SignInContext } from '../context.ts';
@@ -11,9 +12,17 @@ import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
 import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
-import { findLinked, linkableEmail, linkByEmail, type Account, type Linked } from './link.ts';
-import { MESSAGES, ProviderFault, type Reason } from './refusals.ts';
-import { allowedHosts, authorizationUrl, newChecks, redeem, type Identity, type RelyingParty } from './relying-party.ts';
+import { linkableEmail, linkByEmail, type LinkedUser } from './link.ts';
+import { MESSAGES, SignInRefusal, textOf, type Reason } from './refusals.ts';
+import {
+  allowedHosts,
+  authorizationUrl,
+  fetcherOf,
+  newChecks,
+  redeem,
+  type Identity,
+  type RelyingParty,
+} from './relying-party.ts';
 
 /** A sign-in that failed. The form shows the error, and proposes the organization and the e-mail again. */
 export interface SignInRefused {
@@ -71,9 +80,9 @@ export class Federation {
       visit.cookies.set('provider', this.#begun.close({ ...checks, organization, issuer, uid }), BEGUN_MS);
       return url;
     } catch (error) {
-      if (!(error instanceof ProviderFault)) throw error;
-      await this.#audit(visit.request, { organization, issuer }, 'provider away', error.publicDetail);
-      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(error.detail));
+      if (!(error instanceof SignInRefusal)) throw error;
+      await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
+      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(textOf(error.cause)));
     }
   }
 
@@ -96,38 +105,37 @@ export class Federation {
     cookies.set('provider', null);
 
     const { organization, issuer, uid } = begun;
-    const refuse = async (reason: keyof typeof MESSAGES, detail?: string): Promise<Finished> => {
-      await this.#audit(request, begun, reason, detail);
-      const status = reason === 'provider away' ? 503 : 403;
-      return { kind: 'refused', organization, uid, email: '', status, error: MESSAGES[reason] };
-    };
-    const found = await this.#find(organization);
-    if (found?.issuer !== issuer) return refuse('provider changed');
     try {
+      const found = await this.#find(organization);
+      if (found?.issuer !== issuer) throw new SignInRefusal('provider changed');
       const identity = await redeem(this.#partyOf(organization, found), answer, begun);
-      const account = { organization, issuer, subject: identity.subject };
-      const user = await this.#userOf(account, identity, found.domains);
-      if (user.kind === 'refused') return await refuse(user.reason, user.who);
+      const user = await this.#userOf(begun, identity, found.domains);
       const details = { address: forwardedAddress(request) };
       const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
       await this.#context.db.run(credentialScopeNow(organization), entry);
       return { kind: 'accepted', organization, uid, accountId: toAccountId({ organization, ...user }) };
     } catch (error) {
-      if (!(error instanceof ProviderFault)) throw error;
-      this.#context.log.warn({ organization, issuer, detail: error.detail }, error.message);
-      return refuse(error.reason, error.publicDetail);
+      if (!(error instanceof SignInRefusal)) throw error;
+      const { reason, detail, message, cause } = error;
+      if (cause !== undefined)
+        this.#context.log.warn({ organization, issuer, detail: textOf(cause) }, 'the OpenID provider could not be used');
+      await this.#audit(request, begun, reason, detail);
+      return { kind: 'refused', organization, uid, email: '', status: reason === 'provider away' ? 503 : 403, error: message };
     }
   }
 
-  /** The e-mail counts at the first sign-in only. Later the subject alone says who the user is. */
-  async #userOf(account: Account, identity: Identity, domains: string[]): Promise<Linked & { who?: string }> {
+  /** The e-mail counts at the first sign-in only. Later the subject alone says who the user is. @throws SignInRefusal */
+  async #userOf({ organization, issuer }: Begun, identity: Identity, domains: string[]): Promise<LinkedUser> {
     const { db } = this.#context;
-    const scope = () => credentialScopeNow(account.organization);
-    const linked = await db.transact(scope(), (query) => findLinked(query, account));
-    if (linked) return { ...linked, who: account.subject };
-    const email = linkableEmail(await identity.email(), domains);
-    if (typeof email !== 'string') return { ...email, who: account.subject };
-    return { ...(await db.transact(scope(), (query) => linkByEmail(query, account, email))), who: email };
+    const { subject } = identity;
+    const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
+    if (linked?.disabledAt) throw new SignInRefusal('disabled user', subject);
+    if (linked) return linked;
+    const email = await linkableEmail(identity, domains);
+    const account = { organization, issuer, subject };
+    const user = await db.transact(credentialScopeNow(organization), (query) => linkByEmail(query, account, email));
+    if (typeof user === 'string') throw new SignInRefusal(user, email);
+    return user;
   }
 
   async #find(organization: string): Promise<OidcProviderRow | undefined> {
@@ -137,17 +145,13 @@ export class Federation {
   }
 
   #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow): RelyingParty {
+    const { seals, issuer: ourIssuer, oidcAllowHosts, proxyUrl } = this.#context;
     return {
-      organization,
-      fetches: this.#fetches,
       issuer,
       clientId,
-      clientSecret: clientSecretSealed
-        ? this.#context.seals.organizations.open(clientSecretSealed, organization).toString()
-        : undefined,
-      redirectUri: redirectUriOf(this.#context.issuer, organization),
-      allowHosts: allowedHosts(this.#context.oidcAllowHosts, organization, issuer),
-      proxyUrl: this.#context.proxyUrl,
+      clientSecret: clientSecretSealed ? seals.organizations.open(clientSecretSealed, organization).toString() : undefined,
+      redirectUri: redirectUriOf(ourIssuer, organization),
+      fetch: fetcherOf(organization, this.#fetches, { allowHosts: allowedHosts(oidcAllowHosts, organization, issuer), proxyUrl }),
     };
   }
 

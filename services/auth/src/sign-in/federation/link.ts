@@ -3,56 +3,42 @@ import { fold, isEmail, unstorable } from '@crs/kit/text';
 import { auditEntry } from '../../store/audit.ts';
 import { findLinkedUser, insertIdentity } from '../../store/identities.ts';
 import { findUser } from '../../store/users.ts';
+import { SignInRefusal } from './refusals.ts';
+import type { Identity } from './relying-party.ts';
 
-/** Why a person whom the provider has signed in can't act as a user of the organization; for the audit trail. */
-export type NoUser = 'unverified e-mail' | 'foreign domain' | 'unknown e-mail' | 'linked to another account' | 'disabled user';
-
-export type Linked =
-  { kind: 'user'; userId: string; email: string; sessionVersion: number } | { kind: 'refused'; reason: NoUser };
-
-export interface Account {
-  organization: string;
-  issuer: string;
-  subject: string;
+export interface LinkedUser {
+  userId: string;
+  email: string;
+  sessionVersion: number;
 }
 
-/** The user of an account at the provider; undefined if the account has never signed in here. */
-export async function findLinked(query: Query, { organization, issuer, subject }: Account): Promise<Linked | undefined> {
-  const [user] = await query(findLinkedUser(organization, issuer, subject));
-  if (!user) return undefined;
-  return user.disabledAt ? refused('disabled user') : userOf(user);
-}
-
-/** The e-mail address that can link an account to a user, or the reason why it can't. */
-export function linkableEmail(
-  { address, isVerified }: { address: unknown; isVerified: unknown },
-  domains: readonly string[],
-): string | { kind: 'refused'; reason: NoUser } {
+/** The e-mail address that can link an account to a user. @throws SignInRefusal if there is none */
+export async function linkableEmail({ subject, email }: Identity, domains: readonly string[]): Promise<string> {
+  const { address, isVerified } = await email();
   if (typeof address !== 'string' || !isEmail(address) || unstorable(address) || isVerified !== true)
-    return refused('unverified e-mail');
-  return domains.includes(fold(address).split('@')[1]!) ? address : refused('foreign domain');
+    throw new SignInRefusal('unverified e-mail', subject);
+  if (!domains.includes(fold(address).split('@')[1]!)) throw new SignInRefusal('foreign domain', subject);
+  return address;
 }
 
-/** Links an account to the user with that e-mail. The link stays when the e-mail changes. */
-export async function linkByEmail(query: Query, account: Account, email: string): Promise<Linked> {
-  const { organization, issuer, subject } = account;
+/**
+ * Links an account to the user with that e-mail. The link stays when the e-mail changes.
+ * @returns the user, or the reason why there is none: an error would cost the transaction's connection
+ */
+export async function linkByEmail(
+  query: Query,
+  { organization, issuer, subject }: { organization: string; issuer: string; subject: string },
+  email: string,
+): Promise<LinkedUser | 'unknown e-mail' | 'disabled user' | 'linked to another account'> {
   const [user] = await query(findUser(organization, email));
-  if (!user) return refused('unknown e-mail');
-  if (user.disabledAt) return refused('disabled user');
+  if (!user) return 'unknown e-mail';
+  if (user.disabledAt) return 'disabled user';
   const [inserted] = await query(insertIdentity(organization, { issuer, subject, userId: user.userId }));
   if (inserted) {
     await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
-    return userOf(user);
+    return user;
   }
   // A sign-in of the same account at the same time may have made the link.
-  const linked = await findLinked(query, account);
-  return linked?.kind === 'user' && linked.userId === user.userId ? linked : refused('linked to another account');
-}
-
-function userOf({ userId, email, sessionVersion }: Omit<Extract<Linked, { kind: 'user' }>, 'kind'>): Linked {
-  return { kind: 'user', userId, email, sessionVersion };
-}
-
-function refused(reason: NoUser): { kind: 'refused'; reason: NoUser } {
-  return { kind: 'refused', reason };
+  const [linked] = await query(findLinkedUser(organization, issuer, subject));
+  return linked?.userId === user.userId ? linked : 'linked to another account';
 }

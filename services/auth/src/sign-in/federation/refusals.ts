@@ -1,12 +1,8 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { GuardedFetchError } from '../guarded-fetch.ts';
-import type { NoUser } from './link.ts';
 
-/** Why a sign-in through an organization's provider failed; for the audit trail. */
-export type Reason = keyof typeof MESSAGES | 'state mismatch' | 'redirect URI of another organization';
-
-/** The same reasons for the person who signs in. */
-export const MESSAGES: Record<NoUser | ProviderFault['reason'] | 'provider changed', string> = {
+/** For the person who signs in: why the sign-in through the organization's provider failed. */
+export const MESSAGES = {
   'provider away': 'Your organization’s sign-in can’t be reached. Try again in a moment, or tell your administrator.',
   'provider error': 'Your organization’s sign-in did not let you in. Try again, or ask your administrator.',
   'provider changed': 'Your organization changed its sign-in in the meantime. Try again.',
@@ -21,38 +17,37 @@ export const MESSAGES: Record<NoUser | ProviderFault['reason'] | 'provider chang
   'disabled user': 'Your user account is disabled. Ask your administrator.',
 };
 
-/** An organization's OpenID provider refused, sent an invalid answer or didn't answer. */
-export class ProviderFault extends Error {
-  override readonly name = 'ProviderFault';
-  readonly reason: 'provider away' | 'provider error' | 'invalid answer';
-  /** For the log: messages of this service and its libraries. It holds no text from the provider, which may contain tokens. */
-  readonly detail: string;
+/** For the audit trail. */
+export type Reason = keyof typeof MESSAGES | 'state mismatch' | 'redirect URI of another organization';
+
+export class SignInRefusal extends Error {
+  override readonly name = 'SignInRefusal';
+  readonly reason: keyof typeof MESSAGES;
   /**
-   * For the audit trail, which operators of one organization read, too: without the causes of a failed fetch. These would tell the addresses
+   * For the audit trail, which operators of one organization read, too. It holds no causes of a failed fetch, which would tell the addresses
    * of names inside the network.
    */
-  readonly publicDetail: string;
+  readonly detail: string | undefined;
 
-  constructor(cause: unknown) {
-    super('The OpenID provider could not be used.', { cause });
-    const causes = causesOf(cause);
-    this.reason = causes.some(isSilence)
-      ? 'provider away'
-      : cause instanceof AuthorizationResponseError
-        ? 'provider error'
-        : 'invalid answer';
-    this.detail = textOf(causes);
-    const fetched = causes.find((each) => each instanceof GuardedFetchError);
-    this.publicDetail = fetched?.reason ?? textOf(causes);
+  constructor(reason: keyof typeof MESSAGES, detail?: string, cause?: unknown) {
+    super(MESSAGES[reason], { cause });
+    this.reason = reason;
+    this.detail = detail;
   }
 }
 
-function textOf(causes: unknown[]): string {
-  return [...new Set(causes.flatMap(messageOf))].join(': ').slice(0, 300);
+/** The refusal for an OpenID provider that refused, sent an invalid answer or didn't answer. @param cause from openid-client */
+export function providerFault(cause: unknown): SignInRefusal {
+  const causes = causesOf(cause);
+  const fetched = causes.find((each) => each instanceof GuardedFetchError);
+  const isAway = fetched !== undefined || causes.some((each) => each instanceof Response && each.status >= 500);
+  const answered = cause instanceof AuthorizationResponseError ? 'provider error' : 'invalid answer';
+  return new SignInRefusal(isAway ? 'provider away' : answered, fetched?.reason ?? textOf(cause), cause);
 }
 
-function isSilence(cause: unknown): boolean {
-  return cause instanceof GuardedFetchError || (cause instanceof Response && cause.status >= 500);
+/** Messages of this service and its libraries, for the log. They hold no text from the provider, which may contain tokens. */
+export function textOf(error: unknown): string {
+  return [...new Set(causesOf(error).flatMap(messageOf))].join(': ').slice(0, 300);
 }
 
 function messageOf(cause: unknown): string | [] {

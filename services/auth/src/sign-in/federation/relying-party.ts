@@ -2,24 +2,19 @@ import * as oidc from 'openid-client';
 import { unstorable } from '@crs/kit/text';
 import type { ProviderHost } from '../../config.ts';
 import { FetchesBusy, isBusy, type FetchPool } from '../fetch-pool.ts';
-import { guardedFetch, GuardedFetchError } from '../guarded-fetch.ts';
-import { ProviderFault } from './refusals.ts';
+import { guardedFetch, GuardedFetchError, type GuardedFetchOptions } from '../guarded-fetch.ts';
+import { providerFault } from './refusals.ts';
 
 /** The limit of the OpenID Connect standard, in characters. */
 const MAX_SUBJECT_LENGTH = 255;
 
 /** This service as a client of an organization's OpenID provider. */
 export interface RelyingParty {
-  organization: string;
-  /** Bounds the requests that wait for providers. */
-  fetches: FetchPool;
   issuer: string;
   clientId: string;
   clientSecret: string | undefined;
   redirectUri: string;
-  /** `host:port` of the provider's hosts that may be at any port and address. */
-  allowHosts: readonly string[];
-  proxyUrl: string | undefined;
+  fetch: oidc.CustomFetch;
 }
 
 /** Random values of one sign-in. The provider's answer must match them. */
@@ -32,7 +27,7 @@ export interface Checks {
 /** A person whom the provider has signed in. */
 export interface Identity {
   subject: string;
-  /** The provider's claims about the e-mail. Requests them if the id token has no e-mail. @throws ProviderFault */
+  /** The provider's claims about the e-mail. Requests them if the id token has no e-mail. @throws SignInRefusal */
   email(): Promise<{ address: unknown; isVerified: unknown }>;
 }
 
@@ -40,7 +35,7 @@ export function newChecks(): Checks {
   return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
 }
 
-/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws ProviderFault, FetchesBusy */
+/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws SignInRefusal, FetchesBusy */
 export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks, email: string): Promise<string> {
   return ask(async () => {
     const url = oidc.buildAuthorizationUrl(await discover(party), {
@@ -56,7 +51,7 @@ export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifi
   });
 }
 
-/** Exchanges the provider's answer for the person's identity. @throws ProviderFault, FetchesBusy */
+/** Exchanges the provider's answer for the person's identity. @throws SignInRefusal, FetchesBusy */
 export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Checks): Promise<Identity> {
   return ask(async () => {
     const configuration = await discover(party);
@@ -91,13 +86,13 @@ async function ask<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     // The provider is not to blame.
     if (isBusy(error)) throw new FetchesBusy();
-    throw new ProviderFault(error);
+    throw providerFault(error);
   }
 }
 
-async function discover({ issuer, clientId, clientSecret, ...way }: RelyingParty): Promise<oidc.Configuration> {
+async function discover({ issuer, clientId, clientSecret, fetch }: RelyingParty): Promise<oidc.Configuration> {
   const configuration = await oidc.discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), {
-    [oidc.customFetch]: fetcher(way),
+    [oidc.customFetch]: fetch,
   });
   // For some multi-tenant providers the library accepts another issuer. Then any tenant of theirs could sign people in here.
   if (new URL(configuration.serverMetadata().issuer).href !== new URL(issuer).href)
@@ -115,12 +110,16 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
   };
 }
 
-function fetcher({
-  organization,
-  fetches,
-  allowHosts,
-  proxyUrl,
-}: Pick<RelyingParty, 'organization' | 'fetches' | 'allowHosts' | 'proxyUrl'>): oidc.CustomFetch {
+/**
+ * Fetches from the provider of an organization.
+ * @param fetches bounds the requests that wait for providers
+ * @param allowHosts `host:port` of the provider's hosts that may be at any port and address
+ */
+export function fetcherOf(
+  organization: string,
+  fetches: FetchPool,
+  { allowHosts, proxyUrl }: Pick<GuardedFetchOptions, 'allowHosts' | 'proxyUrl'>,
+): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
       throw new GuardedFetchError('the request is neither GET nor a POST of a form');

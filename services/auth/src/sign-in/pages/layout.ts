@@ -10,7 +10,7 @@ export const CSRF_FIELD = 'csrf';
 
 const TAB_ICON = `data:image/svg+xml,${encodeURIComponent(String(BRAND).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))}`;
 
-export interface Layout {
+interface Layout {
   title: string;
   main: Html;
   /** Narrow for a few fields, medium for text, wide for lists. */

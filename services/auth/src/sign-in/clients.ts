@@ -19,11 +19,6 @@ export function isPreRegistered(clientId: string): boolean {
   return clientId.startsWith(PRE_REGISTERED);
 }
 
-/** The host that serves a client's metadata document; undefined for a client that has none. */
-export function documentHost(clientId: string): string | undefined {
-  return URL.parse(clientId)?.host;
-}
-
 export function clientMetadata({ clientId, name, redirectUris, secretSealed }: ClientRow, secrets: Seal): ClientMetadata {
   return {
     client_id: clientId,

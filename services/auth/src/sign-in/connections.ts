@@ -2,8 +2,7 @@ import { randomBase62 } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/consents.ts';
 import type { LiveUserRow } from '../store/users.ts';
-import { parseAccountId } from './accounts.ts';
-import { loadUser } from './accounts.ts';
+import { loadUser, parseAccountId } from './accounts.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 import type { Federation, SignInRefused, SignInResult } from './federation/federation.ts';
 import { connectionsPage } from './pages/connections.ts';
@@ -14,7 +13,8 @@ import { field, FormTokens, noteUser, sessionOf, type Visit } from './request.ts
 import { SignInForm, type Place } from './sign-in-form.ts';
 
 interface Visitor {
-  accountId: string;
+  organization: string;
+  userId: string;
   user: LiveUserRow;
 }
 
@@ -67,14 +67,13 @@ export class Connections {
     this.#checkForm(visit);
     const visitor = await this.#visitor(visit);
     if (!visitor) return visit.response.redirect(303, '/connections');
-    const { organization, userId } = parseAccountId(visitor.accountId);
+    const { organization, user } = visitor;
     const grantId = field(visit.request, 'id');
-    const consents = await this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
-    const own = consents.find((consent) => consent.grantId === grantId);
+    const own = (await this.#consentsOf(visitor)).find((consent) => consent.grantId === grantId);
     if (own) {
       await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
         await revokeConsent(query, organization, grantId);
-        await query(auditEntry(organization, visitor.user.email, 'connection.revoke', grantId));
+        await query(auditEntry(organization, user.email, 'connection.revoke', grantId));
       });
     }
     await this.#showList(visitor, visit, own && `${nameOf(own)} is disconnected.`);
@@ -93,12 +92,16 @@ export class Connections {
     const user = accountId !== undefined && (await loadUser(this.#context, accountId));
     if (!user) return undefined;
     noteUser(visit.response, accountId);
-    return { accountId, user };
+    return { ...parseAccountId(accountId), user };
   }
 
-  async #showList({ accountId, user }: Visitor, visit: Visit, notice?: string): Promise<void> {
-    const { organization, userId } = parseAccountId(accountId);
-    const consents = await this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
+  #consentsOf({ organization, userId }: Visitor) {
+    return this.#context.db.read(credentialScopeNow(organization), listConsentsOfUser(organization, userId));
+  }
+
+  async #showList(visitor: Visitor, visit: Visit, notice?: string): Promise<void> {
+    const { organization, user } = visitor;
+    const consents = await this.#consentsOf(visitor);
     const page = connectionsPage({
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },

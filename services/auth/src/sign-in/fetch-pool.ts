@@ -53,24 +53,15 @@ export class FetchPool {
     this.#total++;
     waiting.count++;
     try {
-      return (await (shared ?? share(waiting.shared, url, start))).clone();
+      if (url === undefined) return await start();
+      const fetched = shared ?? start().finally(() => waiting.shared.delete(url));
+      waiting.shared.set(url, fetched);
+      return (await fetched).clone();
     } finally {
       this.#total--;
       if (--waiting.count === 0) this.#keys.delete(key);
     }
   }
-}
-
-/** Starts a fetch, which can be shared until it ends. */
-function share(
-  shared: Map<string, Promise<Response>>,
-  url: string | undefined,
-  start: () => Promise<Response>,
-): Promise<Response> {
-  if (url === undefined) return start();
-  const fetched = start().finally(() => shared.delete(url));
-  shared.set(url, fetched);
-  return fetched;
 }
 
 /** Whether an error, or one of its causes, is {@link FetchesBusy}: libraries wrap what a fetch throws. */

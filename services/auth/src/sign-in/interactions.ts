@@ -5,10 +5,9 @@ import { auditEntry } from '../store/audit.ts';
 import { insertConsent, OPERATORS_CLIENT } from '../store/consents.ts';
 import { keepPayload, noteBrowser } from '../store/oidc-payloads.ts';
 import { lockEnabledUser } from '../store/users.ts';
-import { parseAccountId } from './accounts.ts';
-import { loadUser } from './accounts.ts';
+import { loadUser, parseAccountId } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
-import { documentHost, isPreRegistered } from './clients.ts';
+import { isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import type { Federation, Finished, SignInResult } from './federation/federation.ts';
 import { consentPage, type Client } from './pages/consent.ts';
@@ -185,7 +184,7 @@ function nameOf({ clientName, clientId }: { clientName?: string | undefined; cli
 
 function sourceOf(clientId: string): Client['source'] {
   if (isPreRegistered(clientId)) return { kind: 'operator' };
-  const host = documentHost(clientId);
+  const host = URL.parse(clientId)?.host;
   return host === undefined ? { kind: 'self' } : { kind: 'document', host };
 }
 

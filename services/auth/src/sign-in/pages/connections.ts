@@ -65,22 +65,9 @@ function connectionItem(connection: Connection, csrf: string, revokeAction: stri
     <div>
       <h2><bdi>${client}</bdi></h2>
       <dl class="details">
-        <div class="row">
-          <dt>May read</dt>
-          <dd>${scopes.map((scope) => SCOPE_WORDS[scope as OAuthScope].title).join(', ')}</dd>
-        </div>
-        <div>
-          <dt>Connected</dt>
-          <dd>${day(createdAt)}</dd>
-        </div>
-        <div>
-          <dt>Last used</dt>
-          <dd>${lastUsedAt ? day(lastUsedAt) : 'never'}</dd>
-        </div>
-        <div>
-          <dt>Access ends</dt>
-          <dd>${day(expiresAt)}</dd>
-        </div>
+        ${detail('May read', scopes.map((scope) => SCOPE_WORDS[scope as OAuthScope].title).join(', '), html`class="row"`)}
+        ${detail('Connected', day(createdAt))} ${detail('Last used', lastUsedAt ? day(lastUsedAt) : 'never')}
+        ${detail('Access ends', day(expiresAt))}
       </dl>
     </div>
     <form method="post" action="${revokeAction}">
@@ -91,6 +78,13 @@ function connectionItem(connection: Connection, csrf: string, revokeAction: stri
       </button>
     </form>
   </li>`;
+}
+
+function detail(term: string, value: Html | string, attributes?: Html): Html {
+  return html`<div ${attributes}>
+    <dt>${term}</dt>
+    <dd>${value}</dd>
+  </div>`;
 }
 
 function noConnections(address: string): Html {

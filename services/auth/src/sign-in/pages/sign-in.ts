@@ -62,61 +62,29 @@ export function signInPage(page: SignIn): string {
 function fields({ step, organization, email, error }: SignIn): Html {
   const asked = { email, ...(step === 'organization' && { organization }), ...(step === 'password' && { password: '' }) };
   const empty = Object.entries(asked).find(([, value]) => value === '')?.[0];
-  const focus = (name: string) => ((empty ?? Object.keys(asked).at(-1)) === name ? html`autofocus` : null);
-  const describedBy = error ? html`aria-describedby="error"` : null;
-  return html`<div>
-      <label for="email">E-mail</label>
+  const focused = empty ?? Object.keys(asked).at(-1);
+  const input = (name: string, label: string, attributes: Html, hint?: string) => {
+    const describedBy = [hint && `${name}-hint`, error && 'error'].filter(Boolean).join(' ');
+    return html`<div>
+      <label for="${name}">${label}</label>
       <input
-        id="email"
-        name="email"
-        type="email"
-        value="${email}"
-        autocomplete="username"
-        autocapitalize="none"
-        spellcheck="false"
-        maxlength="254"
+        id="${name}"
+        name="${name}"
         required
-        ${describedBy}
-        ${focus('email')}
+        ${attributes}
+        ${describedBy ? html`aria-describedby="${describedBy}"` : null}
+        ${name === focused ? html`autofocus` : null}
       />
-    </div>
-    ${
-      step === 'organization'
-        ? html`<div>
-            <label for="organization">Organization</label>
-            <input
-              id="organization"
-              name="organization"
-              value="${organization}"
-              autocomplete="organization"
-              autocapitalize="none"
-              spellcheck="false"
-              maxlength="40"
-              required
-              aria-describedby="${error ? 'organization-hint error' : 'organization-hint'}"
-              ${focus('organization')}
-            />
-            <p class="hint" id="organization-hint">Its short name, such as acme</p>
-          </div>`
-        : null
-    }
-    ${
-      step === 'password'
-        ? html`<div>
-            <label for="password">Password</label>
-            <input
-              id="password"
-              name="password"
-              type="password"
-              autocomplete="current-password"
-              maxlength="1024"
-              required
-              ${describedBy}
-              ${focus('password')}
-            />
-          </div>`
-        : null
-    }
+      ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : null}
+    </div>`;
+  };
+  const asTyped = html`autocapitalize="none" spellcheck="false"`;
+  const emailInput = html`type="email" value="${email}" autocomplete="username" maxlength="254" ${asTyped}`;
+  const organizationInput = html`value="${organization}" autocomplete="organization" maxlength="40" ${asTyped}`;
+  const passwordInput = html`type="password" autocomplete="current-password" maxlength="1024"`;
+  return html`${input('email', 'E-mail', emailInput)}
+    ${step === 'organization' ? input('organization', 'Organization', organizationInput, 'Its short name, such as acme') : null}
+    ${step === 'password' ? input('password', 'Password', passwordInput) : null}
     <button class="primary">${step === 'password' ? 'Sign in' : 'Continue'}</button>`;
 }
 

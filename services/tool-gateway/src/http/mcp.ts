@@ -60,12 +60,10 @@ export function mcp(context: Context, options: McpOptions) {
     const tools: ToolRequest = {
       context,
       call: { ...callOf(response), organization: user.organizationId, userId: user.userId, yieldWhenDue },
-      requestId: stateOf(response).id,
+      response,
       admit: () => admit(body, user, response, options),
       arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
       measure,
-      facts,
-      setRetryAfter: (seconds) => response.set('Retry-After', seconds),
       log: options.log,
     };
     const answer = await serve(request, body, tools, options);

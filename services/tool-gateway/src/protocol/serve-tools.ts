@@ -1,7 +1,9 @@
+import type { Response } from 'express';
 import { parseObject } from '@crs/records/import-record';
 import { invalid } from '@crs/kit/errors';
 import { Refusal, toRefusal } from '@crs/kit/http/refusal';
-import { pageFacts, refusalFacts, type RequestFacts } from '@crs/kit/http/register';
+import { pageFacts, refusalFacts } from '@crs/kit/http/register';
+import { stateOf } from '@crs/kit/http/request';
 import type { Logger } from '@crs/kit/process/log';
 import type { Context, ToolCall } from '../context.ts';
 import { TOOLS } from '../tools/index.ts';
@@ -60,7 +62,8 @@ export class RpcRefusal extends Refusal {
 export interface ToolRequest {
   context: Context;
   call: ToolCall;
-  requestId: string;
+  /** Of the gateway, whose headers and log line a tool adds to. */
+  response: Response;
   /** As the client sent them: the SDKs drop `__proto__`, which has to be refused like any other unknown argument. */
   arguments: unknown;
   /**
@@ -68,21 +71,19 @@ export interface ToolRequest {
    * @returns the refusal that replaces the tool's answer, if there is one
    */
   admit: () => Promise<Refusal | undefined>;
-  setRetryAfter: (seconds: string) => void;
   /** Records a call of a tool: the status that REST would have answered with, and its duration. */
   measure: (tool: string, status: number, seconds: number) => void;
-  /** For the request's line in the log. */
-  facts: RequestFacts;
   log: Logger;
 }
 
 /** Runs a tool that exists. Every failure becomes a result, whose text never holds transcripts or other content. */
 export async function callTool(
   name: string,
-  { context, call, requestId, arguments: given, setRetryAfter, measure, facts, log }: ToolRequest,
+  { context, call, response, arguments: given, measure, log }: ToolRequest,
   refused: Refusal | undefined,
 ): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)!;
+  const { id: requestId, facts } = stateOf(response);
   const started = performance.now();
   let status = 200;
   try {
@@ -102,7 +103,7 @@ export async function callTool(
     Object.assign(facts, refusalFacts(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, tool: name, trace_id: requestId }, 'tool failed');
     const retryAfter = refusal.headers['Retry-After'];
-    if (retryAfter !== undefined) setRetryAfter(retryAfter);
+    if (retryAfter !== undefined) response.set('Retry-After', retryAfter);
     return refusedResult(refusal, requestId);
   } finally {
     Object.assign(facts, { tool: name, tool_status: status });

@@ -4,7 +4,6 @@ import type { CallsServiceService } from '@crs/proto/crs/calls/v1/calls';
 import type { EntitiesServiceService } from '@crs/proto/crs/entities/v1/entities';
 import type { ProjectsServiceService } from '@crs/proto/crs/projects/v1/projects';
 
-/** Dependencies of the tools. */
 export interface Context {
   calls: ServiceClient<CallsServiceService>;
   projects: ServiceClient<ProjectsServiceService>;

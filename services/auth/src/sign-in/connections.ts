@@ -135,7 +135,6 @@ export class Connections {
   }
 }
 
-/** The name of a connection for its user. */
 function nameOf({ client }: { client: string }): string {
   return client === OPERATORS_CLIENT ? 'A token made by your administrator' : client;
 }

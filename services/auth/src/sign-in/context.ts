@@ -6,7 +6,6 @@ import type { ProviderHost } from '../config.ts';
 import type { AccessTokens } from '../keys/access-tokens.ts';
 import type { Seals } from '../keys/seals.ts';
 
-/** Settings and connections of the authorization server. */
 export interface SignInContext {
   db: Database;
   log: Logger;
@@ -31,12 +30,10 @@ export function statementTime(): Work {
   return workFor(STATEMENT_MS);
 }
 
-/** {@link credentialScope} for {@link statementTime}. */
 export function credentialScopeNow(organization: string): Scope {
   return credentialScope(organization, statementTime());
 }
 
-/** {@link directoryScope} for {@link statementTime}. */
 export function directoryScopeNow(): Scope {
   return directoryScope(statementTime());
 }

@@ -8,15 +8,12 @@ export class FetchesBusy extends Error {
 }
 
 interface FetchPoolLimits {
-  /** Requests that wait for a fetch. */
   total: number;
-  /** Requests of one key that wait for a fetch. */
   perKey: number;
   /** Different URLs of one key that are fetched at once. */
   urlsPerKey: number;
 }
 
-/** The requests of one key that wait. */
 interface Waiting {
   count: number;
   /** Fetches that further requests may share, by URL. */

@@ -4,7 +4,6 @@ import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Looks up the IP addresses of a host name. */
 type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 export interface GuardedFetchOptions {
@@ -78,7 +77,6 @@ interface Target {
   port: number;
   path: string;
   isAllowed: boolean;
-  /** The proxy to ask through. */
   proxyUrl: string | undefined;
 }
 

@@ -10,9 +10,7 @@ import { signInPage, type SignIn } from './pages/sign-in.ts';
 import { accountOf, checkPassword } from './passwords.ts';
 import { field, forwardedAddress, queryOf, type Visit } from './request.ts';
 
-/** The page that shows the form. */
 export interface Place {
-  /** The path of the form's target. */
   action: string;
   /** The path of the page. `?organization=` there chooses another organization. */
   path: string;
@@ -41,7 +39,7 @@ export class SignInForm {
 
   /** Sends the form. After a refusal it repeats what the person typed and says what is wrong. */
   async show(visit: Visit, place: Place, refusal?: SignInRefused): Promise<void> {
-    if (refusal) return this.#ask(visit, place, refusal.organization, refusal.email, refusal);
+    if (refusal) return this.#ask(visit, place, refusal.organization, '', refusal);
     const email = place.email ?? '';
     const linked = queryOf(visit.request).get('organization');
     const remembered = visit.cookies.get('organization');
@@ -61,7 +59,10 @@ export class SignInForm {
     const organization = field(request, 'organization').trim().toLowerCase() || (await organizationOf(this.#context, email));
     if (field(request, 'method') === 'provider') {
       const to = await this.#federation.begin(visit, organization, email, uid);
-      if (to !== undefined) return void sendPage(response, this.#headers, continuePage({ to }));
+      if (to !== undefined) {
+        sendPage(response, this.#headers, continuePage({ to }));
+        return undefined;
+      }
     }
     const ask = (refusal?: Refusal) => this.#ask(visit, place, organization, email, refusal);
     if ((await this.#federation.nameOf(organization)) !== undefined) return ask();
@@ -85,7 +86,6 @@ export class SignInForm {
     return ask({ status: 429, error: `Too many attempts. ${wait}` });
   }
 
-  /** Has the form propose this organization next time. */
   remember(visit: Visit, organization: string): void {
     visit.cookies.set('organization', organization, REMEMBERED_MS);
   }

@@ -1,4 +1,3 @@
-/** Adds hits to one counter. */
 export interface Hit {
   /** Names the counter. Windows of different lengths need different keys. */
   key: string;
@@ -8,7 +7,6 @@ export interface Hit {
   windowMs: number;
 }
 
-/** A counter after a hit. */
 export interface Count {
   /** All hits of this window, this one included. */
   count: number;
@@ -23,6 +21,5 @@ export interface Count {
 export interface CounterStore {
   /** @throws ServiceError unavailable; the hit may have been counted nevertheless */
   add(hit: Hit): Promise<Count>;
-  /** Whether hits can be counted now. */
   readonly isConnected: boolean;
 }

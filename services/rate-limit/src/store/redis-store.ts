@@ -11,12 +11,9 @@ const BEAT_EVERY_MS = 250;
 const RECONNECT_MS = 250;
 
 interface RedisOptions {
-  /** URL of one server, or URLs of nodes of a Redis Cluster, separated by commas. */
   url: string;
   passwordFile?: string | undefined;
-  /** In front of each key. */
   prefix: string;
-  /** How long a hit waits for its answer. */
   timeoutMs: number;
   log: Logger;
 }

@@ -7,7 +7,6 @@ export function speaksLegacy(request: Request, body: unknown): Promise<boolean> 
   return isLegacyRequest(request, body);
 }
 
-/** Answers one POST. */
 export async function serveModern(request: Request, body: unknown, tools: ToolRequest): Promise<Answer> {
   let failure: { error: unknown } | undefined;
   const handler = createMcpHandler(

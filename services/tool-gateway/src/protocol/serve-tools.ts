@@ -40,7 +40,6 @@ export interface ToolResult {
   isError?: boolean;
 }
 
-/** The answer to a request over HTTP. */
 export interface Answer {
   status: number;
   headers: Iterable<readonly [name: string, value: string]>;
@@ -58,7 +57,6 @@ export class RpcRefusal extends Refusal {
   }
 }
 
-/** A request, as the adapters of the SDKs see it. */
 export interface ToolRequest {
   context: Context;
   call: ToolCall;

@@ -3,7 +3,6 @@ import { invalid } from '@crs/kit/errors';
 import type { Seal } from '@crs/kit/data/seal';
 import type { ToolCall } from '../context.ts';
 
-/** A place in a list by time and id. */
 export interface Place {
   at: Date;
   id: string;

@@ -47,7 +47,6 @@ function isClosedList(schema: z.core.$ZodType): boolean {
   return 'innerType' in def ? isClosedList(def.innerType as z.core.$ZodType) : def.type === 'enum';
 }
 
-/** A tool as `tools/list` shows it. */
 export function describeTool({ name, title, description, input, output }: Tool) {
   return {
     name,

@@ -13,7 +13,6 @@ export interface Begun extends Checks {
 /** How long the user has to sign in at the provider, in milliseconds. */
 export const BEGUN_MS = 600_000;
 
-/** Seals a begun sign-in into the value of a cookie, and opens it again. */
 export class BegunSeal {
   readonly #seal: Seal;
 

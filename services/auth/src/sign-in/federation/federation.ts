@@ -24,12 +24,10 @@ import {
   type RelyingParty,
 } from './relying-party.ts';
 
-/** A sign-in that failed. The form shows the error, and proposes the organization and the e-mail again. */
+/** A sign-in that failed. The form shows the error, and proposes the organization again. */
 export interface SignInRefused {
   kind: 'refused';
   organization: string;
-  email: string;
-  /** HTTP status of the page. */
   status: number;
   error: string;
 }
@@ -120,7 +118,7 @@ export class Federation {
       if (cause !== undefined)
         this.#context.log.warn({ organization, issuer, detail: textOf(cause) }, 'the OpenID provider could not be used');
       await this.#audit(request, begun, reason, detail);
-      return { kind: 'refused', organization, uid, email: '', status: reason === 'provider away' ? 503 : 403, error: message };
+      return { kind: 'refused', organization, uid, status: reason === 'provider away' ? 503 : 403, error: message };
     }
   }
 
@@ -155,7 +153,6 @@ export class Federation {
     };
   }
 
-  /** Writes a refusal to the audit trail. */
   async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
     const { organization, issuer } = begun;
     await recordRefusal(this.#context, {

@@ -28,7 +28,7 @@ export interface Checks {
 export interface Identity {
   subject: string;
   /** The provider's claims about the e-mail. Requests them if the id token has no e-mail. @throws SignInRefusal */
-  email(): Promise<{ address: unknown; isVerified: unknown }>;
+  email: () => Promise<{ address: unknown; isVerified: unknown }>;
 }
 
 export function newChecks(): Checks {

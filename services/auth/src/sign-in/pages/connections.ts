@@ -4,7 +4,6 @@ import { TICK } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { SCOPE_WORDS } from './scopes.ts';
 
-/** @property client its name */
 interface Connection {
   grantId: string;
   client: string;
@@ -22,7 +21,6 @@ export interface Connections {
   signOutAction: string;
   /** The result of the last action, such as "Claude is disconnected." */
   notice?: string | undefined;
-  /** The URL of the MCP server, for the settings of an assistant. */
   address: string;
 }
 

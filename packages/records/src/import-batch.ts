@@ -3,12 +3,11 @@ import {
   ImportRecordsRequest,
   ImportServiceService,
   type CheckRecordsResponse,
-  type EarlierLines,
   type ImportError,
   type ImportLine,
   type ImportRecordsResponse,
 } from '@crs/proto/crs/imports/v1/imports';
-import type { Scope } from '@crs/kit/data/scope';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
@@ -28,19 +27,12 @@ export type RecordImport = (
   call: CallContext<'operator'>,
 ) => Promise<unknown>;
 
-/** Lines of an organization. */
-export interface Batch {
-  lines: ImportLine[];
-  /** Present: nothing is stored. The answer is as if these lines of the file had been. */
-  earlier?: EarlierLines;
-}
-
-/** Of 1,000 lines with three fields each, and of 40,000 earlier records. */
+/** Many more than {@link MAX_LINES} lines with three fields each have. */
 const MAX_FIELDS = 200_000;
-const REQUEST_SHAPE = { 1: {}, 2: { 1: {}, 2: {}, 3: {} } };
+const REQUEST_SHAPE = { 1: {} };
 /** Stands for a message that isn't decoded. {@link checkSize} refuses it. */
 const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
-const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE), earlier: undefined };
+const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE) };
 
 /** The service of imports, whose messages are measured before they are decoded. */
 export const ImportService = {
@@ -56,13 +48,16 @@ export const ImportService = {
   },
 } as const;
 
-const NOTHING_EARLIER: EarlierLines = { organization: undefined, users: [], projects: [], billingOffices: [] };
-
-/** The handlers of imports, for operators. They count imported lines by their outcome. */
-export function importRpcs(
+/**
+ * The handlers of imports, for operators. They count imported lines by their outcome. A check parses the lines, and stores nothing.
+ * @param findProblems refuses lines of a check for other reasons
+ */
+export function importRpcs<R extends { organization: string }>(
   service: string,
   record: RecordImport,
-  handle: (batch: Batch, call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
+  reader: LineReader<R>,
+  store: (lines: ImportLine[], call: CallContext<'operator'>) => Promise<ImportRecordsResponse>,
+  findProblems?: (lines: Line<R>[], scope: Scope) => Promise<ImportError[]>,
 ) {
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
   // A counter must start at zero, or a graph of increases would miss the first batch.
@@ -73,7 +68,7 @@ export function importRpcs(
     async ({ lines }: ImportRecordsRequest, call): Promise<ImportRecordsResponse> => {
       const entry = { action: `${service}.import`, target: `${lines.length} lines`, address: call.address, counted: false };
       await record(entry, call);
-      const response = await handle({ lines }, call);
+      const response = await store(lines, call);
       counted.add(response.accepted, { outcome: 'accepted' });
       counted.add(response.unchanged, { outcome: 'unchanged' });
       counted.add(response.errors.length, { outcome: 'refused' });
@@ -81,13 +76,13 @@ export function importRpcs(
     },
   );
   const checked = { ...access, action: 'import.check' } as const;
-  const checkRecords = rpc(
-    { operator: checked },
-    async ({ lines, earlier = NOTHING_EARLIER }: CheckRecordsRequest, call): Promise<CheckRecordsResponse> => {
-      await record({ action: 'import.check', target: '', address: call.address, counted: true }, call);
-      return handle({ lines, earlier }, call);
-    },
-  );
+  const checkRecords = rpc({ operator: checked }, async ({ lines }: CheckRecordsRequest, call): Promise<CheckRecordsResponse> => {
+    await record({ action: 'import.check', target: '', address: call.address, counted: true }, call);
+    const scope = callerScope(call);
+    const batch = await readBatch(lines, reader, scope);
+    const problems = (await findProblems?.(batch.lines, scope)) ?? [];
+    return { errors: byLine([...batch.errors, ...problems]) };
+  });
   return { importRecords, checkRecords };
 }
 
@@ -105,15 +100,15 @@ export type LineReader<R> = WorkerTask<Uint8Array, { record: R } | Problem>;
  * @throws ServiceError if the batch as a whole is too large, or its time is up
  */
 export async function readBatch<R extends { organization: string }>(
-  request: Batch,
+  batch: ImportLine[],
   reader: LineReader<R>,
   { organization, signal }: Scope,
 ): Promise<{ lines: Line<R>[]; errors: ImportError[] }> {
-  checkSize(request);
+  checkSize(batch);
   const lines: Line<R>[] = [];
   const errors: ImportError[] = [];
   const yieldWhenDue = timeSlices();
-  for (const { number, json } of request.lines) {
+  for (const { number, json } of batch) {
     await yieldWhenDue();
     signal?.throwIfAborted();
     const result = await read(reader, json);
@@ -130,19 +125,16 @@ function read<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R }
 }
 
 /** @throws ServiceError if the batch is too large */
-export function checkSize({ lines }: Batch): void {
+export function checkSize(lines: ImportLine[]): void {
   const bytes = lines.reduce((sum, line) => sum + line.json.length, 0);
   if (lines.length > MAX_LINES || bytes > MAX_BYTES) {
-    const message = `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes, and a check few earlier records. Send smaller batches.`;
+    const message = `A batch holds at most ${MAX_LINES} lines and ${MAX_BYTES} bytes. Send smaller batches.`;
     throw new ServiceError('invalid_argument', message, { field: 'lines' });
   }
 }
 
 const TOO_LONG: Problem = { field: '', reason: 'must be at most 8 MiB long' };
 const WRONG_ORGANIZATION: Problem = { field: 'organization', reason: 'must be the organization that the batch is sent for' };
-
-/** Refuses each line of a batch whose organization does not exist. */
-export const NO_ORGANIZATION: Problem = { field: 'organization', reason: 'must be an organization that exists' };
 
 export function refused(number: number, { field, reason }: Problem): ImportError {
   return { line: number, field, reason };

@@ -24,7 +24,6 @@ const INTERNAL: Record<
   grantProject: ['organization'],
   listProjectPeople: ['organization'],
   putProjectGrants: ['operator'],
-  checkProjectGrants: ['operator'],
   recordAudit: ['operator'],
   checkOperator: 'the token that is asked about',
   recordRefusal: 'the refused token',

@@ -31,7 +31,6 @@ const NEEDS: Record<string, [Definition, Record<string, Needs>]> = {
       grantProject: 'write',
       listProjectPeople: 'write surface',
       putProjectGrants: 'none',
-      checkProjectGrants: 'none',
       recordAudit: 'none',
       checkOperator: 'none',
       recordRefusal: 'none',

@@ -98,8 +98,9 @@ beforeAll(async () => {
     if (service === 'authAdmin') continue;
     rpcs.push({ ...shared, name: `${service} erase`, roles: DELETIONS, call: open(ErasureServiceService, address)('erase') });
   }
-  const listProjects = open(ProjectsAdminServiceService, projectsAdmin)('listProjects');
-  rpcs.push({ ...shared, name: 'listProjects', roles: LISTS, call: listProjects });
+  const projects = open(ProjectsAdminServiceService, projectsAdmin);
+  rpcs.push({ ...shared, name: 'listProjects', roles: LISTS, call: projects('listProjects') });
+  rpcs.push({ ...shared, name: 'findReferences', roles: IMPORTS, call: projects('findReferences') });
 });
 afterAll(async () => {
   for (const each of clients) each.close();

@@ -85,19 +85,10 @@ export class Database {
    * connection, for commands such as COPY, which need a pool without `pipeline`.
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
-    return this.#transact(scope, 'commit', work);
-  }
-
-  /** A transaction that is rolled back also when `work` resolves. */
-  rehearse<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
-    return this.#transact(scope, 'rollback', work);
-  }
-
-  #transact<T>(scope: Scope, end: 'commit' | 'rollback', work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
       await allOrFirstError(inOnePacket(client, () => [send(client, 'begin'), send(client, settings(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
-      await send(client, end);
+      await send(client, 'commit');
       return result;
     });
   }

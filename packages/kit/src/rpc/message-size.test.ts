@@ -1,22 +1,19 @@
-import { CheckRecordsRequest } from '@crs/proto/crs/imports/v1/imports';
+import { PutProjectGrantsRequest } from '@crs/proto/crs/auth/v1/auth';
 import { expect, test } from 'vitest';
 import { hasAtMost } from './message-size.ts';
 
-const SHAPE = { 1: {}, 2: { 2: {} } };
-const request = CheckRecordsRequest.encode({
-  lines: [{ number: 300, json: Buffer.alloc(300), id: 'a' }],
-  earlier: {
-    organization: { name: 'Acme' },
-    users: [{ email: 'ann@acme.example', deleted: true, stored: true, hasPassword: false }],
-    projects: [],
-    billingOffices: ['London'],
-  },
+const SHAPE = { 1: { 3: {} } };
+const request = PutProjectGrantsRequest.encode({
+  grants: [
+    { projectId: 'a'.repeat(300), createdBy: 'ann@acme.example', members: [{ email: 'bob@acme.example', lead: true }] },
+    { projectId: 'b', createdBy: undefined, members: [] },
+  ],
 }).finish();
 
 test('a message is measured by the fields of itself and of the inner messages that its shape names', () => {
-  // Both fields, three of the line, three of the earlier records, and three of the user. The shape doesn't name the organization.
-  expect(hasAtMost(11, request, SHAPE)).toBe(true);
-  expect(hasAtMost(10, request, SHAPE)).toBe(false);
+  // Both grants, three fields of the first, two of its member, and one of the second grant.
+  expect(hasAtMost(8, request, SHAPE)).toBe(true);
+  expect(hasAtMost(7, request, SHAPE)).toBe(false);
   expect(hasAtMost(2, request, {})).toBe(true);
   expect(hasAtMost(1, request, {})).toBe(false);
 });
@@ -34,7 +31,7 @@ test.each([
 });
 
 test('a malformed message neither throws nor is read for ever', () => {
-  for (let end = 0; end < request.length; end++) expect(hasAtMost(11, request.subarray(0, end), SHAPE)).toBe(true);
+  for (let end = 0; end < request.length; end++) expect(hasAtMost(8, request.subarray(0, end), SHAPE)).toBe(true);
   expect(hasAtMost(1_000, Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f]), SHAPE)).toBe(true);
   expect(hasAtMost(1_000, Buffer.alloc(100, 0xff), SHAPE)).toBe(true);
 });

@@ -40,7 +40,6 @@ const FROM: From<AuthServiceService> = {
   grantProject: ['projects'],
   listProjectPeople: ['projects'],
   putProjectGrants: ['projects'],
-  checkProjectGrants: ['projects'],
   recordAudit: RECORD_SERVICES,
   checkOperator: RECORD_SERVICES,
   recordRefusal: RECORD_SERVICES,

@@ -8,7 +8,6 @@ import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { insertProjects, projectPeople } from '../store/projects.ts';
 import { putProjects, putRoles, type NamedRoles } from '../store/put-roles.ts';
-import { supposeEarlier } from '../store/suppose-earlier.ts';
 
 const MAX_GRANTS = 1_000;
 const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
@@ -44,16 +43,6 @@ export function projects({ db }: Context) {
       const grants = parseGrants(request.grants);
       const scope = callerScope(call);
       const outcomes = await db.transact(scope, (query) => putRoles(query, scope.organization, grants));
-      return { outcomes: outcomes.map(toOutcome) };
-    }),
-
-    checkProjectGrants: rpc({ operator: IMPORTS }, async (request, call) => {
-      const grants = parseGrants(request.grants);
-      const scope = callerScope(call);
-      const outcomes = await db.rehearse(scope, async (query) => {
-        await supposeEarlier(query, scope.organization, request.earlier);
-        return putRoles(query, scope.organization, grants);
-      });
       return { outcomes: outcomes.map(toOutcome) };
     }),
   } satisfies Partial<Rpcs<AuthServiceService>>;

@@ -1,6 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Query } from '@crs/kit/data/database';
 import type { Problem } from '@crs/records/import-record';
+import { missing } from '@crs/records/missing-reference';
 import { fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
 import { findErasingProjects, insertProjects, moveVersions, type ProjectRoles, type Role } from './projects.ts';
@@ -39,18 +40,14 @@ export async function putRoles(query: Query, organization: string, projects: Nam
 
 /** The roles by user id, or the field whose e-mail belongs to nobody. @param users ids by folded e-mail */
 function rolesOf({ projectId, createdBy, members }: NamedRoles, users: Map<string, string>): ProjectRoles | Problem {
-  if (createdBy !== null && !users.has(fold(createdBy))) return nobody('created_by');
+  if (createdBy !== null && !users.has(fold(createdBy))) return missing('user', 'created_by');
   const stranger = members.findIndex(({ email }) => !users.has(fold(email)));
-  if (stranger >= 0) return nobody(`members[${stranger}].email`);
+  if (stranger >= 0) return missing('user', `members[${stranger}].email`);
   return {
     projectId,
     createdBy: createdBy === null ? null : users.get(fold(createdBy))!,
     roles: members.map(({ email, role }) => ({ userId: users.get(fold(email))!, role })),
   };
-}
-
-function nobody(field: string): Problem {
-  return { field, reason: 'must be the e-mail of a user of this organization' };
 }
 
 /** A user who comes into a project or goes out of it. Null stands for no creator. */

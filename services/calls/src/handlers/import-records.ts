@@ -1,8 +1,8 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { withEarlier } from '@crs/records/earlier-lines';
-import { byLine, checkSize, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/records/import-batch';
+import { byLine, checkSize, importRpcs, type Line, readBatch, refused } from '@crs/records/import-batch';
 import { lockImports } from '@crs/records/lock-imports';
+import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
@@ -36,18 +36,17 @@ export function imports({ importDb, auth }: RecordContext) {
     description:
       'Time that a batch held a lock of its organization: `imports` holds back other batches, `feed` other changes of calls.',
   });
-  return importRpcs('calls', auth.recordAudit, async (batch, call) => {
+  return importRpcs('calls', auth.recordAudit, lineReader, async (batch, call) => {
     const scope = callerScope(call);
     checkSize(batch);
-    const hashes = await lineHashesOf(batch.lines);
+    const hashes = await lineHashesOf(batch);
     const fresh = await importDb.transact(scope, async (query) => {
       await query(discardPlans());
-      // In a check, an earlier line may have deleted the call with its project.
-      return batch.earlier ? batch.lines : withoutRepeats(query, scope.organization, batch.lines, hashes);
+      return withoutRepeats(query, scope.organization, batch, hashes);
     });
-    const repeated = batch.lines.length - fresh.length;
+    const repeated = batch.length - fresh.length;
     // Before the lock, so that the next batch is read while this one is written.
-    const { lines, errors } = await readBatch({ lines: fresh }, lineReader, scope);
+    const { lines, errors } = await readBatch(fresh, lineReader, scope);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
     const since: Record<string, number> = {};
@@ -55,27 +54,23 @@ export function imports({ importDb, auth }: RecordContext) {
       await query(discardPlans());
       const calls = lines.flatMap(({ record }) => (record.deleted ? [] : record));
       // Several batches of an organization come this far side by side.
-      if (!batch.earlier && calls.length > 0) await stageCalls(query, connection, calls);
+      if (calls.length > 0) await stageCalls(query, connection, calls);
       const [lock] = await query(lockImports('calls', scope.organization));
       since['imports'] = performance.now();
       const time = lock!.now;
       const callIds = new Set(lines.map(({ record }) => record.callId));
       const [{ known, unknown }, stored] = await Promise.all([
         // Under the lock: a deletion that comes later also deletes the calls of this batch.
-        resolve(lines, hashes, async (question) =>
-          withEarlier(question, await auth.resolveReferences(question, call), batch.earlier),
-        ),
+        resolve(lines, hashes, (question) => auth.resolveReferences(question, call)),
         query(findStored(scope.organization, [...callIds])),
       ]);
       const records = known.map(({ record }) => record);
       const changes = changesOf(stored, records, time);
-      if (!batch.earlier) {
-        await store(query, connection, scope.organization, changes);
-        since['feed'] = performance.now();
-        await placeAll(query, scope.organization, changes, time);
-      }
-      const counts = { accepted: changes.accepted, unchanged: known.length - changes.accepted };
-      return { accepted: counts.accepted, unchanged: repeated + counts.unchanged, errors: byLine([...errors, ...unknown]) };
+      await store(query, connection, scope.organization, changes);
+      since['feed'] = performance.now();
+      await placeAll(query, scope.organization, changes, time);
+      const unchanged = repeated + known.length - changes.accepted;
+      return { accepted: changes.accepted, unchanged, errors: byLine([...errors, ...unknown]) };
     });
     for (const [lock, start] of Object.entries(since)) held.record((performance.now() - start) / 1000, { lock });
     return response;
@@ -137,17 +132,17 @@ async function resolve(
   for (const { number, record } of lines) {
     await yieldWhenDue();
     const position = record.deleted ? -1 : calls++;
-    if (!organizationExists) unknown.push(refused(number, NO_ORGANIZATION));
+    if (!organizationExists) unknown.push(refused(number, missing('organization', 'organization')));
     else if (record.deleted) known.push({ number, record });
     else {
       const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
       const problem =
         record.projectId !== null && !projects.has(record.projectId)
-          ? { field: 'project_id', reason: 'must be a project of this organization' }
+          ? missing('project', 'project_id')
           : record.conductedBy !== null && !users.has(record.conductedBy)
-            ? { field: 'conducted_by', reason: 'must be the e-mail of a user of this organization' }
+            ? missing('user', 'conducted_by')
             : noteAt >= 0
-              ? { field: `notes[${noteAt}].email`, reason: 'must be the e-mail of a user of this organization' }
+              ? missing('user', `notes[${noteAt}].email`)
               : undefined;
       if (problem) unknown.push(refused(number, problem));
       else {

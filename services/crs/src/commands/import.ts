@@ -45,21 +45,19 @@ Examples:
 }
 
 async function importFile(file: string, options: ImportOptions, connect: Connect): Promise<void> {
-  const [{ run, ImportStopped }, { checker, sender }, { EarlierIndex }, { retrying }, { display }, { openSource }] =
-    await Promise.all([
-      import('../import/run.ts'),
-      import('../import/send.ts'),
-      import('../import/earlier.ts'),
-      import('../retry.ts'),
-      import('../import/progress.ts'),
-      import('../import/source.ts'),
-    ]);
+  const [{ run, ImportStopped }, { sender }, { checker }, { retrying }, { display }, { openSource }] = await Promise.all([
+    import('../import/run.ts'),
+    import('../import/send.ts'),
+    import('../import/check.ts'),
+    import('../retry.ts'),
+    import('../import/progress.ts'),
+    import('../import/source.ts'),
+  ]);
   const { chunks, totalBytes } = await openSource(file);
   await connected(connect, async (connection) => {
     const errors: Refusal[] = [];
     const view = await display(totalBytes);
-    const index = options.check ? new EarlierIndex() : undefined;
-    const send = index ? checker(connection, index, retrying) : retrying(sender(connection));
+    const send = options.check ? checker(connection, retrying) : retrying(sender(connection));
     const refused = (refusal: Refusal) => {
       if (errors.length === MAX_ERRORS) return;
       errors.push(refusal);
@@ -82,8 +80,6 @@ async function importFile(file: string, options: ImportOptions, connect: Connect
     } catch (error) {
       view.stop();
       throw error instanceof ImportStopped ? stopped(error.doneThrough, error.cause, options) : error;
-    } finally {
-      index?.close();
     }
   });
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
-import { withEarlier } from '@crs/records/earlier-lines';
-import { byLine, importRpcs, type Line, NO_ORGANIZATION, readBatch, refused } from '@crs/records/import-batch';
+import { byLine, importRpcs, type Line, readBatch, refused } from '@crs/records/import-batch';
 import { lockImports } from '@crs/records/lock-imports';
+import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
 import type { GrantOutcome, ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportError } from '@crs/proto/crs/imports/v1/imports';
@@ -20,29 +20,20 @@ interface Counts {
 }
 
 export function imports({ importDb, auth }: RecordContext) {
-  return importRpcs('projects', auth.recordAudit, async (batch, call) => {
-    const { earlier } = batch;
+  return importRpcs('projects', auth.recordAudit, lineReader, async (batch, call) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(batch, lineReader, scope);
     const counts: Counts = { accepted: 0, unchanged: 0, errors };
     if (lines.length === 0) return { ...counts, errors: byLine(errors) };
-    return importDb[earlier ? 'rehearse' : 'transact'](scope, async (query) => {
+    return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('projects', scope.organization));
-      const question = { emails: [], projectIds: [] };
-      const { organizationExists } = withEarlier(question, await auth.resolveReferences(question, call), earlier);
+      const { organizationExists } = await auth.resolveReferences({ emails: [], projectIds: [] }, call);
       if (!organizationExists) {
-        return {
-          accepted: 0,
-          unchanged: 0,
-          errors: byLine([...errors, ...lines.map(({ number }) => refused(number, NO_ORGANIZATION))]),
-        };
-      }
-      for (const name of earlier?.billingOffices ?? []) {
-        await putBillingOffice(query, scope.organization, { name, isDefault: undefined });
+        const unknown = lines.map(({ number }) => refused(number, missing('organization', 'organization')));
+        return { ...counts, errors: byLine([...errors, ...unknown]) };
       }
       // In the order of the file: a project may name an office of an earlier line, but not one of a later line.
-      const putGrants = async (grants: ProjectGrant[]) =>
-        (await (earlier ? auth.checkProjectGrants({ grants, earlier }, call) : auth.putProjectGrants({ grants }, call))).outcomes;
+      const putGrants = async (grants: ProjectGrant[]) => (await auth.putProjectGrants({ grants }, call)).outcomes;
       for (const run of runsOfOneType(lines)) {
         if (isOffices(run)) await storeOffices(query, run, counts);
         else await storeProjects(query, putGrants, run as Line<ProjectRecord>[], lock!.now, counts);
@@ -88,9 +79,7 @@ async function storeProjects(
   const offices = new Set((await query(listBillingOffices(organization))).map((office) => office.name));
   const known = lines.filter(({ number, record }) => {
     if (record.billing_office_name === null || offices.has(record.billing_office_name)) return true;
-    counts.errors.push(
-      refused(number, { field: 'billing_office_name', reason: 'must be a billing office of this organization' }),
-    );
+    counts.errors.push(refused(number, missing('billing_office', 'billing_office_name')));
     return false;
   });
   const outcomes: GrantOutcome[] = [];

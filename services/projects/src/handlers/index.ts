@@ -10,6 +10,7 @@ import { forgetCreations } from '../store/creations.ts';
 import { createProject } from './create-project.ts';
 import { erase } from './erase.ts';
 import { exportRecords } from './export-records.ts';
+import { findReferences } from './find-references.ts';
 import { getProject } from './get-project.ts';
 import { imports } from './import-records.ts';
 import { listBillingOffices } from './list-billing-offices.ts';
@@ -40,7 +41,7 @@ export function internalServices(context: RecordContext) {
 /** For operators. */
 export function adminServices(context: RecordContext) {
   return [
-    bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context) }),
+    bind(ProjectsAdminServiceService, ['crs'], { listProjects: listProjects(context), findReferences: findReferences(context) }),
     bind(ImportService, ['crs'], imports(context)),
     bind(ExportServiceService, ['crs'], { exportRecords: exportRecords(context) }),
     bind(ErasureServiceService, ['crs'], { erase: erase(context) }),

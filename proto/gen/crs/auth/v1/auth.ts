@@ -19,7 +19,6 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
-import { EarlierLines } from "../../imports/v1/imports.ts";
 
 export const protobufPackage = "crs.auth.v1";
 
@@ -260,16 +259,6 @@ export interface GrantOutcome {
   refusedField: string;
   /** Continues a sentence that begins with the field: `must be ...`. */
   refusedReason: string;
-}
-
-export interface CheckProjectGrantsRequest {
-  /** At most 1,000. */
-  grants: ProjectGrant[];
-  earlier: EarlierLines | undefined;
-}
-
-export interface CheckProjectGrantsResponse {
-  outcomes: GrantOutcome[];
 }
 
 export interface RecordAuditRequest {
@@ -3585,164 +3574,6 @@ export const GrantOutcome: MessageFns<GrantOutcome> = {
   },
 };
 
-function createBaseCheckProjectGrantsRequest(): CheckProjectGrantsRequest {
-  return { grants: [], earlier: undefined };
-}
-
-export const CheckProjectGrantsRequest: MessageFns<CheckProjectGrantsRequest> = {
-  encode(message: CheckProjectGrantsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.grants) {
-      ProjectGrant.encode(v!, writer.uint32(10).fork()).join();
-    }
-    if (message.earlier !== undefined) {
-      EarlierLines.encode(message.earlier, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CheckProjectGrantsRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCheckProjectGrantsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.grants.push(ProjectGrant.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.earlier = EarlierLines.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): CheckProjectGrantsRequest {
-    return {
-      grants: globalThis.Array.isArray(object?.grants) ? object.grants.map((e: any) => ProjectGrant.fromJSON(e)) : [],
-      earlier: isSet(object.earlier) ? EarlierLines.fromJSON(object.earlier) : undefined,
-    };
-  },
-
-  toJSON(message: CheckProjectGrantsRequest): unknown {
-    const obj: any = {};
-    if (message.grants?.length) {
-      obj.grants = message.grants.map((e) => ProjectGrant.toJSON(e));
-    }
-    if (message.earlier !== undefined) {
-      obj.earlier = EarlierLines.toJSON(message.earlier);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<CheckProjectGrantsRequest>): CheckProjectGrantsRequest {
-    return CheckProjectGrantsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CheckProjectGrantsRequest>): CheckProjectGrantsRequest {
-    const message = createBaseCheckProjectGrantsRequest();
-    message.grants = object.grants?.map((e) => ProjectGrant.fromPartial(e)) || [];
-    message.earlier = (object.earlier !== undefined && object.earlier !== null)
-      ? EarlierLines.fromPartial(object.earlier)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCheckProjectGrantsResponse(): CheckProjectGrantsResponse {
-  return { outcomes: [] };
-}
-
-export const CheckProjectGrantsResponse: MessageFns<CheckProjectGrantsResponse> = {
-  encode(message: CheckProjectGrantsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.outcomes) {
-      GrantOutcome.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CheckProjectGrantsResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCheckProjectGrantsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.outcomes.push(GrantOutcome.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): CheckProjectGrantsResponse {
-    return {
-      outcomes: globalThis.Array.isArray(object?.outcomes)
-        ? object.outcomes.map((e: any) => GrantOutcome.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: CheckProjectGrantsResponse): unknown {
-    const obj: any = {};
-    if (message.outcomes?.length) {
-      obj.outcomes = message.outcomes.map((e) => GrantOutcome.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<CheckProjectGrantsResponse>): CheckProjectGrantsResponse {
-    return CheckProjectGrantsResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CheckProjectGrantsResponse>): CheckProjectGrantsResponse {
-    const message = createBaseCheckProjectGrantsResponse();
-    message.outcomes = object.outcomes?.map((e) => GrantOutcome.fromPartial(e)) || [];
-    return message;
-  },
-};
-
 function createBaseRecordAuditRequest(): RecordAuditRequest {
   return { action: "", target: "", address: "", counted: false };
 }
@@ -4590,18 +4421,6 @@ export const AuthServiceService = {
       Buffer.from(PutProjectGrantsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PutProjectGrantsResponse => PutProjectGrantsResponse.decode(value),
   },
-  /** Answers what PutProjectGrants would answer if the earlier lines of the file were stored, and stores nothing. Admits operators. */
-  checkProjectGrants: {
-    path: "/crs.auth.v1.AuthService/CheckProjectGrants" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: CheckProjectGrantsRequest): Buffer =>
-      Buffer.from(CheckProjectGrantsRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): CheckProjectGrantsRequest => CheckProjectGrantsRequest.decode(value),
-    responseSerialize: (value: CheckProjectGrantsResponse): Buffer =>
-      Buffer.from(CheckProjectGrantsResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): CheckProjectGrantsResponse => CheckProjectGrantsResponse.decode(value),
-  },
   /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: {
     path: "/crs.auth.v1.AuthService/RecordAudit" as const,
@@ -4691,8 +4510,6 @@ export interface AuthServiceServer extends UntypedServiceImplementation {
    * request. Admits operators.
    */
   putProjectGrants: handleUnaryCall<PutProjectGrantsRequest, PutProjectGrantsResponse>;
-  /** Answers what PutProjectGrants would answer if the earlier lines of the file were stored, and stores nothing. Admits operators. */
-  checkProjectGrants: handleUnaryCall<CheckProjectGrantsRequest, CheckProjectGrantsResponse>;
   /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit: handleUnaryCall<RecordAuditRequest, RecordAuditResponse>;
   /**
@@ -4923,22 +4740,6 @@ export interface AuthServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PutProjectGrantsResponse) => void,
-  ): ClientUnaryCall;
-  /** Answers what PutProjectGrants would answer if the earlier lines of the file were stored, and stores nothing. Admits operators. */
-  checkProjectGrants(
-    request: CheckProjectGrantsRequest,
-    callback: (error: ServiceError | null, response: CheckProjectGrantsResponse) => void,
-  ): ClientUnaryCall;
-  checkProjectGrants(
-    request: CheckProjectGrantsRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CheckProjectGrantsResponse) => void,
-  ): ClientUnaryCall;
-  checkProjectGrants(
-    request: CheckProjectGrantsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CheckProjectGrantsResponse) => void,
   ): ClientUnaryCall;
   /** Records an operator's action in another service in the audit trail, before the action happens. Admits operators. */
   recordAudit(

@@ -57,48 +57,10 @@ export interface ImportError {
 
 export interface CheckRecordsRequest {
   lines: ImportLine[];
-  earlier: EarlierLines | undefined;
-}
-
-/** Rows that the earlier lines of a file would have stored or deleted, as far as later lines refer to them. */
-export interface EarlierLines {
-  /** Absent: no earlier line is about the organization. */
-  organization: EarlierOrganization | undefined;
-  users: EarlierUser[];
-  projects: EarlierProject[];
-  /** Names of billing offices that would have been stored. */
-  billingOffices: string[];
-}
-
-export interface EarlierOrganization {
-  /** Absent: no earlier line names it. */
-  name?: string | undefined;
-}
-
-export interface EarlierUser {
-  email: string;
-  /** A user who is stored would have been deleted. */
-  deleted: boolean;
-  /** The user would have been stored, after the deletion if there is one. */
-  stored: boolean;
-  /** With a password. */
-  hasPassword: boolean;
-}
-
-export interface EarlierProject {
-  projectId: string;
-  /** A project that is stored would have been deleted. */
-  deleted: boolean;
-  /** The project would have been stored, after the deletion if there is one. */
-  stored: boolean;
 }
 
 export interface CheckRecordsResponse {
-  /** Lines that would change something. */
-  accepted: number;
-  /** Lines that would change nothing. A line that only repeats an earlier line of the file may count as accepted. */
-  unchanged: number;
-  /** The lines that would be refused, in order. */
+  /** The lines that can't be used, in order. */
   errors: ImportError[];
 }
 
@@ -475,16 +437,13 @@ export const ImportError: MessageFns<ImportError> = {
 };
 
 function createBaseCheckRecordsRequest(): CheckRecordsRequest {
-  return { lines: [], earlier: undefined };
+  return { lines: [] };
 }
 
 export const CheckRecordsRequest: MessageFns<CheckRecordsRequest> = {
   encode(message: CheckRecordsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.lines) {
       ImportLine.encode(v!, writer.uint32(10).fork()).join();
-    }
-    if (message.earlier !== undefined) {
-      EarlierLines.encode(message.earlier, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -510,14 +469,6 @@ export const CheckRecordsRequest: MessageFns<CheckRecordsRequest> = {
             message.lines.push(ImportLine.decode(reader, reader.uint32()));
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.earlier = EarlierLines.decode(reader, reader.uint32());
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -533,7 +484,6 @@ export const CheckRecordsRequest: MessageFns<CheckRecordsRequest> = {
   fromJSON(object: any): CheckRecordsRequest {
     return {
       lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => ImportLine.fromJSON(e)) : [],
-      earlier: isSet(object.earlier) ? EarlierLines.fromJSON(object.earlier) : undefined,
     };
   },
 
@@ -541,9 +491,6 @@ export const CheckRecordsRequest: MessageFns<CheckRecordsRequest> = {
     const obj: any = {};
     if (message.lines?.length) {
       obj.lines = message.lines.map((e) => ImportLine.toJSON(e));
-    }
-    if (message.earlier !== undefined) {
-      obj.earlier = EarlierLines.toJSON(message.earlier);
     }
     return obj;
   },
@@ -554,445 +501,18 @@ export const CheckRecordsRequest: MessageFns<CheckRecordsRequest> = {
   fromPartial(object: DeepPartial<CheckRecordsRequest>): CheckRecordsRequest {
     const message = createBaseCheckRecordsRequest();
     message.lines = object.lines?.map((e) => ImportLine.fromPartial(e)) || [];
-    message.earlier = (object.earlier !== undefined && object.earlier !== null)
-      ? EarlierLines.fromPartial(object.earlier)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseEarlierLines(): EarlierLines {
-  return { organization: undefined, users: [], projects: [], billingOffices: [] };
-}
-
-export const EarlierLines: MessageFns<EarlierLines> = {
-  encode(message: EarlierLines, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.organization !== undefined) {
-      EarlierOrganization.encode(message.organization, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.users) {
-      EarlierUser.encode(v!, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.projects) {
-      EarlierProject.encode(v!, writer.uint32(26).fork()).join();
-    }
-    for (const v of message.billingOffices) {
-      writer.uint32(34).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EarlierLines {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEarlierLines();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.organization = EarlierOrganization.decode(reader, reader.uint32());
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.users.push(EarlierUser.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.projects.push(EarlierProject.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.billingOffices.push(reader.string());
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): EarlierLines {
-    return {
-      organization: isSet(object.organization) ? EarlierOrganization.fromJSON(object.organization) : undefined,
-      users: globalThis.Array.isArray(object?.users) ? object.users.map((e: any) => EarlierUser.fromJSON(e)) : [],
-      projects: globalThis.Array.isArray(object?.projects)
-        ? object.projects.map((e: any) => EarlierProject.fromJSON(e))
-        : [],
-      billingOffices: globalThis.Array.isArray(object?.billingOffices)
-        ? object.billingOffices.map((e: any) => globalThis.String(e))
-        : globalThis.Array.isArray(object?.billing_offices)
-        ? object.billing_offices.map((e: any) => globalThis.String(e))
-        : [],
-    };
-  },
-
-  toJSON(message: EarlierLines): unknown {
-    const obj: any = {};
-    if (message.organization !== undefined) {
-      obj.organization = EarlierOrganization.toJSON(message.organization);
-    }
-    if (message.users?.length) {
-      obj.users = message.users.map((e) => EarlierUser.toJSON(e));
-    }
-    if (message.projects?.length) {
-      obj.projects = message.projects.map((e) => EarlierProject.toJSON(e));
-    }
-    if (message.billingOffices?.length) {
-      obj.billingOffices = message.billingOffices;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<EarlierLines>): EarlierLines {
-    return EarlierLines.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EarlierLines>): EarlierLines {
-    const message = createBaseEarlierLines();
-    message.organization = (object.organization !== undefined && object.organization !== null)
-      ? EarlierOrganization.fromPartial(object.organization)
-      : undefined;
-    message.users = object.users?.map((e) => EarlierUser.fromPartial(e)) || [];
-    message.projects = object.projects?.map((e) => EarlierProject.fromPartial(e)) || [];
-    message.billingOffices = object.billingOffices?.map((e) => e) || [];
-    return message;
-  },
-};
-
-function createBaseEarlierOrganization(): EarlierOrganization {
-  return { name: undefined };
-}
-
-export const EarlierOrganization: MessageFns<EarlierOrganization> = {
-  encode(message: EarlierOrganization, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined) {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EarlierOrganization {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEarlierOrganization();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): EarlierOrganization {
-    return { name: isSet(object.name) ? globalThis.String(object.name) : undefined };
-  },
-
-  toJSON(message: EarlierOrganization): unknown {
-    const obj: any = {};
-    if (message.name !== undefined) {
-      obj.name = message.name;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<EarlierOrganization>): EarlierOrganization {
-    return EarlierOrganization.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EarlierOrganization>): EarlierOrganization {
-    const message = createBaseEarlierOrganization();
-    message.name = object.name ?? undefined;
-    return message;
-  },
-};
-
-function createBaseEarlierUser(): EarlierUser {
-  return { email: "", deleted: false, stored: false, hasPassword: false };
-}
-
-export const EarlierUser: MessageFns<EarlierUser> = {
-  encode(message: EarlierUser, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.email !== "") {
-      writer.uint32(10).string(message.email);
-    }
-    if (message.deleted !== false) {
-      writer.uint32(16).bool(message.deleted);
-    }
-    if (message.stored !== false) {
-      writer.uint32(24).bool(message.stored);
-    }
-    if (message.hasPassword !== false) {
-      writer.uint32(32).bool(message.hasPassword);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EarlierUser {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEarlierUser();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.email = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.deleted = reader.bool();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.stored = reader.bool();
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.hasPassword = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): EarlierUser {
-    return {
-      email: isSet(object.email) ? globalThis.String(object.email) : "",
-      deleted: isSet(object.deleted) ? globalThis.Boolean(object.deleted) : false,
-      stored: isSet(object.stored) ? globalThis.Boolean(object.stored) : false,
-      hasPassword: isSet(object.hasPassword)
-        ? globalThis.Boolean(object.hasPassword)
-        : isSet(object.has_password)
-        ? globalThis.Boolean(object.has_password)
-        : false,
-    };
-  },
-
-  toJSON(message: EarlierUser): unknown {
-    const obj: any = {};
-    if (message.email !== "") {
-      obj.email = message.email;
-    }
-    if (message.deleted !== false) {
-      obj.deleted = message.deleted;
-    }
-    if (message.stored !== false) {
-      obj.stored = message.stored;
-    }
-    if (message.hasPassword !== false) {
-      obj.hasPassword = message.hasPassword;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<EarlierUser>): EarlierUser {
-    return EarlierUser.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EarlierUser>): EarlierUser {
-    const message = createBaseEarlierUser();
-    message.email = object.email ?? "";
-    message.deleted = object.deleted ?? false;
-    message.stored = object.stored ?? false;
-    message.hasPassword = object.hasPassword ?? false;
-    return message;
-  },
-};
-
-function createBaseEarlierProject(): EarlierProject {
-  return { projectId: "", deleted: false, stored: false };
-}
-
-export const EarlierProject: MessageFns<EarlierProject> = {
-  encode(message: EarlierProject, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.projectId !== "") {
-      writer.uint32(10).string(message.projectId);
-    }
-    if (message.deleted !== false) {
-      writer.uint32(16).bool(message.deleted);
-    }
-    if (message.stored !== false) {
-      writer.uint32(24).bool(message.stored);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EarlierProject {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEarlierProject();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.projectId = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.deleted = reader.bool();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.stored = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): EarlierProject {
-    return {
-      projectId: isSet(object.projectId)
-        ? globalThis.String(object.projectId)
-        : isSet(object.project_id)
-        ? globalThis.String(object.project_id)
-        : "",
-      deleted: isSet(object.deleted) ? globalThis.Boolean(object.deleted) : false,
-      stored: isSet(object.stored) ? globalThis.Boolean(object.stored) : false,
-    };
-  },
-
-  toJSON(message: EarlierProject): unknown {
-    const obj: any = {};
-    if (message.projectId !== "") {
-      obj.projectId = message.projectId;
-    }
-    if (message.deleted !== false) {
-      obj.deleted = message.deleted;
-    }
-    if (message.stored !== false) {
-      obj.stored = message.stored;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<EarlierProject>): EarlierProject {
-    return EarlierProject.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EarlierProject>): EarlierProject {
-    const message = createBaseEarlierProject();
-    message.projectId = object.projectId ?? "";
-    message.deleted = object.deleted ?? false;
-    message.stored = object.stored ?? false;
     return message;
   },
 };
 
 function createBaseCheckRecordsResponse(): CheckRecordsResponse {
-  return { accepted: 0, unchanged: 0, errors: [] };
+  return { errors: [] };
 }
 
 export const CheckRecordsResponse: MessageFns<CheckRecordsResponse> = {
   encode(message: CheckRecordsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.accepted !== 0) {
-      writer.uint32(8).uint32(message.accepted);
-    }
-    if (message.unchanged !== 0) {
-      writer.uint32(16).uint32(message.unchanged);
-    }
     for (const v of message.errors) {
-      ImportError.encode(v!, writer.uint32(26).fork()).join();
+      ImportError.encode(v!, writer.uint32(10).fork()).join();
     }
     return writer;
   },
@@ -1011,23 +531,7 @@ export const CheckRecordsResponse: MessageFns<CheckRecordsResponse> = {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.accepted = reader.uint32();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.unchanged = reader.uint32();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
+            if (tag !== 10) {
               break;
             }
 
@@ -1048,20 +552,12 @@ export const CheckRecordsResponse: MessageFns<CheckRecordsResponse> = {
 
   fromJSON(object: any): CheckRecordsResponse {
     return {
-      accepted: isSet(object.accepted) ? globalThis.Number(object.accepted) : 0,
-      unchanged: isSet(object.unchanged) ? globalThis.Number(object.unchanged) : 0,
       errors: globalThis.Array.isArray(object?.errors) ? object.errors.map((e: any) => ImportError.fromJSON(e)) : [],
     };
   },
 
   toJSON(message: CheckRecordsResponse): unknown {
     const obj: any = {};
-    if (message.accepted !== 0) {
-      obj.accepted = Math.round(message.accepted);
-    }
-    if (message.unchanged !== 0) {
-      obj.unchanged = Math.round(message.unchanged);
-    }
     if (message.errors?.length) {
       obj.errors = message.errors.map((e) => ImportError.toJSON(e));
     }
@@ -1073,8 +569,6 @@ export const CheckRecordsResponse: MessageFns<CheckRecordsResponse> = {
   },
   fromPartial(object: DeepPartial<CheckRecordsResponse>): CheckRecordsResponse {
     const message = createBaseCheckRecordsResponse();
-    message.accepted = object.accepted ?? 0;
-    message.unchanged = object.unchanged ?? 0;
     message.errors = object.errors?.map((e) => ImportError.fromPartial(e)) || [];
     return message;
   },
@@ -1099,7 +593,7 @@ export const ImportServiceService = {
     responseDeserialize: (value: Buffer): ImportRecordsResponse => ImportRecordsResponse.decode(value),
   },
   /**
-   * Answers what ImportRecords would answer if the earlier lines of the file were stored, and stores nothing. Admits operators.
+   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
    * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords: {
@@ -1122,7 +616,7 @@ export interface ImportServiceServer extends UntypedServiceImplementation {
    */
   importRecords: handleUnaryCall<ImportRecordsRequest, ImportRecordsResponse>;
   /**
-   * Answers what ImportRecords would answer if the earlier lines of the file were stored, and stores nothing. Admits operators.
+   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
    * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords: handleUnaryCall<CheckRecordsRequest, CheckRecordsResponse>;
@@ -1150,7 +644,7 @@ export interface ImportServiceClient extends Client {
     callback: (error: ServiceError | null, response: ImportRecordsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Answers what ImportRecords would answer if the earlier lines of the file were stored, and stores nothing. Admits operators.
+   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
    * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords(

@@ -56,6 +56,22 @@ export interface ListedProject {
   billingOfficeName?: string | undefined;
 }
 
+export interface FindReferencesRequest {
+  /** At most 10,000 e-mails and 10,000 project ids. E-mails in any case, project ids in lower case. */
+  emails: string[];
+  projectIds: string[];
+  /** Names of billing offices. */
+  billingOffices: string[];
+}
+
+export interface FindReferencesResponse {
+  /** Those that exist, as the request spells them. */
+  emails: string[];
+  projectIds: string[];
+  billingOffices: string[];
+  organizationExists: boolean;
+}
+
 function createBaseListProjectsRequest(): ListProjectsRequest {
   return { limit: 0, after: undefined };
 }
@@ -497,7 +513,245 @@ export const ListedProject: MessageFns<ListedProject> = {
   },
 };
 
-/** Shows the projects of an organization to operators. */
+function createBaseFindReferencesRequest(): FindReferencesRequest {
+  return { emails: [], projectIds: [], billingOffices: [] };
+}
+
+export const FindReferencesRequest: MessageFns<FindReferencesRequest> = {
+  encode(message: FindReferencesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.emails) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.projectIds) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.billingOffices) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindReferencesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindReferencesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.emails.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.billingOffices.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FindReferencesRequest {
+    return {
+      emails: globalThis.Array.isArray(object?.emails) ? object.emails.map((e: any) => globalThis.String(e)) : [],
+      projectIds: globalThis.Array.isArray(object?.projectIds)
+        ? object.projectIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.project_ids)
+        ? object.project_ids.map((e: any) => globalThis.String(e))
+        : [],
+      billingOffices: globalThis.Array.isArray(object?.billingOffices)
+        ? object.billingOffices.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.billing_offices)
+        ? object.billing_offices.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: FindReferencesRequest): unknown {
+    const obj: any = {};
+    if (message.emails?.length) {
+      obj.emails = message.emails;
+    }
+    if (message.projectIds?.length) {
+      obj.projectIds = message.projectIds;
+    }
+    if (message.billingOffices?.length) {
+      obj.billingOffices = message.billingOffices;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FindReferencesRequest>): FindReferencesRequest {
+    return FindReferencesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FindReferencesRequest>): FindReferencesRequest {
+    const message = createBaseFindReferencesRequest();
+    message.emails = object.emails?.map((e) => e) || [];
+    message.projectIds = object.projectIds?.map((e) => e) || [];
+    message.billingOffices = object.billingOffices?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseFindReferencesResponse(): FindReferencesResponse {
+  return { emails: [], projectIds: [], billingOffices: [], organizationExists: false };
+}
+
+export const FindReferencesResponse: MessageFns<FindReferencesResponse> = {
+  encode(message: FindReferencesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.emails) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.projectIds) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.billingOffices) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.organizationExists !== false) {
+      writer.uint32(32).bool(message.organizationExists);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindReferencesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindReferencesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.emails.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.billingOffices.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.organizationExists = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FindReferencesResponse {
+    return {
+      emails: globalThis.Array.isArray(object?.emails) ? object.emails.map((e: any) => globalThis.String(e)) : [],
+      projectIds: globalThis.Array.isArray(object?.projectIds)
+        ? object.projectIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.project_ids)
+        ? object.project_ids.map((e: any) => globalThis.String(e))
+        : [],
+      billingOffices: globalThis.Array.isArray(object?.billingOffices)
+        ? object.billingOffices.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.billing_offices)
+        ? object.billing_offices.map((e: any) => globalThis.String(e))
+        : [],
+      organizationExists: isSet(object.organizationExists)
+        ? globalThis.Boolean(object.organizationExists)
+        : isSet(object.organization_exists)
+        ? globalThis.Boolean(object.organization_exists)
+        : false,
+    };
+  },
+
+  toJSON(message: FindReferencesResponse): unknown {
+    const obj: any = {};
+    if (message.emails?.length) {
+      obj.emails = message.emails;
+    }
+    if (message.projectIds?.length) {
+      obj.projectIds = message.projectIds;
+    }
+    if (message.billingOffices?.length) {
+      obj.billingOffices = message.billingOffices;
+    }
+    if (message.organizationExists !== false) {
+      obj.organizationExists = message.organizationExists;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FindReferencesResponse>): FindReferencesResponse {
+    return FindReferencesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FindReferencesResponse>): FindReferencesResponse {
+    const message = createBaseFindReferencesResponse();
+    message.emails = object.emails?.map((e) => e) || [];
+    message.projectIds = object.projectIds?.map((e) => e) || [];
+    message.billingOffices = object.billingOffices?.map((e) => e) || [];
+    message.organizationExists = object.organizationExists ?? false;
+    return message;
+  },
+};
+
+/** Shows the projects of an organization to operators, and supports checks of their imports. */
 export type ProjectsAdminServiceService = typeof ProjectsAdminServiceService;
 export const ProjectsAdminServiceService = {
   /** Lists the projects of the organization, archived ones included, most recently created first, then by descending id. Admits operators. */
@@ -511,11 +765,31 @@ export const ProjectsAdminServiceService = {
       Buffer.from(ListProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListProjectsResponse => ListProjectsResponse.decode(value),
   },
+  /**
+   * Tells which of these users (disabled users too), projects and billing offices the organization has: what the lines of a checked file
+   * refer to. Admits operators.
+   */
+  findReferences: {
+    path: "/crs.projects.v1.ProjectsAdminService/FindReferences" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: FindReferencesRequest): Buffer =>
+      Buffer.from(FindReferencesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FindReferencesRequest => FindReferencesRequest.decode(value),
+    responseSerialize: (value: FindReferencesResponse): Buffer =>
+      Buffer.from(FindReferencesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FindReferencesResponse => FindReferencesResponse.decode(value),
+  },
 } as const;
 
 export interface ProjectsAdminServiceServer extends UntypedServiceImplementation {
   /** Lists the projects of the organization, archived ones included, most recently created first, then by descending id. Admits operators. */
   listProjects: handleUnaryCall<ListProjectsRequest, ListProjectsResponse>;
+  /**
+   * Tells which of these users (disabled users too), projects and billing offices the organization has: what the lines of a checked file
+   * refer to. Admits operators.
+   */
+  findReferences: handleUnaryCall<FindReferencesRequest, FindReferencesResponse>;
 }
 
 export interface ProjectsAdminServiceClient extends Client {
@@ -534,6 +808,25 @@ export interface ProjectsAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListProjectsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Tells which of these users (disabled users too), projects and billing offices the organization has: what the lines of a checked file
+   * refer to. Admits operators.
+   */
+  findReferences(
+    request: FindReferencesRequest,
+    callback: (error: ServiceError | null, response: FindReferencesResponse) => void,
+  ): ClientUnaryCall;
+  findReferences(
+    request: FindReferencesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FindReferencesResponse) => void,
+  ): ClientUnaryCall;
+  findReferences(
+    request: FindReferencesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: FindReferencesResponse) => void,
   ): ClientUnaryCall;
 }
 

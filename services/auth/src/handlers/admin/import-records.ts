@@ -1,19 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Query } from '@crs/kit/data/database';
-import { callerScope } from '@crs/kit/data/scope';
+import type { Database, Query } from '@crs/kit/data/database';
+import { callerScope, type Scope } from '@crs/kit/data/scope';
 import { ServiceError } from '@crs/kit/errors';
-import {
-  byLine,
-  importRpcs,
-  type Line,
-  NO_ORGANIZATION,
-  readBatch,
-  type RecordImport,
-  refused as refusedLine,
-} from '@crs/records/import-batch';
+import { byLine, importRpcs, type Line, readBatch, type RecordImport, refused as refusedLine } from '@crs/records/import-batch';
 import type { Problem } from '@crs/records/import-record';
+import { missing } from '@crs/records/missing-reference';
+import type { CallContext } from '@crs/kit/rpc/server';
 import { fold } from '@crs/kit/text';
+import type { ImportLine } from '@crs/proto/crs/imports/v1/imports';
 import type { Context } from '../../context.ts';
 import { countOperatorAction } from '../../count-action.ts';
 import { lineReader, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
@@ -23,7 +18,6 @@ import { changesOf, type OrganizationChange } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
 import { endAccess } from '../../store/consents.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
-import { supposeEarlier } from '../../store/suppose-earlier.ts';
 import { findUser, findUsersByEmail, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
 import { setsView, untilViewsFollow } from '../../view-settings.ts';
 
@@ -35,21 +29,18 @@ export function imports({ db }: Context) {
   const record: RecordImport = async ({ counted, ...entry }, call) => {
     if (counted) await countOperatorAction(db, call.identity, entry);
   };
-  return importRpcs('auth', record, async (batch, call) => {
+  const store = async (batch: ImportLine[], call: CallContext<'operator'>) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(batch, lineReader, scope);
-    const read: Query = (statement) => db.read(scope, statement);
-    const hashed = batch.earlier ? undefined : await setPasswords(read, scope.organization, lines, hashPassword);
-    const { mayBeSeen, ...answer } = await db[batch.earlier ? 'rehearse' : 'transact'](scope, async (query) => {
-      await supposeEarlier(query, scope.organization, batch.earlier);
-      const passwords = hashed ?? (await setPasswords(query, scope.organization, lines, () => Promise.resolve('unknown')));
+    const passwords = await setPasswords(db, scope, lines, hashPassword);
+    const { mayBeSeen, ...answer } = await db.transact(scope, async (query) => {
       let accepted = 0;
       let unchanged = 0;
       const disabled: string[] = [];
       const [before] = await query(findOrganization(scope.organization));
       let exists = before !== undefined;
       const store = (record: AuthRecord): Outcome | Promise<Outcome> => {
-        if (record.type === 'user') return exists ? storeUser(query, record, passwords.hashes, disabled) : NO_ORGANIZATION;
+        if (record.type === 'user') return exists ? storeUser(query, record, passwords.hashes, disabled) : missing('organization', 'organization');
         return before || call.rights.organizations.length === 0 ? storeOrganization(query, record) : MAY_NOT_CREATE;
       };
       for (const { number, record } of lines) {
@@ -62,13 +53,18 @@ export function imports({ db }: Context) {
       for (const email of disabled) await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
       const [after] = await query(findOrganization(scope.organization));
       const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
-      await query(operatorEntry(call.identity, 'auth.import', `${batch.lines.length} lines`, details));
+      await query(operatorEntry(call.identity, 'auth.import', `${batch.length} lines`, details));
       return { accepted, unchanged, errors: byLine(errors), mayBeSeen: before !== undefined };
     });
     const setView = lines.some(({ record }) => record.type === 'organization' && setsView(changeOf(record)));
-    if (!batch.earlier && mayBeSeen && setView) await untilViewsFollow();
+    if (mayBeSeen && setView) await untilViewsFollow();
     return answer;
-  });
+  };
+  const findProblems = async (lines: Line<AuthRecord>[], scope: Scope) => {
+    const { refused } = await setPasswords(db, scope, lines, () => Promise.resolve(''));
+    return [...refused].map(([number, problem]) => refusedLine(number, problem));
+  };
+  return importRpcs('auth', record, lineReader, store, findProblems);
 }
 
 const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
@@ -82,8 +78,8 @@ type Hashes = Map<string, string>;
  * @returns the hashes, and the problems by line number
  */
 async function setPasswords(
-  query: Query,
-  organization: string,
+  db: Database,
+  scope: Scope,
   lines: Line<AuthRecord>[],
   hash: (password: string) => Promise<string>,
 ): Promise<{ hashes: Hashes; refused: Map<number, Problem> }> {
@@ -94,10 +90,11 @@ async function setPasswords(
       : [],
   );
   if (withPassword.length === 0) return { hashes: new Map(), refused };
+  const { organization } = scope;
   const emails = withPassword.map(({ folded }) => folded);
   const [known, [stored]] = await Promise.all([
-    query(findUsersByEmail(organization, emails)),
-    query(organizationExists(organization)),
+    db.read(scope, findUsersByEmail(organization, emails)),
+    db.read(scope, organizationExists(organization)),
   ]);
   const done = new Set(known.filter(({ hasPassword }) => hasPassword).map(({ emailFolded }) => emailFolded));
   const hashing: Promise<readonly [string, string]>[] = [];

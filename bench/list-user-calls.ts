@@ -130,7 +130,7 @@ async function seed(): Promise<void> {
   await admin.query(
     `insert into calls.calls (organization, call_id, project_id, conducted_by, call_type, call_status, created_at, updated_at, date,
         duration_minutes, segment, source, segment_folded, source_folded, cost, rating, name, job_title, job_title_folded, employer,
-        employer_folded, country, country_folded, shown_hash, record_hash, item, shown)
+        employer_folded, country, country_folded, shown_hash, record_hash, list_item_json, detail_json)
       select 'bench', 'call_' || lpad(n::text, 12, '0'), ('00000000-0000-4000-8000-' || lpad((n % $2)::text, 12, '0'))::uuid,
         case when n % 1000 = 999 then (select user_id from auth.users where organization = 'bench' order by email_folded limit 1 offset n / 1000 % 3) end,
         case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60, 'Segment ' || n % 7, 'Network ' || n % 5,
@@ -139,7 +139,7 @@ async function seed(): Promise<void> {
         sha256(n::text::bytea), sha256(n::text::bytea), ${textSql(3)}, ${textSql(4)}
       from generate_series(1, $1::int) n,
         lateral (select (timestamptz '2026-09-01Z' - (n::float8 / $1 * 1000) * interval '1 day')::timestamptz(3) as at) t`,
-    [ROWS, PROJECTS, storedTexts(0).item, storedTexts(0).shown],
+    [ROWS, PROJECTS, storedTexts(0).listItem, storedTexts(0).detail],
   );
   await admin.query('vacuum analyze calls.calls');
   await admin.query(`create role bench_bypass bypassrls; grant usage on schema calls to bench_bypass;

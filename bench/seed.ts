@@ -1,4 +1,4 @@
-import { aroundTimes, itemAroundTimes, storedTranscripts, timesOf } from '@crs/calls/stored';
+import { encode } from '@crs/calls/stored-json';
 import pg from 'pg';
 
 /** Calls to write, spread evenly over the days before an instant. */
@@ -63,16 +63,13 @@ export function storedTexts(turns: number) {
     `"(%(?:${['minutes', 'cost', 'rating'].map((name) => VALUES.indexOf(name) + 1).join('|')})\\$s)"`,
     'g',
   );
+  const { listItem, detail, transcripts } = encode(record);
   const formatOf = (aroundTimes: [string, string]) =>
     aroundTimes
-      .join(timesOf({ createdAt: AT, updatedAt: AT }))
+      .join(`,"created_at":"${value('at')}","updated_at":"${value('at')}"`)
       .replaceAll(AT.toISOString(), value('at'))
       .replaceAll(numbers, '$1');
-  return {
-    ...storedTranscripts(record),
-    item: formatOf(itemAroundTimes(record, true)),
-    shown: formatOf(aroundTimes(record)),
-  };
+  return { ...transcripts, listItem: formatOf(listItem), detail: formatOf(detail) };
 }
 
 /** SQL that fills a text of {@link storedTexts} in, for the call `n` at the time `at`. @param text the number of the parameter that holds it */
@@ -86,18 +83,18 @@ export function textSql(text: number): string {
 export async function seedCalls(databaseUrl: string, { organization, rows, before, days, turns = 0 }: Seed): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const { item, shown, verbatim, verbatimSegments } = storedTexts(turns);
+  const { listItem, detail, verbatim, verbatimSegments } = storedTexts(turns);
   const transcript = turns > 0 ? [verbatim, verbatimSegments] : [null, null];
   await client.query(
     `insert into calls.calls (organization, call_id, call_type, call_status, created_at, updated_at, date, duration_minutes, segment, source,
-        segment_folded, source_folded, cost, rating, name, job_title, employer, country, shown_hash, record_hash, item, shown, verbatim,
+        segment_folded, source_folded, cost, rating, name, job_title, employer, country, shown_hash, record_hash, list_item_json, detail_json, verbatim,
         verbatim_segments)
       select $1, 'call_' || lpad(n::text, 12, '0'), case when n % 5 = 0 then 'meeting' else 'interview' end, 'done', at, now(), at, 30 + n % 60,
         'Segment ' || n % 7, 'Network ' || n % 5, 'segment ' || n % 7, 'network ' || n % 5, n % 900, 1 + n % 5, 'Expert ' || n % 5000,
         'Head of ' || n % 300, 'Company ' || n % 2000, 'Country ' || n % 60,
         sha256(n::text::bytea), sha256(n::text::bytea), ${textSql(5)}, ${textSql(6)}, $7, $8
       from generate_series(1, $2::int) n, lateral (select ($3::timestamptz - (n::float8 / $2 * $4) * interval '1 day')::timestamptz(3) as at) t`,
-    [organization, rows, before, days, item, shown, ...transcript],
+    [organization, rows, before, days, listItem, detail, ...transcript],
   );
   await client.query(
     `insert into calls.call_days select organization, (created_at at time zone 'UTC')::date, count(*) from calls.calls

@@ -41,8 +41,8 @@ export const createCalls: Migration = {
         shown_hash bytea not null,
         record_hash bytea not null,
         line_hash bytea,
-        item text not null,
-        shown text not null,
+        list_item_json text not null,
+        detail_json text not null,
         clean text,
         verbatim text,
         verbatim_segments text,
@@ -52,8 +52,8 @@ export const createCalls: Migration = {
       comment on column calls.calls.shown_hash is 'of what the REST detail can show: updated_at moves with it';
       comment on column calls.calls.record_hash is 'of the whole record: an import that repeats it changes nothing';
       comment on column calls.calls.line_hash is 'of the imported line as it came; null: something was changed since';
-      comment on column calls.calls.item is 'the REST list item, as JSON in parts';
-      comment on column calls.calls.shown is 'the REST detail without transcripts, as JSON in parts, with marks';
+      comment on column calls.calls.list_item_json is 'the REST list item, as JSON in parts';
+      comment on column calls.calls.detail_json is 'the REST detail without transcripts, as JSON in parts, with marks';
       comment on column calls.calls.verbatim is 'the text as a JSON string, with marks around the interviewee''s name';
       -- The organization's list, and within one day of it.
       create index calls_created on calls.calls (organization, created_at desc, call_id desc);

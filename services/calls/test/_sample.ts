@@ -1,32 +1,30 @@
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallRecord } from '../src/domain/call-record.ts';
-import { gateOf } from '../src/domain/fields.ts';
-import type { Call, View } from '../src/domain/render.ts';
-import { aroundTimes, storedTranscripts, timesOf } from '../src/domain/stored.ts';
+import { encode, type DetailRow, type DetailView } from '../src/domain/stored-json/index.ts';
+import { gateOf } from '../src/domain/view.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 
 /** Sees everything, names as recorded. */
-export const OPEN_VIEW: View = {
+export const OPEN_VIEW: DetailView = {
+  as: 'detail',
   gate: gateOf(ALLOWED_FIELDS),
   anonymizeWith: undefined,
   include: { verbatim: true, redacted: true, clean: true },
 };
 
 /** The times of the sample. */
-export const TIMES = { createdAt: new Date('2025-01-31T09:08:07.006Z'), updatedAt: new Date('2025-02-02T00:00:00Z') };
+export const TIMES_JSON = ',"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z"';
 
 /** A call with something in every field, as it is stored. */
-export function sampleCall(changes: Partial<CallRecord> = {}): Call {
+export function sampleCall(changes: Partial<CallRecord> = {}): DetailRow {
   const record = sampleRecord(changes);
-  const [before, after] = aroundTimes(record);
   const { name, employer, anonymizedName, anonymityStatus } = record;
-  const { redacted, redactedSegments, ...transcripts } = storedTranscripts(record);
+  const { detail, transcripts } = encode(record);
   return {
-    shown: before + timesOf(TIMES) + after,
+    detailJson: detail.join(TIMES_JSON),
     ...transcripts,
-    redacted: anonymityStatus === 'complete' ? redacted : null,
-    redactedSegments,
+    redacted: anonymityStatus === 'complete' ? transcripts.redacted : null,
     interviewee: JSON.stringify([name, employer, anonymizedName]),
   };
 }
@@ -44,7 +42,7 @@ export function sampleRecord(changes: Partial<CallRecord> = {}): CallRecord {
     callStatus: 'done',
     anonymityStatus: 'complete',
     date: new Date('2025-02-01T10:00:00Z'),
-    createdAt: TIMES.createdAt,
+    createdAt: new Date('2025-01-31T09:08:07.006Z'),
     durationMinutes: 54.5,
     segment: 'Customers',
     source: 'Network',

@@ -148,7 +148,7 @@ describe('details', () => {
     await feed.store(organization, ['a', 'b'], { transcript: '' });
     const [{ rest }] = (
       await feed.world.query(
-        `select sum(octet_length(shown) + coalesce(octet_length(verbatim), 0) + coalesce(octet_length(verbatim_segments), 0))::int as rest
+        `select sum(octet_length(detail_json) + coalesce(octet_length(verbatim), 0) + coalesce(octet_length(verbatim_segments), 0))::int as rest
           from calls.calls where organization = $1`,
         [organization],
       )

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { interceptStatements, type SentStatement } from '@crs/testing/intercept-statements';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encode } from '../src/domain/encode.ts';
-import { renderCall } from '../src/domain/render.ts';
+import { render } from '../src/domain/stored-json/index.ts';
+import { toBytes } from '../src/domain/to-bytes.ts';
 import { startFeedWorld, type FeedWorld } from './_feed.ts';
 import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
 
@@ -45,7 +45,7 @@ async function measure({ text, values }: SentStatement) {
   const plan = plans[0]['QUERY PLAN'][0].Plan;
   return {
     rows: rows.length,
-    texts: rows.filter(({ shown, verbatim }) => shown !== null || verbatim !== null).length,
+    texts: rows.filter(({ detailJson, verbatim }) => detailJson !== null || verbatim !== null).length,
     storedBytes: rows.reduce((sum, { length }) => sum + Number(length), 0),
     readBytes: (plan['Shared Hit Blocks'] + plan['Shared Read Blocks']) * 8_192,
   };
@@ -101,13 +101,13 @@ describe('a call of 8 MiB with an anonymized name', () => {
   const view = { ...OPEN_VIEW, anonymizeWith: SECRET };
 
   it('is rendered and encoded in steps, between which others proceed', async () => {
-    const whole = [...renderCall(large, view)].join('');
+    const whole = [...render(large, view)].join('');
     let turns = 0;
     let isDone = false;
     const others = (async () => {
       for (; !isDone; turns++) await turn();
     })();
-    const encoded = await encode(renderCall(large, view));
+    const encoded = await toBytes(render(large, view));
     isDone = true;
     await others;
     expect(encoded.toString()).toBe(whole);
@@ -116,7 +116,7 @@ describe('a call of 8 MiB with an anonymized name', () => {
   });
 
   it('is divided into short pieces', () => {
-    for (const piece of renderCall(large, view)) expect(piece.length).toBeLessThan(64 * 1024);
+    for (const piece of render(large, view)) expect(piece.length).toBeLessThan(64 * 1024);
   });
 });
 
@@ -124,7 +124,7 @@ describe('a detail', () => {
   const piece = 'x'.repeat(MIB);
 
   it('may be 60 MiB long', async () => {
-    expect(await encode(Array.from({ length: 60 }, () => piece))).toHaveLength(60 * MIB);
+    expect(await toBytes(Array.from({ length: 60 }, () => piece))).toHaveLength(60 * MIB);
   });
 
   it('is refused once it is longer, before the rest of it is rendered', async () => {
@@ -132,7 +132,7 @@ describe('a detail', () => {
     function* pieces() {
       for (; rendered < 200; rendered++) yield piece;
     }
-    await expect(encode(pieces())).rejects.toThrow('include_verbatim: must be false here');
+    await expect(toBytes(pieces())).rejects.toThrow('include_verbatim: must be false here');
     expect(rendered).toBe(60);
   });
 });

@@ -76,7 +76,7 @@ describe('the size of a batch', () => {
     await expect(sendBatch(world, 'large', tooLarge)).rejects.toMatchObject({ kind: 'invalid_argument', field: 'lines' });
     expect(await sendBatch(world, 'large', tooLarge.slice(0, 2))).toEqual({ accepted: 1, unchanged: 1, refused: [] });
     const [row] = await database.query(
-      `select length(substring(shown from '"summary":"(x*)"')) as length from calls.calls where call_id = 'huge'`,
+      `select length(substring(detail_json from '"summary":"(x*)"')) as length from calls.calls where call_id = 'huge'`,
     );
     expect(row).toEqual({ length: 8 * MIB - empty.length });
   });
@@ -130,16 +130,16 @@ describe('an import that fails midway', () => {
 
 it('an unchanged line writes its call anew where the stored texts have an earlier form, and only there', async () => {
   const again = () => sendBatch(world, 'acme', [full('acme', 'formed')]);
-  const texts = () => database.query(`select shown, record_hash, line_hash from calls.calls where call_id = 'formed'`);
+  const texts = () => database.query(`select detail_json, record_hash, line_hash from calls.calls where call_id = 'formed'`);
   await again();
   const before = await texts();
   expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
   // The line alone, without the version of the form.
   const earlier = 'line_hash = substring(line_hash for 32)';
-  await database.query(`update calls.calls set ${earlier}, shown = 'as before', record_hash = '' where call_id = 'formed'`);
+  await database.query(`update calls.calls set ${earlier}, detail_json = 'as before', record_hash = '' where call_id = 'formed'`);
   expect(await again()).toMatchObject({ accepted: 1, unchanged: 0 });
-  expect((await texts()).map((row) => ({ ...(row as object), shown: undefined }))).toEqual(
-    before.map((row) => ({ ...(row as object), shown: undefined })),
+  expect((await texts()).map((row) => ({ ...(row as object), detail_json: undefined }))).toEqual(
+    before.map((row) => ({ ...(row as object), detail_json: undefined })),
   );
   expect(await again()).toMatchObject({ accepted: 0, unchanged: 1 });
 });
@@ -170,7 +170,7 @@ describe('imports at the same time', () => {
     ]);
     expect(await rollupErrors()).toEqual([]);
     const rows = await database.query<{ summary: string; texts: string[]; notes: string[] }>(
-      `select substring(shown from '"summary":"([^"]*)"') as summary, array[verbatim::json #>> '{}', redacted::json #>> '{}'] as texts,
+      `select substring(detail_json from '"summary":"([^"]*)"') as summary, array[verbatim::json #>> '{}', redacted::json #>> '{}'] as texts,
           array(select text from calls.notes n where (n.organization, n.call_id) = (c.organization, c.call_id)) as notes
         from calls.calls c where organization in ('shared', 'globex')`,
     );

@@ -110,7 +110,7 @@ describe('a line that is long enough for the worker thread', () => {
     const both = ['acme', 'globex'].map((organization) => sendBatch(world, organization, [long(organization, 'same')]));
     expect(await Promise.all(both)).toEqual(Array(2).fill({ accepted: 1, unchanged: 0, refused: [] }));
     const { rows } = await world.query(
-      `select organization, shown like '%acme acme%' as acme from calls.calls where call_id = 'same' order by 1`,
+      `select organization, detail_json like '%acme acme%' as acme from calls.calls where call_id = 'same' order by 1`,
     );
     expect(rows).toEqual([
       { organization: 'acme', acme: true },

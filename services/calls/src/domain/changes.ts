@@ -1,7 +1,7 @@
 /** Works out the changes that a batch of import lines makes, before anything is written. */
 import { createHash, hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
-import { FORM } from './stored.ts';
+import { FORM } from './stored-json/index.ts';
 
 /**
  * The parts of a record that are kept until it is written: its references, and texts, which the store formats ahead of time, for COPY. They are
@@ -11,7 +11,7 @@ export interface PreparedCall extends Pick<
   CallRecord,
   'deleted' | 'organization' | 'callId' | 'createdAt' | 'projectId' | 'conductedBy'
 > {
-  /** The columns of the call that the record alone fills, and the texts of `item` and `shown` before and after the times of the call. */
+  /** The columns of the call that the record alone fills, and the texts of `list_item_json` and `detail_json` before and after the times of the call. */
   row: Uint8Array;
   rowHash: Uint8Array;
   notes: { email: string; text: Uint8Array | null }[];

@@ -50,7 +50,7 @@ const participant = z.strictObject({
   email: orNull(email).describe('Need not be the e-mail address of a user.'),
 });
 
-/** A call's hashes depend on the order of the columns, and on that of the parts of `shown`: another order moves `updatedAt` at the next import. */
+/** A call's hashes depend on the order of the columns, and on that of the parts of the stored JSON: another order moves `updatedAt` at the next import. */
 export const METADATA = {
   callId: column.text,
   projectId: fromLine(
@@ -90,7 +90,7 @@ export const METADATA = {
 /** Texts that filters compare in any case. The table holds each a second time, folded, in a column `<name>_folded`. */
 export const FOLDED = ['segment', 'source', 'country', 'jobTitle', 'employer'] as const;
 
-/** Filled as the columns are, but stored as parts of `shown` alone. */
+/** Filled as the columns are, but stored as parts of `detail_json` alone. */
 export const CONTENT = {
   bio: fromExpert('bio', 'Short biography.'),
   language: text('Language of the transcripts, such as `en`.'),
@@ -117,9 +117,9 @@ export type Metadata = column.RowOf<typeof METADATA>;
 export type Content = column.RowOf<typeof CONTENT>;
 export type UserListItem = column.RowOf<typeof USER_LIST_ITEM>;
 
-/** Columns of texts that `stored.ts` makes. */
+/** Columns of texts that `stored-json` encodes. */
 export const STORED = {
-  shown: column.text,
+  detailJson: column.text,
   clean: column.text.orNull,
   verbatim: column.text.orNull,
   verbatimSegments: column.text.orNull,

@@ -5,7 +5,7 @@ import { fold } from '@crs/kit/text';
 import { derivedId, EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
 import type { QaBlock, Transcript } from './call.ts';
 import type { Content, Metadata, Stored } from './columns.ts';
-import { readContent, readTranscripts } from './stored.ts';
+import { render } from './stored-json/index.ts';
 
 /** A stored call with the ids of the users whom it names. */
 export interface ExportedCall extends Metadata, Stored {
@@ -28,7 +28,7 @@ export const lineWriter: WorkerTask<LineInput, Uint8Array> = { url: import.meta.
 
 /** The line that an import makes the call of. If it would be too long for an import, it leaves out what an import makes by itself. */
 function exportLine({ organization, call, emails }: LineInput): object {
-  const content = readContent(call);
+  const content = contentOf(call);
   const line = lineOf(organization, { ...call, ...content }, emails);
   if (Buffer.byteLength(JSON.stringify(line)) <= MAX_LINE_BYTES) return line;
   const qaBlocks = content.qaBlocks.map(({ id, ...block }, i) =>
@@ -41,11 +41,26 @@ function exportLine({ organization, call, emails }: LineInput): object {
   });
 }
 
-type WithContent = ExportedCall & Content & { qaBlocks: QaBlock[] };
+interface AllContent extends Content {
+  qaBlocks: QaBlock[];
+  transcripts: Record<Transcript['kind'], Transcript['content'] | null>;
+}
 
-function lineOf(organization: string, call: WithContent, emails: Map<string, string>): object {
-  const { participants, qaBlocks } = call;
-  const transcripts = readTranscripts(call);
+function contentOf(call: ExportedCall): AllContent {
+  const { key_takeaways, key_takeaways_status, qa_blocks, verbatim, redacted, ...content } = JSON.parse(
+    [...render(call, { as: 'content' })].join(''),
+  );
+  return {
+    ...content,
+    ktas: key_takeaways,
+    ktaApprovalStatus: key_takeaways_status,
+    qaBlocks: qa_blocks,
+    transcripts: { verbatim, redacted },
+  };
+}
+
+function lineOf(organization: string, call: ExportedCall & AllContent, emails: Map<string, string>): object {
+  const { participants, qaBlocks, transcripts } = call;
   const expert = withoutNulls(valuesOf(call, EXPERT_FIELDS));
   const notes = call.notes.flatMap(({ userId, text }) => {
     const email = emails.get(userId);
@@ -64,17 +79,19 @@ function lineOf(organization: string, call: WithContent, emails: Map<string, str
     participants: participants.length > 0 ? participants.map(withoutNulls) : null,
     qa_blocks: qaBlocks.length > 0 ? qaBlocks.map(withoutNulls) : null,
     notes: notes.length > 0 ? notes : null,
-    transcript: contentOf(transcripts, 'verbatim'),
-    redacted_transcript: contentOf(transcripts, 'redacted'),
+    transcript: withoutNullsIn(transcripts.verbatim),
+    redacted_transcript: withoutNullsIn(transcripts.redacted),
   });
 }
 
 /** The values of the columns, by the properties of the line that fill them. */
-function valuesOf(call: WithContent, fields: readonly (readonly [column: string, property: string, schema: unknown])[]) {
+function valuesOf(
+  call: ExportedCall & AllContent,
+  fields: readonly (readonly [column: string, property: string, schema: unknown])[],
+) {
   return Object.fromEntries(fields.map(([name, property]) => [property, (call as unknown as Record<string, unknown>)[name]]));
 }
 
-function contentOf(transcripts: Transcript[], wanted: Transcript['kind']): string | object[] | null {
-  const content = transcripts.find(({ kind }) => kind === wanted)?.content ?? null;
+function withoutNullsIn(content: Transcript['content'] | null): string | object[] | null {
   return content === null || typeof content === 'string' ? content : content.map(withoutNulls);
 }

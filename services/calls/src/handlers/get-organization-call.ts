@@ -4,9 +4,9 @@ import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
-import { encode } from '../domain/encode.ts';
-import { gateOf } from '../domain/fields.ts';
-import { includeOf, renderCall } from '../domain/render.ts';
+import { render } from '../domain/stored-json/index.ts';
+import { toBytes } from '../domain/to-bytes.ts';
+import { gateOf, includeOf } from '../domain/view.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
@@ -22,7 +22,7 @@ export function getOrganizationCall({ db }: RecordContext) {
         : [];
       if (!found) throw notFound('There is no call with this id.');
       const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-      return { callJson: await encode(renderCall(found, { ...view, anonymizeWith })) };
+      return { callJson: await toBytes(render(found, { as: 'detail', ...view, anonymizeWith })) };
     },
   );
 }

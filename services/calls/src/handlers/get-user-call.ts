@@ -5,8 +5,8 @@ import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
-import { encode } from '../domain/encode.ts';
-import { renderUserCall } from '../domain/render.ts';
+import { render } from '../domain/stored-json/index.ts';
+import { toBytes } from '../domain/to-bytes.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {
@@ -28,6 +28,6 @@ export function getUserCall({ db, auth }: RecordContext) {
       summary: request.includeSummary,
       transcript: includeTranscript,
     };
-    return { callJson: await encode(renderUserCall(row, include)) };
+    return { callJson: await toBytes(render(row, { as: 'tool result', include })) };
   });
 }

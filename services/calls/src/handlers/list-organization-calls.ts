@@ -4,9 +4,10 @@ import type { RecordContext } from '@crs/records/record-service';
 import type { OrganizationIdentity } from '@crs/kit/rpc/identity';
 import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationCallsRequest, ListOrganizationCallsResponse } from '@crs/proto/crs/calls/v1/calls';
-import { encode } from '../domain/encode.ts';
-import { gateOf } from '../domain/fields.ts';
-import { includeOf, renderCall, renderList, renderListItem } from '../domain/render.ts';
+import { renderList } from '../domain/render-lists.ts';
+import { render } from '../domain/stored-json/index.ts';
+import { toBytes } from '../domain/to-bytes.ts';
+import { gateOf, includeOf } from '../domain/view.ts';
 import { callOf, countFitting } from '../store/details.ts';
 import { listCalls, listChangedCalls, listChangedDetails, listDetails } from '../store/list-calls.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
@@ -51,9 +52,9 @@ async function readItems(db: Db, scope: Scope, identity: OrganizationIdentity, a
     : listCalls(scope.organization, range, page);
   const rows = await db.read(scope, statement);
   const gate = gateOf(identity.allowedFields);
-  const listed = rows.filter(({ item }) => item !== null);
-  const items = listed.map(({ item }) => renderListItem(item!, gate));
-  return { json: Buffer.from(`[${items.join(',')}]`), ids: listed.map(({ callId }) => callId!), total: rows[0]!.total };
+  const listed = rows.flatMap(({ callId, listItemJson }) => (callId === null ? [] : { callId, listItemJson: listItemJson! }));
+  const json = await toBytes(renderList(listed.map((row) => render(row, { as: 'list item', gate }))));
+  return { json, ids: listed.map(({ callId }) => callId), total: rows[0]!.total };
 }
 
 async function readDetails(
@@ -76,7 +77,7 @@ async function readDetails(
     throw invalid('per_page', `must be at most ${countFitting(listed)} here: the details of more calls are larger than 8 MiB`);
   }
   const anonymizeWith = anonymize && calls.length > 0 ? await nameSecretOf(db, scope, undefined) : undefined;
-  const json = await encode(renderList(calls.map((each) => renderCall(each, { ...view, anonymizeWith }))));
+  const json = await toBytes(renderList(calls.map((each) => render(each, { as: 'detail', ...view, anonymizeWith }))));
   return { json, ids: listed.map((row) => row.listed!), total: rows[0]!.total };
 }
 

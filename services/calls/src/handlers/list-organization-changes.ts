@@ -7,10 +7,10 @@ import { rpc } from '@crs/kit/rpc/server';
 import type { ListOrganizationChangesRequest, ListOrganizationChangesResponse } from '@crs/proto/crs/calls/v1/calls';
 import { LRUCache } from 'lru-cache';
 import { ChangeCursors, unusable, type ChangePosition } from '../domain/change-cursor.ts';
-import { encode } from '../domain/encode.ts';
-import { gateOf } from '../domain/fields.ts';
-import { includeOf, renderCall, renderList, type View } from '../domain/render.ts';
-import { renderAccessChanged, renderChange } from '../domain/render-changes.ts';
+import { renderAccessChanged, renderChange, renderList } from '../domain/render-lists.ts';
+import { render, type DetailView } from '../domain/stored-json/index.ts';
+import { toBytes } from '../domain/to-bytes.ts';
+import { gateOf, includeOf } from '../domain/view.ts';
 import { callOf } from '../store/details.ts';
 import { beginFeed, findFeedSecret, forgetDeletions } from '../store/feed.ts';
 import { listChanges, listChangesWithDetails, type EntryRow, type EntryWithDetailRow } from '../store/list-changes.ts';
@@ -60,7 +60,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
 
       const anonymizeWith =
         withDetails && now.anonymize ? await nameSecretOf(db, scope, (rows[0] as EntryWithDetailRow).nameSecret) : undefined;
-      const view = withDetails ? { gate, include, anonymizeWith } : undefined;
+      const view = withDetails ? { as: 'detail' as const, gate, include, anonymizeWith } : undefined;
       const found = rows.filter(isEntry);
       const entries = fittingOf(found.slice(0, room));
       const hasMore = entries.length < found.length;
@@ -73,7 +73,7 @@ export function listOrganizationChanges({ db, auth, log }: RecordContext) {
         ...entries.map((each) => renderEntry(each, view)),
       ];
       return {
-        changesJson: await encode(renderList(changes)),
+        changesJson: await toBytes(renderList(changes)),
         nextCursor: feeds.cursorsOf(scope.organization, secret).seal(next),
         hasMore,
         changeCount: changes.length,
@@ -149,7 +149,7 @@ function fittingOf(rows: Found[]): Found[] {
   return end === -1 ? rows : rows.slice(0, end);
 }
 
-function renderEntry(row: Found, view: View | undefined): Iterable<string> {
+function renderEntry(row: Found, view: DetailView | undefined): Iterable<string> {
   const call = view && 'length' in row ? callOf(row) : undefined;
-  return renderChange(row.changed, row.changedAt, row.deleted, view && call && renderCall(call, view));
+  return renderChange(row.changed, row.changedAt, row.deleted, view && call && render(call, view));
 }

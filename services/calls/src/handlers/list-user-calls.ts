@@ -5,7 +5,8 @@ import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
-import { renderUserListItem } from '../domain/render.ts';
+import type { UserListItem } from '../domain/columns.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { listUserCalls as list, type CallFilters } from '../store/list-user-calls.ts';
 
 const MAX_LIMIT = 100;
@@ -34,10 +35,28 @@ export function listUserCalls({ db, auth }: RecordContext) {
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
-      callsJson: Buffer.from(JSON.stringify(page.map(renderUserListItem))),
+      callsJson: Buffer.from(JSON.stringify(page.map(toListItem))),
       next: last && { at: last.recency, id: last.callId },
     };
   });
+}
+
+function toListItem(row: UserListItem) {
+  return {
+    id: row.callId,
+    call_status: row.callStatus,
+    cost: row.cost,
+    country: row.country,
+    created_at: formatInstant(row.createdAt),
+    date: row.date && formatInstant(row.date),
+    duration_minutes: row.durationMinutes,
+    job_title: row.jobTitle,
+    name: row.name,
+    organization: row.employer,
+    rating: row.rating,
+    segment: row.segment,
+    source: row.source,
+  };
 }
 
 function parseFilters(request: ListUserCallsRequest): CallFilters {

@@ -1,10 +1,11 @@
-/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into a page. `renderCall` leaves out closed parts of `shown`. */
+/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into a page. Rendering leaves out the other fields. */
 import * as column from '@crs/kit/data/column';
 import { STORED } from '../domain/columns.ts';
-import { kindsOf, renames, type Call, type View } from '../domain/render.ts';
+import type { DetailRow, DetailView } from '../domain/stored-json/index.ts';
+import { kindsOf, renames } from '../domain/view.ts';
 
 /** The fields and transcripts that a caller sees, and whether names are anonymized for the caller. */
-export interface Seen extends Pick<View, 'gate' | 'include'> {
+export interface Seen extends Pick<DetailView, 'gate' | 'include'> {
   anonymize: boolean;
 }
 
@@ -27,7 +28,7 @@ export function callColumns(first: number): string {
   const verbatim = `$${first}::boolean`;
   const redacted = `$${first + 1}::boolean and c.anonymity_status = 'complete'`;
   return [
-    'c.shown',
+    'c.detail_json as "detailJson"',
     when(`$${first + 2}::boolean`, 'clean'),
     when(`$${first + 3}::boolean`, 'interviewee', 'json_build_array(c.name, c.employer, c.anonymized_name)::text'),
     when(verbatim, 'verbatim'),
@@ -38,20 +39,20 @@ export function callColumns(first: number): string {
 }
 
 /** The columns of the calls of a page. All but `length` are null in a row whose call was not read; `length` is null where there is no call. */
-export const DETAILS = { ...CALL, shown: column.text.orNull, length: column.bigint.orNull };
+export const DETAILS = { ...CALL, detailJson: column.text.orNull, length: column.bigint.orNull };
 
-export type DetailRow = column.RowOf<typeof DETAILS>;
+export type PageRow = column.RowOf<typeof DETAILS>;
 
 /** The call of a row; undefined where it was not read. */
-export function callOf(row: DetailRow): Call | undefined {
-  const { shown } = row;
-  return shown === null ? undefined : { ...row, shown };
+export function callOf(row: PageRow): DetailRow | undefined {
+  const { detailJson } = row;
+  return detailJson === null ? undefined : { ...row, detailJson };
 }
 
 /** The stored length of the calls of a page of details. One call is always shown, whatever its length. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
-const LONG = ['shown', 'clean', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
+const LONG = ['detailJson', 'clean', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
 /** PostgreSQL knows the length of a text without reading it: a long text is stored apart from its row, and the row tells its length. */
 const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
@@ -73,7 +74,7 @@ const FITS: Record<IfTooLong, string> = {
 export function detailsSql(page: string, first: number, ifTooLong: IfTooLong) {
   return {
     measured: `sized as (
-      select s.*, (case when s.shown is not null then ${LENGTH} end)::bigint as length from (
+      select s.*, (case when s."detailJson" is not null then ${LENGTH} end)::bigint as length from (
         select p.*, d.* from ${page} p left join lateral (
           select ${callColumns(first)} from calls.calls c where c.organization = $1 and c.call_id = p.call_id limit 1
         ) d on true
@@ -88,7 +89,7 @@ export function detailsSql(page: string, first: number, ifTooLong: IfTooLong) {
 }
 
 /** How many of the first calls would fit into a page. */
-export function countFitting(rows: readonly DetailRow[]): number {
+export function countFitting(rows: readonly PageRow[]): number {
   let left = MAX_PAGE_BYTES;
   const end = rows.findIndex(({ length }) => (left -= Number(length)) < 0);
   return end === -1 ? rows.length : Math.max(1, end);

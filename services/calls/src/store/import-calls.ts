@@ -2,7 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import type { PoolClient } from 'pg';
 import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
-import { timesOf } from '../domain/stored.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { copyRows, formatRow } from './copy.ts';
 import { AROUND_TIMES, OF_LINE } from './prepare-call.ts';
 
@@ -77,10 +77,10 @@ export function stageCalls(query: Query, connection: PoolClient, calls: readonly
   return stage(query, connection, { table: 'calls', made, columns, rows });
 }
 
-const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'item', 'shown'];
+const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'list_item_json', 'detail_json'];
 /** Citus refuses to insert rows of a query into a table with row-level security, unless the insert says what to do about conflicts. */
 const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
-  select $1, ${[...OF_LINE, ...GIVEN_COLUMNS].join(', ')}, item_before || times || item_after, shown_before || times || shown_after
+  select $1, ${[...OF_LINE, ...GIVEN_COLUMNS].join(', ')}, list_item_before || times || list_item_after, detail_before || times || detail_after
     from unnest($2::text[], ${Object.values(GIVEN)
       .map((type, i) => `$${i + 3}::${type}[]`)
       .join(', ')})
@@ -88,6 +88,11 @@ const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
   on conflict (organization, call_id) do update set ${WRITTEN.slice(1)
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}`;
+
+/** The times of a call, as they stand in its list item and its detail. */
+function timesOf({ createdAt, updatedAt }: CallWrite): string {
+  return `,"created_at":"${formatInstant(createdAt)}","updated_at":"${formatInstant(updatedAt)}"`;
+}
 
 /** Writes whole calls that are staged: notes that were stored of them are replaced. */
 export async function writeCalls(

@@ -6,7 +6,7 @@ const ROW = {
   /** Null in the one row of an empty page. That row holds nothing but the total. */
   callId: column.text.orNull,
   /** The list item as it is stored; null with `callId`. */
-  item: column.text.orNull,
+  listItemJson: column.text.orNull,
   total: column.integer,
 };
 export type ListRow = column.RowOf<typeof ROW>;
@@ -19,8 +19,8 @@ const DETAIL_ROW = {
 };
 export type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
 
-const LIST = 'c.call_id, c.created_at, c.item';
-const ITEMS = 'page.call_id as "callId", page.item';
+const LIST = 'c.call_id, c.created_at, c.list_item_json';
+const ITEMS = 'page.call_id as "callId", page.list_item_json as "listItemJson"';
 const NEWEST_FIRST = 'order by page.created_at desc, page.call_id desc';
 
 /** `$1` organization, `$2` start, `$3` end, `$4` first whole day, `$5` day after the last whole one, `$6` start of the newer part, `$7` end of the older part. */

@@ -7,17 +7,17 @@ import { fold } from '@crs/kit/text';
 import { callLine, type CallDeletion, type CallRecord } from '../domain/call-record.ts';
 import type { PreparedCall } from '../domain/changes.ts';
 import { FOLDED, METADATA, STORED } from '../domain/columns.ts';
-import { aroundTimes, itemAroundTimes, storedTranscripts } from '../domain/stored.ts';
+import { encode } from '../domain/stored-json/index.ts';
 import { formatRow, type Cell } from './copy.ts';
 
 const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
-const { shown: _, ...TRANSCRIPTS } = STORED;
+const { detailJson: _, ...TRANSCRIPTS } = STORED;
 const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
 /** The columns of the call that a line alone fills. */
 export const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), ...TRANSCRIPT_NAMES].map(column.snakeCase);
 
 /** Texts before and after the times of a call, which are known last. */
-export const AROUND_TIMES = ['item_before', 'item_after', 'shown_before', 'shown_after'];
+export const AROUND_TIMES = ['list_item_before', 'list_item_after', 'detail_before', 'detail_after'];
 
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
 
@@ -27,13 +27,13 @@ export const lineReader: LineReader<CallDeletion | PreparedCall> = { url: import
 /** Does most of the work of writing a call, before anything is locked. */
 function prepare(record: CallRecord): PreparedCall {
   const { organization, callId, createdAt, projectId, conductedBy } = record;
-  const transcripts = storedTranscripts(record);
+  const { listItem, detail, transcripts } = encode(record);
   const cells: Cell[] = [
     ...METADATA_NAMES.map((name) => record[name]),
     ...FOLDED.map((name) => foldOrNull(record[name])),
     ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
-    ...itemAroundTimes(record, transcripts.verbatim !== null),
-    ...aroundTimes(record),
+    ...listItem,
+    ...detail,
   ];
   const row = Buffer.from(formatRow(cells));
   const notes = record.notes.map(({ email, text }) => ({ email, text: text === null ? null : Buffer.from(formatRow([text])) }));

@@ -1,38 +1,46 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall, sampleRecord, TIMES } from '../../test/_sample.ts';
-import type { CallRecord } from './call-record.ts';
-import { gateOf } from './fields.ts';
-import { renderCall, renderListItem, type Call, type View } from './render.ts';
-import { itemAroundTimes, timesOf } from './stored.ts';
+import { OPEN_VIEW, sampleCall, sampleRecord, TIMES_JSON } from '../../../test/_sample.ts';
+import type { CallRecord } from '../call-record.ts';
+import { gateOf } from '../view.ts';
+import { encode, render, type DetailRow, type DetailView } from './index.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
-const viewOf = (...fields: readonly AllowedField[]): View => ({ ...OPEN_VIEW, gate: gateOf(fields) });
+const viewOf = (...fields: readonly AllowedField[]): DetailView => ({ ...OPEN_VIEW, gate: gateOf(fields) });
 const without = (...fields: readonly AllowedField[]) => viewOf(...ALLOWED_FIELDS.filter((field) => !fields.includes(field)));
-const textOf = (call: Call, view: View) => [...renderCall(call, view)].join('');
-const render = (call: Call, view: View) => JSON.parse(textOf(call, view));
-const kinds = (call: Call, view: View) => render(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
+const textOf = (call: DetailRow, view: DetailView) => [...render(call, view)].join('');
+const detailOf = (call: DetailRow, view: DetailView) => JSON.parse(textOf(call, view));
+const kinds = (call: DetailRow, view: DetailView) =>
+  detailOf(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
 
 describe('a list item', () => {
-  const itemOf = (changes: Partial<CallRecord> = {}, hasVerbatim = true) =>
-    itemAroundTimes(sampleRecord(changes), hasVerbatim).join(timesOf(TIMES));
+  const itemOf = (fields: readonly AllowedField[], changes: Partial<CallRecord> = {}) => {
+    const listItemJson = encode(sampleRecord(changes)).listItem.join(TIMES_JSON);
+    return [...render({ listItemJson }, { as: 'list item', gate: gateOf(fields) })].join('');
+  };
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +
     '"date":"2025-02-01T10:00:00.000Z","call_type":"interview","call_status":"done","project_id":"11111111-2222-4333-8444-555555555555"';
 
   test('has these keys in this order', () => {
-    expect(renderListItem(itemOf(), OPEN_VIEW.gate)).toBe(
-      `${start},"segment":"Customers","source":"Network","has_transcript":true}`,
-    );
+    expect(itemOf(ALLOWED_FIELDS)).toBe(`${start},"segment":"Customers","source":"Network","has_transcript":true}`);
   });
 
   test('leaves out what is not enabled', () => {
-    expect(renderListItem(itemOf(), gateOf([]))).toBe(`${start},"has_transcript":false}`);
+    expect(itemOf([])).toBe(`${start},"has_transcript":false}`);
   });
 
   test('shows as null what is empty', () => {
-    const empty = { durationMinutes: null, date: null, callStatus: null, projectId: null, segment: null, source: null };
-    expect(JSON.parse(renderListItem(itemOf(empty, false), OPEN_VIEW.gate))).toEqual({
+    const empty = {
+      durationMinutes: null,
+      date: null,
+      callStatus: null,
+      projectId: null,
+      segment: null,
+      source: null,
+      transcripts: [],
+    };
+    expect(JSON.parse(itemOf(ALLOWED_FIELDS, empty))).toEqual({
       call_id: 'call_1',
       duration_minutes: null,
       created_at: '2025-01-31T09:08:07.006Z',
@@ -53,7 +61,7 @@ describe('a list item', () => {
     [['transcripts.verbatim'], false, false],
     [['transcripts.clean', 'qa_blocks'], true, false],
   ])('with %j and hasVerbatim %s, has_transcript is %s', (fields, hasVerbatim, shown) => {
-    expect(JSON.parse(renderListItem(itemOf({}, hasVerbatim), gateOf(fields))).has_transcript).toBe(shown);
+    expect(JSON.parse(itemOf(fields, hasVerbatim ? {} : { transcripts: [] })).has_transcript).toBe(shown);
   });
 });
 
@@ -126,7 +134,7 @@ describe('the call detail', () => {
       language: null,
       transcripts: [],
     });
-    const { call_id, call_type, created_at, updated_at, interviewee, participants, qa_blocks, transcripts, ...rest } = render(
+    const { call_id, call_type, created_at, updated_at, interviewee, participants, qa_blocks, transcripts, ...rest } = detailOf(
       empty,
       OPEN_VIEW,
     );
@@ -138,7 +146,7 @@ describe('the call detail', () => {
   });
 
   test('with nothing enabled has the rest', () => {
-    expect(render(sampleCall(), viewOf())).toEqual({
+    expect(detailOf(sampleCall(), viewOf())).toEqual({
       call_id: 'call_1',
       project_id: '11111111-2222-4333-8444-555555555555',
       call_type: 'interview',
@@ -172,8 +180,8 @@ describe('the call detail', () => {
     ['transcripts.redacted', 'redacted'],
     ['transcripts.clean', 'clean'],
   ])('without %s, exactly %j are absent', (field, ...absent) => {
-    const paths = (view: View) => {
-      const { transcripts, ...rest } = render(sampleCall(), view);
+    const paths = (view: DetailView) => {
+      const { transcripts, ...rest } = detailOf(sampleCall(), view);
       return [...pathsOf(rest), ...transcripts.map(({ kind }: { kind: string }) => kind)];
     };
     expect(paths(OPEN_VIEW).filter((path) => !paths(without(field)).includes(path))).toEqual(absent);
@@ -191,7 +199,7 @@ function pathsOf(value: unknown): string[] {
 }
 
 describe('transcript entries', () => {
-  test.each<[View['include'], string[]]>([
+  test.each<[DetailView['include'], string[]]>([
     [{ verbatim: true, redacted: true, clean: true }, ['verbatim', 'redacted', 'clean']],
     [{ verbatim: false, redacted: true, clean: true }, ['redacted', 'clean']],
     [{ verbatim: true, redacted: false, clean: true }, ['verbatim', 'clean']],

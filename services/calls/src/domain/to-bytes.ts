@@ -11,7 +11,7 @@ const STEP_LENGTH = 64 * 1024;
  * Encodes rendered JSON as UTF-8, in steps between which other requests proceed. The pieces are rendered meanwhile, if they come from a generator.
  * @throws ServiceError invalid_argument if they are too long: a long name in place of a short one can multiply the length
  */
-export async function encode(pieces: Iterable<string>): Promise<Buffer> {
+export async function toBytes(pieces: Iterable<string>): Promise<Buffer> {
   const yieldWhenDue = timeSlices();
   const steps: Buffer[] = [];
   let length = 0;

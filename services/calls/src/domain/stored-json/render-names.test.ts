@@ -1,16 +1,16 @@
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
-import { OPEN_VIEW, sampleCall, SECRET } from '../../test/_sample.ts';
-import { gateOf } from './fields.ts';
-import { renderCall, type Call, type View } from './render.ts';
+import { OPEN_VIEW, sampleCall, SECRET } from '../../../test/_sample.ts';
+import { gateOf } from '../view.ts';
+import { render, type DetailRow, type DetailView } from './index.ts';
 
-const ANONYMIZING: View = { ...OPEN_VIEW, anonymizeWith: SECRET };
-const NOT_ENABLED: View = { ...OPEN_VIEW, gate: gateOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')) };
+const ANONYMIZING: DetailView = { ...OPEN_VIEW, anonymizeWith: SECRET };
+const NOT_ENABLED: DetailView = { ...OPEN_VIEW, gate: gateOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')) };
 
 const json = (value: unknown) => JSON.stringify(value);
-const textOf = (call: Call, view: View) => [...renderCall(call, view)].join('');
-const render = (call: Call, view: View) => JSON.parse(textOf(call, view));
+const textOf = (call: DetailRow, view: DetailView) => [...render(call, view)].join('');
+const detailOf = (call: DetailRow, view: DetailView) => JSON.parse(textOf(call, view));
 
 describe("the interviewee's name", () => {
   test('stands as recorded where it is enabled and not anonymized', () => {
@@ -19,12 +19,12 @@ describe("the interviewee's name", () => {
     expect(text).not.toContain('Expert 7');
   });
 
-  test.each<[string, string | null, View, string | undefined, string]>([
+  test.each<[string, string | null, DetailView, string | undefined, string]>([
     ['anonymized', 'Expert 7', ANONYMIZING, 'Expert 7', 'Expert 7'],
     ['not enabled', 'Expert 7', NOT_ENABLED, undefined, 'Expert 7'],
     ['not enabled, without an alias', null, NOT_ENABLED, undefined, 'Interviewee'],
   ])('where it is %s, the same stands in every place', (_, anonymizedName, view, shown, elsewhere) => {
-    const call = render(sampleCall({ anonymizedName }), view);
+    const call = detailOf(sampleCall({ anonymizedName }), view);
     expect(call.interviewee.name).toBe(shown);
     expect(call.participants.map(({ name }: { name: unknown }) => name)).toEqual(['Ann', elsewhere, null]);
     expect(call.transcripts[0].text).toBe(
@@ -45,12 +45,12 @@ describe("the interviewee's name", () => {
     '李',
     'ǅ \u{10400}',
   ];
-  const views: [string, View][] = [
+  const views: [string, DetailView][] = [
     ['not enabled', NOT_ENABLED],
     ['anonymized', ANONYMIZING],
     ['not enabled and anonymized', { ...NOT_ENABLED, anonymizeWith: SECRET }],
   ];
-  const cases = names.flatMap((name) => views.map(([how, view]): [string, string, View] => [name, how, view]));
+  const cases = names.flatMap((name) => views.map(([how, view]): [string, string, DetailView] => [name, how, view]));
 
   test.each(cases)('%j, %s, leaves no trace', (name, _how, view) => {
     const spellings = [name, name.normalize('NFD'), name.normalize('NFC'), name.toUpperCase(), name.toLowerCase(), ` ${name}\t`];
@@ -69,7 +69,7 @@ describe("the interviewee's name", () => {
         { kind: 'redacted', content: text },
       ],
     });
-    const seen = render(call, view);
+    const seen = detailOf(call, view);
     const everything = strings(seen).map(fold).join('\n');
     expect(everything).toContain(fold('as text'));
     expect(everything).not.toContain(fold(name.trim()));
@@ -79,7 +79,7 @@ describe("the interviewee's name", () => {
   test('is not looked for in what is said', () => {
     const answers = ['Eva Muster: left.', 'I am Eva Muster.'];
     const qaBlocks = answers.map((answer) => ({ id: '', question: null, answer, section: null }));
-    const call = render(sampleCall({ qaBlocks, summary: 'Eva Muster: CFO' }), ANONYMIZING);
+    const call = detailOf(sampleCall({ qaBlocks, summary: 'Eva Muster: CFO' }), ANONYMIZING);
     expect(call.summary).toBe('Eva Muster: CFO');
     expect(call.transcripts[2].text).toBe('A: Eva Muster: left.\n\nA: I am Eva Muster.');
   });

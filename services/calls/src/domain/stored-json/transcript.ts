@@ -1,4 +1,4 @@
-import type { QaBlock } from './call.ts';
+import type { QaBlock } from '../call.ts';
 import { findName, startsOf, type Name } from './find-name.ts';
 import { within, type Span } from './marks.ts';
 

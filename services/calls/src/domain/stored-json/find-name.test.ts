@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Transcript } from './call.ts';
+import type { Transcript } from '../call.ts';
 import { nameOf } from './find-name.ts';
 import { showNames, showParticipants } from './marks.ts';
-import { aroundTimes, partsOf, storedTranscripts } from './stored.ts';
-import { sampleRecord } from '../../test/_sample.ts';
+import { encode } from './encode.ts';
+import { splitDetail } from './parts.ts';
+import { sampleRecord } from '../../../test/_sample.ts';
 import { findWhole } from './transcript.ts';
 
 /** The participants of a call with the interviewee Eva Maria Smith, as they are shown to those who see her as X. */
@@ -13,13 +14,13 @@ function participants(names: (string | [name: string | null, email: string])[], 
     role: null,
     email: typeof it === 'string' ? null : it[1],
   }));
-  const shown = aroundTimes(sampleRecord({ name: 'Eva Maria Smith', participants: each })).join('');
-  return JSON.parse(`{${showParticipants(partsOf({ shown }).participants, true, as).slice(1)}}`).participants;
+  const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: each }));
+  return JSON.parse(`{${showParticipants(splitDetail(detail.join('')).participants, true, as).slice(1)}}`).participants;
 }
 
 function label(text: string, name = 'Eva Maria Smith'): string {
   const transcripts: Transcript[] = [{ kind: 'redacted', content: text }];
-  return JSON.parse(showNames(storedTranscripts({ name, qaBlocks: [], transcripts }).redacted!, 'X'));
+  return JSON.parse(showNames(encode(sampleRecord({ name, transcripts })).transcripts.redacted!, 'X'));
 }
 
 describe('the interviewee as a participant or a speaker', () => {
@@ -116,8 +117,8 @@ describe('the interviewee as a participant or a speaker', () => {
 });
 
 function shownAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
-  const shown = aroundTimes(sampleRecord({ name: 'Eva Maria Smith', participants: recorded })).join('');
-  return showParticipants(partsOf({ shown }).participants, true, undefined).slice(1);
+  const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: recorded }));
+  return showParticipants(splitDetail(detail.join('')).participants, true, undefined).slice(1);
 }
 
 describe('the label of a line', () => {

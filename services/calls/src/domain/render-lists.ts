@@ -1,5 +1,16 @@
-/** Renders what has changed, as JSON. */
+/** Renders lists of calls and of changes as JSON, in pieces. */
 import { formatInstant } from './instant.ts';
+
+/** A JSON array of items that are rendered one after the other, while the array is read. */
+export function* renderList(items: Iterable<Iterable<string>>): Generator<string> {
+  let separator = '[';
+  for (const item of items) {
+    yield separator;
+    yield* item;
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
 
 /** The organization's fields, or whether it anonymizes names, changed. */
 export function renderAccessChanged(at: Date): string {

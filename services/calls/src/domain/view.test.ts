@@ -1,6 +1,6 @@
 import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { expect, test } from 'vitest';
-import { gateOf, showsTranscripts } from './fields.ts';
+import { gateOf, showsTranscripts } from './view.ts';
 
 const NEEDY: AllowedField[] = ['participants.email', 'transcripts.clean'];
 

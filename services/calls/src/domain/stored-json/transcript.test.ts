@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { QaBlock, Segment, Transcript } from './call.ts';
+import type { QaBlock, Segment, Transcript } from '../call.ts';
 import { showNames } from './marks.ts';
-import { storedTranscripts } from './stored.ts';
+import { sampleRecord } from '../../../test/_sample.ts';
+import { encode } from './encode.ts';
 import { nameOf } from './find-name.ts';
 import { cleanText, findWhole } from './transcript.ts';
 
@@ -13,7 +14,8 @@ function shown(
   name: string | null,
   as: string | undefined,
 ): { text: string; segments: Segment[] } {
-  const { redacted, redactedSegments } = storedTranscripts({ name, qaBlocks: [], transcripts: [{ kind: 'redacted', content }] });
+  const record = sampleRecord({ name, transcripts: [{ kind: 'redacted', content }] });
+  const { redacted, redactedSegments } = encode(record).transcripts;
   return { text: JSON.parse(showNames(redacted!, as)), segments: JSON.parse(showNames(redactedSegments!, as)) };
 }
 const block = (question: string | null, answer: string | null): QaBlock => ({ id: '', question, answer, section: 'Section' });

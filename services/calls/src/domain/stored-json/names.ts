@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { fold } from '@crs/kit/text';
-import type { Metadata } from './columns.ts';
+import type { Metadata } from '../columns.ts';
 
 /** By what an interviewee is named. */
 export type Named = Pick<Metadata, 'name' | 'employer' | 'anonymizedName'>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SECRET } from '../../test/_sample.ts';
+import { SECRET } from '../../../test/_sample.ts';
 import { replacementFor, shownName } from './names.ts';
 
 const named = (name: string | null, anonymizedName: string | null = null, employer: string | null = 'Initech') => ({

@@ -53,11 +53,11 @@ it('an operator sets a provider, sees it without its secret, and removes it', as
   const lines = changed.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, ': '));
   expect(lines).toEqual(
     expect.arrayContaining([
-      'sign-in: https://idp.example',
-      'client id: crs',
-      'client secret: set',
-      'e-mail domains: acme.example',
-      'redirect URI: http://tools.example/sign-in/callback/acme',
+      'oidc provider issuer: https://idp.example',
+      'oidc provider client id: crs',
+      'oidc provider has client secret: yes',
+      'oidc provider domains: acme.example',
+      'oidc redirect uri: http://tools.example/sign-in/callback/acme',
     ]),
   );
   const list = await crs(['org', 'list']);

@@ -5,8 +5,8 @@ export interface OutputOptions {
   json?: true;
 }
 
-/** Prints a result: exactly one JSON object on a line for programs, or the text for people. */
-export function show(options: OutputOptions, value: object, text: () => string): void {
+/** Prints a result: exactly one JSON object on a line for programs, or a text for people, by default the same values in rows. */
+export function show(options: OutputOptions, value: object, text: () => string = () => layOut(value)): void {
   process.stdout.write(`${options.json ? escapeControls(JSON.stringify(value)) : text()}\n`);
 }
 
@@ -15,7 +15,46 @@ export function showError(json: boolean, error: { code: string; message: string 
   process.stderr.write(json ? `${escapeControls(JSON.stringify({ error }))}\n` : `error: ${printable(error.message)}\n`);
 }
 
-type Cell = string | number | boolean | null;
+/** The JSON form of a message: names in snake case, and null for what isn't set. */
+export function toJson(message: object): Record<string, unknown> {
+  const json: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(message)) {
+    json[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = isNested(value) ? toJson(value) : (value ?? null);
+  }
+  return json;
+}
+
+/** Lays out a JSON object for people: a list as a table, and one thing as its names and values. */
+export function layOut(value: object): string {
+  if (!('data' in value)) return details(rowsOf(value));
+  const rows = value.data as Record<string, Cell>[];
+  return table(
+    Object.keys(rows[0] ?? {}).map(label),
+    rows.map((row) => Object.values(row)),
+  );
+}
+
+/** Lays out a new thing whose `secret` no later command shows. */
+export function layOutOnce(value: object, secret: string): string {
+  return `${layOut(value)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
+}
+
+function rowsOf(value: object): Cell[][] {
+  return Object.entries(value).flatMap(([name, inner]): Cell[][] => {
+    if (isNested(inner)) return rowsOf(inner).map(([innerName, cell]) => [`${label(name)} ${innerName}`, cell]);
+    return inner === undefined ? [] : [[label(name), inner]];
+  });
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function label(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+type Cell = string | number | boolean | Date | readonly string[] | null | undefined;
 
 const GAP = 2;
 
@@ -23,11 +62,6 @@ const GAP = 2;
 export function table(head: string[], rows: Cell[][]): string {
   if (rows.length === 0) return 'None.';
   return details([head.map((name) => name.toUpperCase()), ...rows]);
-}
-
-/** Lays out a new thing whose `secret` no later command shows. */
-export function detailsOnce(secret: string, rows: Cell[][]): string {
-  return `${details(rows)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
 }
 
 /** Lays out rows in columns, such as the names and values of one thing. */
@@ -40,9 +74,9 @@ export function details(rows: Cell[][]): string {
 }
 
 function cell(value: Cell): string {
-  if (value === null || value === '') return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return printable(String(value));
+  const text = value instanceof Date ? value.toISOString() : String(value ?? '');
+  return printable(text) || '-';
 }
 
 /**

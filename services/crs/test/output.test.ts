@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { details, show, showError, table } from '../src/output.ts';
+import { details, layOut, show, showError, table, toJson } from '../src/output.ts';
 
 test('a table has no borders, and no spaces at its right', () => {
   expect(
@@ -37,6 +37,35 @@ test('a long table takes time in proportion to its rows', () => {
   expect(table(['organization', 'name', 'on', 'of'], rows).split('\n')).toHaveLength(100_001);
   // Time that grows with the square of the rows is over an hour.
   expect(performance.now() - started).toBeLessThan(10_000);
+});
+
+test('a message is laid out by the names of its JSON', () => {
+  const limit = { requests: 600, periodSeconds: 60 };
+  const message = { keyId: 'k1', expiresAt: undefined, createdAt: new Date(0), readOnly: false, redirectUris: ['a', 'b'], limit };
+  const json = toJson(message);
+  expect(JSON.parse(JSON.stringify(json))).toEqual({
+    key_id: 'k1',
+    expires_at: null,
+    created_at: '1970-01-01T00:00:00.000Z',
+    read_only: false,
+    redirect_uris: ['a', 'b'],
+    limit: { requests: 600, period_seconds: 60 },
+  });
+  expect(
+    layOut(json)
+      .split('\n')
+      .map((line) => line.replaceAll(/ {2,}/g, ': ')),
+  ).toEqual([
+    'key id: k1',
+    'expires at: -',
+    'created at: 1970-01-01T00:00:00.000Z',
+    'read only: no',
+    'redirect uris: a,b',
+    'limit requests: 600',
+    'limit period seconds: 60',
+  ]);
+  expect(layOut({ data: [{ key_id: 'k1', read_only: true }] })).toBe('KEY ID  READ ONLY\nk1      yes');
+  expect(layOut({ data: [] })).toBe('None.');
 });
 
 test('an empty table prints None.', () => expect(table(['name'], [])).toBe('None.'));

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { RegisteredClient } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
-import { details, detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs client`: assistants that can't register themselves. */
@@ -21,32 +20,14 @@ export function clientCommands(program: Command, connect: Connect): void {
         const request = { name: options.name, redirectUris: options.redirectUri, withSecret: options.secret ?? false };
         const { client: created, clientSecret } = await auth.createClient(request, await operator());
         const value = { ...toJson(created!), ...(clientSecret && { client_secret: clientSecret }) };
-        show(options, value, () =>
-          clientSecret
-            ? detailsOnce('secret', [
-                ['client id', created!.clientId],
-                ['client secret', clientSecret],
-              ])
-            : details([['client id', created!.clientId]]),
-        );
+        show(options, value, () => (clientSecret ? layOutOnce(value, 'secret') : layOut(value)));
       }),
     );
 
   command(client, 'list', 'list registered clients by name').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { clients } = await auth.listClients({}, await operator());
-      show(options, { data: clients.map(toJson) }, () =>
-        table(
-          ['client id', 'name', 'redirect URIs', 'secret', 'created'],
-          clients.map((each) => [
-            each.clientId,
-            each.name,
-            each.redirectUris.join(' '),
-            each.hasSecret ? 'yes' : 'no',
-            instant(each.createdAt),
-          ]),
-        ),
-      );
+      show(options, { data: clients.map(toJson) });
     }),
   );
 
@@ -59,14 +40,4 @@ export function clientCommands(program: Command, connect: Connect): void {
         show(options, toJson(removed!), () => `Client ${clientId} is removed.`);
       });
     });
-}
-
-function toJson(client: RegisteredClient) {
-  return {
-    client_id: client.clientId,
-    name: client.name,
-    redirect_uris: client.redirectUris,
-    has_secret: client.hasSecret,
-    created_at: instant(client.createdAt),
-  };
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import type { ApiKey } from '@crs/proto/crs/auth/v1/auth';
 import { duration } from '../arguments.ts';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { detailsOnce, instant, show, table } from '../output.ts';
+import { instant, layOutOnce, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs key`: API keys of an organization. */
@@ -23,36 +22,14 @@ export function keyCommands(program: Command, connect: Connect): void {
         const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
         const { keyId, label, readOnly, expiresAt } = apiKey!;
         const value = { key_id: keyId, key: secret, label, read_only: readOnly, expires_at: instant(expiresAt) };
-        show(options, value, () =>
-          detailsOnce('key', [
-            ['key', secret],
-            ['key id', keyId],
-            ['label', label],
-            ['read-only', readOnly],
-            ['expires', instant(expiresAt) ?? 'never'],
-          ]),
-        );
+        show(options, value, () => layOutOnce(value, 'key'));
       }),
     );
 
   tenantCommand(key, 'list', 'list API keys, newest first, revoked ones included').action((options: TenantOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { apiKeys } = await auth.listKeys({}, await operator(options.org));
-      show(options, { data: apiKeys.map(toJson) }, () =>
-        table(
-          ['key id', 'prefix', 'label', 'read-only', 'created', 'expires', 'revoked', 'last used'],
-          apiKeys.map((each) => [
-            each.keyId,
-            each.prefix,
-            each.label,
-            each.readOnly,
-            instant(each.createdAt),
-            instant(each.expiresAt) ?? 'never',
-            instant(each.revokedAt),
-            instant(each.lastUsedAt),
-          ]),
-        ),
-      );
+      show(options, { data: apiKeys.map(toJson) });
     }),
   );
 
@@ -65,17 +42,4 @@ export function keyCommands(program: Command, connect: Connect): void {
         show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${instant(apiKey!.revokedAt)}.`);
       });
     });
-}
-
-function toJson(key: ApiKey) {
-  return {
-    key_id: key.keyId,
-    prefix: key.prefix,
-    label: key.label,
-    read_only: key.readOnly,
-    created_at: instant(key.createdAt),
-    expires_at: instant(key.expiresAt),
-    revoked_at: instant(key.revokedAt),
-    last_used_at: instant(key.lastUsedAt),
-  };
 }

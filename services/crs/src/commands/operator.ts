@@ -1,9 +1,8 @@
 import { Option, type Command } from 'commander';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
-import type { Operator } from '@crs/proto/crs/auth/v1/admin';
 import { duration, organizationId } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
-import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { instant, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 interface CreateOptions extends OutputOptions {
@@ -47,34 +46,18 @@ export function operatorCommands(program: Command, connect: Connect): void {
           await connection.operator(),
         );
         const { revoked_at: _, ...value } = toJson(created!);
-        show(options, { ...value, credential }, () =>
-          detailsOnce('credential', [
-            ['name', created!.name],
-            ['role', created!.role],
-            ['organizations', organizationsOf(created!)],
-            ['expires', instant(created!.expiresAt)],
-            ['credential', credential],
-          ]),
-        );
+        const shown = { ...value, credential };
+        show(options, shown, () => layOutOnce(shown, 'credential'));
       }),
     );
 
   command(operator, 'list', 'list operators, revoked ones included').action((options: OutputOptions) =>
     connected(connect, async (connection) => {
       const { operators } = await connection.auth.listOperators({}, await connection.operator());
-      show(options, { data: operators.map(toJson) }, () =>
-        table(
-          ['name', 'role', 'organizations', 'created', 'expires', 'revoked'],
-          operators.map((each) => [
-            each.name,
-            each.role,
-            organizationsOf(each),
-            instant(each.createdAt),
-            instant(each.expiresAt),
-            instant(each.revokedAt),
-          ]),
-        ),
-      );
+      const data = operators.map(toJson);
+      const forPeople = () =>
+        operators.map((each) => ({ ...toJson(each), organization_ids: each.organizationIds.join(',') || 'all' }));
+      show(options, { data }, () => layOut({ data: forPeople() }));
     }),
   );
 
@@ -87,19 +70,4 @@ export function operatorCommands(program: Command, connect: Connect): void {
         show(options, toJson(revoked!), () => `Operator ${name} was revoked at ${instant(revoked!.revokedAt)}.`);
       });
     });
-}
-
-function organizationsOf({ organizationIds }: Operator): string {
-  return organizationIds.join(',') || 'all';
-}
-
-function toJson(operator: Operator) {
-  return {
-    name: operator.name,
-    role: operator.role,
-    organization_ids: operator.organizationIds,
-    created_at: instant(operator.createdAt),
-    expires_at: instant(operator.expiresAt),
-    revoked_at: instant(operator.revokedAt),
-  };
 }

@@ -1,10 +1,10 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
 import { command, connected, type Connect } from '../command.ts';
 import { Failure } from '../failure.ts';
-import { details, instant, show, table, type OutputOptions } from '../output.ts';
+import { layOut, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, isTerminal, type ConsentOptions } from '../question.ts';
 import { readSecret } from '../stdin.ts';
 
@@ -19,7 +19,7 @@ export function orgCommands(program: Command, connect: Connect): void {
       const settings = await settingsOf(options);
       return connected(connect, async ({ auth, operator }) => {
         const { organization } = await auth.createOrganization({ settings }, await operator(id));
-        showOrganization(options, organization!);
+        show(options, organizationJson(organization!));
       });
     });
 
@@ -32,7 +32,7 @@ export function orgCommands(program: Command, connect: Connect): void {
         update.error('error: name at least one setting to change');
       return connected(connect, async ({ auth, operator }) => {
         const { organization } = await auth.updateOrganization({ settings }, await operator(id));
-        showOrganization(options, organization!);
+        show(options, organizationJson(organization!));
       });
     });
 
@@ -41,7 +41,7 @@ export function orgCommands(program: Command, connect: Connect): void {
     .action((id: string, options: OutputOptions) =>
       connected(connect, async ({ auth, operator }) => {
         const { organization } = await auth.getOrganization({}, await operator(id));
-        showOrganization(options, organization!);
+        show(options, organizationJson(organization!));
       }),
     );
 
@@ -65,20 +65,16 @@ export function orgCommands(program: Command, connect: Connect): void {
   command(org, 'list', 'list all organizations').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { organizations } = await auth.listOrganizations({}, await operator());
-      show(options, { data: organizations.map(toJson) }, () =>
-        table(
-          ['organization', 'name', 'write surface', 'anonymize', 'allowed fields', 'rate limit', 'tool rate limit', 'sign-in'],
-          organizations.map((each) => [
-            each.organizationId,
-            each.name,
-            onOrOff(each.writeSurface),
-            onOrOff(each.anonymizeInterviewees),
-            fieldsSummary(each),
-            limitText(each.rateLimit),
-            limitText(each.toolRateLimit),
-            signInText(each),
-          ]),
-        ),
+      show(options, { data: organizations.map(organizationJson) }, () =>
+        layOut({
+          data: organizations.map(({ organizationId, name, writeSurface, anonymizeInterviewees, oidcProvider }) => ({
+            organization: organizationId,
+            name,
+            'write surface': writeSurface,
+            anonymize: anonymizeInterviewees,
+            'sign-in': oidcProvider?.issuer ?? 'passwords',
+          })),
+        }),
       );
     }),
   );
@@ -99,40 +95,25 @@ interface SettingOptions {
 
 function withSettings(target: Command): Command {
   return target
-    .addOption(new Option('--write-surface <on|off>', 'whether it may create projects over REST').argParser(onOff))
-    .addOption(new Option('--anonymize <on|off>', 'whether interviewees appear under replaced names').argParser(onOff))
-    .addOption(
-      new Option('--allowed-fields <fields>', 'gated fields in its answers: a,b or default or none').argParser(allowedFields),
-    )
-    .addOption(new Option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60').argParser(rateLimit))
-    .addOption(
-      new Option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60").argParser(rateLimit),
-    )
-    .addOption(
-      new Option(
-        '--oidc-issuer <url|none>',
-        "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
-      ).argParser(oidcIssuer),
+    .option('--write-surface <on|off>', 'whether it may create projects over REST', onOff)
+    .option('--anonymize <on|off>', 'whether interviewees appear under replaced names', onOff)
+    .option('--allowed-fields <fields>', 'gated fields in its answers: a,b or default or none', allowedFields)
+    .option('--rate-limit <requests/seconds>', 'limit of the REST API, like 600/60', rateLimit)
+    .option('--tool-rate-limit <requests/seconds>', "limit of each user's tool calls, like 120/60", rateLimit)
+    .option(
+      '--oidc-issuer <url|none>',
+      "the organization's own OpenID provider; while one is set, users sign in there and passwords are off",
+      oidcIssuer,
     )
     .option('--oidc-client-id <id>', 'client id of this service at the provider')
     .option('--oidc-client-secret-stdin', 'read the client secret (one line) from standard input; it is never shown')
-    .addOption(
-      new Option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example").argParser(
-        domains,
-      ),
-    );
+    .option('--oidc-domains <domains>', "domains of its users' e-mail addresses, like a.example,b.example", domains);
 }
 
 async function settingsOf(options: SettingOptions): Promise<OrganizationSettings> {
-  return {
-    name: options.name,
-    writeSurface: options.writeSurface,
-    anonymizeInterviewees: options.anonymize,
-    allowedFields: options.allowedFields,
-    rateLimit: options.rateLimit,
-    toolRateLimit: options.toolRateLimit,
-    oidcProvider: await oidcProviderOf(options),
-  };
+  const { name, writeSurface, anonymize: anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit } = options;
+  const oidcProvider = await oidcProviderOf(options);
+  return { name, writeSurface, anonymizeInterviewees, allowedFields, rateLimit, toolRateLimit, oidcProvider };
 }
 
 async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSettings | undefined> {
@@ -142,73 +123,10 @@ async function oidcProviderOf(options: SettingOptions): Promise<OidcProviderSett
   return { issuer, clientId, clientSecret, domains: oidcDomains ?? [] };
 }
 
-function showOrganization(options: OutputOptions, organization: Organization): void {
-  const { oidcProvider: provider } = organization;
-  show(options, toJson(organization), () =>
-    details([
-      ['organization', organization.organizationId],
-      ['name', organization.name],
-      ['write surface', onOrOff(organization.writeSurface)],
-      ['anonymize', onOrOff(organization.anonymizeInterviewees)],
-      ['allowed fields', fieldsText(organization)],
-      ['rate limit', limitText(organization.rateLimit)],
-      ['tool rate limit', limitText(organization.toolRateLimit)],
-      ['sign-in', signInText(organization)],
-      ['client id', provider?.clientId ?? null],
-      ['client secret', provider ? (provider.hasClientSecret ? 'set' : 'none') : null],
-      ['e-mail domains', provider?.domains.join(',') ?? null],
-      ['redirect URI', organization.oidcRedirectUri],
-      ['created', instant(organization.createdAt)],
-    ]),
-  );
-}
-
-function toJson(organization: Organization) {
+function organizationJson({ allowedFields, ...organization }: Organization) {
   return {
-    organization_id: organization.organizationId,
-    name: organization.name,
-    write_surface: organization.writeSurface,
-    anonymize_interviewees: organization.anonymizeInterviewees,
-    allowed_fields: organization.allowedFields?.fields ?? [],
-    allowed_fields_default: organization.allowedFields?.default ?? true,
-    rate_limit: limitJson(organization.rateLimit),
-    tool_rate_limit: limitJson(organization.toolRateLimit),
-    oidc_provider: organization.oidcProvider
-      ? {
-          issuer: organization.oidcProvider.issuer,
-          client_id: organization.oidcProvider.clientId,
-          has_client_secret: organization.oidcProvider.hasClientSecret,
-          domains: organization.oidcProvider.domains,
-        }
-      : null,
-    oidc_redirect_uri: organization.oidcRedirectUri,
-    created_at: instant(organization.createdAt),
+    ...toJson(organization),
+    allowed_fields: allowedFields?.fields ?? [],
+    allowed_fields_default: allowedFields?.default ?? true,
   };
-}
-
-function signInText({ oidcProvider }: Organization): string {
-  return oidcProvider?.issuer ?? 'passwords';
-}
-
-function limitJson(limit: RateLimit | undefined) {
-  return limit ? { requests: limit.requests, period_seconds: limit.periodSeconds } : null;
-}
-
-function limitText(limit: RateLimit | undefined): string | null {
-  return limit ? `${limit.requests}/${limit.periodSeconds}` : null;
-}
-
-function fieldsText({ allowedFields: allowed }: Organization): string {
-  if (!allowed || allowed.default) return 'default';
-  return allowed.fields.join(',') || 'none';
-}
-
-/** Short enough for a column. */
-function fieldsSummary(organization: Organization): string {
-  const text = fieldsText(organization);
-  return text.length <= 30 ? text : `${organization.allowedFields!.fields.length} fields`;
-}
-
-function onOrOff(value: boolean): string {
-  return value ? 'on' : 'off';
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ListedProject, ProjectPlace } from '@crs/proto/crs/projects/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { instant, show, table } from '../output.ts';
+import { show, toJson } from '../output.ts';
 
 /** `crs project`: projects of an organization. */
 export function projectCommands(program: Command, connect: Connect): void {
@@ -16,32 +16,7 @@ export function projectCommands(program: Command, connect: Connect): void {
         all.push(...page.projects);
         after = page.next;
       } while (after);
-      show(options, { data: all.map(toJson) }, () =>
-        table(
-          ['project id', 'name', 'status', 'archived', 'billing office', 'created'],
-          all
-            .map(toJson)
-            .map((each) => [
-              each.project_id,
-              each.name,
-              each.status,
-              each.is_archived,
-              each.billing_office_name,
-              each.created_at,
-            ]),
-        ),
-      );
+      show(options, { data: all.map(toJson) });
     }),
   );
-}
-
-function toJson(project: ListedProject) {
-  return {
-    project_id: project.projectId,
-    name: project.name ?? null,
-    status: project.status ?? null,
-    is_archived: project.isArchived,
-    billing_office_name: project.billingOfficeName ?? null,
-    created_at: instant(project.createdAt),
-  };
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SecretUse } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
-import { show, table, type OutputOptions } from '../output.ts';
+import { show, type OutputOptions } from '../output.ts';
 
 /** `crs secret`: the secrets of CRS_SECRET, and the values that they seal. */
 export function secretCommands(program: Command, connect: Connect): void {
@@ -10,12 +10,7 @@ export function secretCommands(program: Command, connect: Connect): void {
   command(secret, 'status', 'count the stored values by the secret that sealed them').action((options: OutputOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { secrets } = await auth.getSecretStatus({}, await operator());
-      show(options, { data: secrets.map(toJson) }, () =>
-        table(
-          ['secret id', 'use', 'values'],
-          secrets.map(toJson).map((each) => [each.secret_id, each.use, String(each.values)]),
-        ),
-      );
+      show(options, { data: secrets.map(toJson) });
     }),
   );
 

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import type { SigningKey, SigningKeyState } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected, type Connect } from '../command.ts';
-import { instant, show, table, type OutputOptions } from '../output.ts';
+import { instant, show, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 const KINDS = ['token', 'caller'] as const;
@@ -28,13 +28,7 @@ export function signingKeyCommands(program: Command, connect: Connect): void {
     connected(connect, async ({ auth, operator }) => {
       const { keys } = await auth.listSigningKeys({}, await operator());
       const known = await names();
-      const data = keys.map((each) => toJson(each, known));
-      show(options, { data }, () =>
-        table(
-          ['key id', 'kind', 'state', 'signs from', 'retires'],
-          data.map((each) => [each.key_id, each.kind, each.state, each.sign_from, each.retires_at]),
-        ),
-      );
+      show(options, { data: keys.map((each) => toJson(each, known)) });
     }),
   );
 

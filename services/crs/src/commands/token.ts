@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
 import { command, connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
-import { detailsOnce, instant, show, table, type OutputOptions } from '../output.ts';
+import { instant, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
@@ -21,34 +21,14 @@ export function tokenCommands(program: Command, connect: Connect): void {
         const { tokenId, expiresAt } = issued!;
         const scope = issued!.scopes.join(' ');
         const value = { token_id: tokenId, access_token: accessToken, scope, expires_at: instant(expiresAt) };
-        show(options, value, () =>
-          detailsOnce('token', [
-            ['access token', accessToken],
-            ['token id', tokenId],
-            ['scope', scope],
-            ['expires', instant(expiresAt)],
-          ]),
-        );
+        show(options, value, () => layOutOnce(value, 'token'));
       }),
     );
 
   tenantCommand(token, 'list', 'list access tokens, newest first, revoked ones included').action((options: TenantOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { tokens } = await auth.listTokens({}, await operator(options.org));
-      show(options, { data: tokens.map(toJson) }, () =>
-        table(
-          ['token id', 'user', 'client', 'scope', 'created', 'expires', 'revoked'],
-          tokens.map((each) => [
-            each.tokenId,
-            each.email,
-            each.client,
-            each.scopes.join(' '),
-            instant(each.createdAt),
-            instant(each.expiresAt),
-            instant(each.revokedAt),
-          ]),
-        ),
-      );
+      show(options, { data: tokens.map(tokenJson) });
     }),
   );
 
@@ -58,7 +38,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
       await confirm(`This revokes the token ${tokenId} of ${options.org}`, options);
       return connected(connect, async ({ auth, operator }) => {
         const { token: revoked } = await auth.revokeToken({ tokenId }, await operator(options.org));
-        show(options, toJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
+        show(options, tokenJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
       });
     });
 
@@ -70,14 +50,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
   );
 }
 
-function toJson(token: Token) {
-  return {
-    token_id: token.tokenId,
-    user: token.email,
-    client: token.client,
-    scope: token.scopes.join(' '),
-    created_at: instant(token.createdAt),
-    expires_at: instant(token.expiresAt),
-    revoked_at: instant(token.revokedAt),
-  };
+function tokenJson({ email, scopes, ...token }: Token) {
+  const { token_id, ...rest } = toJson(token);
+  return { token_id, user: email, scope: scopes.join(' '), ...rest };
 }

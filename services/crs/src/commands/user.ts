@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { randomBase62 } from '@crs/kit/api-key';
-import type { User } from '@crs/proto/crs/auth/v1/admin';
 import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
 import { Failure } from '../failure.ts';
-import { details, detailsOnce, instant, show, table } from '../output.ts';
+import { layOut, layOutOnce, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 import { readSecret } from '../stdin.ts';
 
@@ -27,19 +26,14 @@ export function userCommands(program: Command, connect: Connect): void {
       return connected(connect, async ({ auth, operator }) => {
         const { email, name } = options;
         const { user: created } = await auth.createUser({ email, name, password }, await operator(options.org));
-        showUser(options, created!);
+        show(options, toJson(created!));
       });
     });
 
   tenantCommand(user, 'list', 'list the users of an organization').action((options: TenantOptions) =>
     connected(connect, async ({ auth, operator }) => {
       const { users } = await auth.listUsers({}, await operator(options.org));
-      show(options, { data: users.map(toJson) }, () =>
-        table(
-          ['e-mail', 'name', 'disabled', 'password', 'created'],
-          users.map((each) => [each.email, each.name, each.disabled, each.hasPassword, instant(each.createdAt)]),
-        ),
-      );
+      show(options, { data: users.map(toJson) });
     }),
   );
 
@@ -52,7 +46,7 @@ export function userCommands(program: Command, connect: Connect): void {
       .action((options: TenantOptions & { user: string }) =>
         connected(connect, async ({ auth, operator }) => {
           const { user: changed } = await auth.setUserDisabled({ email: options.user, disabled }, await operator(options.org));
-          showUser(options, changed!);
+          show(options, toJson(changed!));
         }),
       );
   }
@@ -76,10 +70,9 @@ export function userCommands(program: Command, connect: Connect): void {
           ended_connections: endedConnections,
           oidc_issuer: oidcIssuer || null,
         };
-        const rows = [...rowsOf(changed!), ['ended connections', endedConnections]] satisfies Parameters<typeof details>[0];
-        const text = () => (made === undefined ? details(rows) : detailsOnce('password', [...rows, ['new password', made]]));
+        const text = made === undefined ? layOut(value) : layOutOnce(value, 'password');
         const unused = `\n\nThe password isn't used: users of ${options.org} sign in through ${oidcIssuer}.`;
-        show(options, value, () => text() + (oidcIssuer && unused));
+        show(options, value, () => text + (oidcIssuer && unused));
       });
     });
 
@@ -91,9 +84,7 @@ export function userCommands(program: Command, connect: Connect): void {
           { email: options.user },
           await operator(options.org),
         );
-        show(options, { ...toJson(found!), ended_connections: endedConnections }, () =>
-          details([...rowsOf(found!), ['ended connections', endedConnections]]),
-        );
+        show(options, { ...toJson(found!), ended_connections: endedConnections });
       }),
     );
 
@@ -102,7 +93,7 @@ export function userCommands(program: Command, connect: Connect): void {
     .action((options: TenantOptions & { user: string }) =>
       connected(connect, async ({ auth, operator }) => {
         const { user: changed } = await auth.unlinkUser({ email: options.user }, await operator(options.org));
-        showUser(options, changed!);
+        show(options, toJson(changed!));
       }),
     );
 
@@ -125,30 +116,4 @@ export function userCommands(program: Command, connect: Connect): void {
         show(options, { email, deleted: true }, () => `${email} is deleted.`);
       });
     });
-}
-
-function showUser(options: TenantOptions, user: User): void {
-  show(options, toJson(user), () => details(rowsOf(user)));
-}
-
-function rowsOf(user: User) {
-  return [
-    ['user', user.userId],
-    ['e-mail', user.email],
-    ['name', user.name],
-    ['disabled', user.disabled],
-    ['password', user.hasPassword],
-    ['created', instant(user.createdAt)],
-  ] satisfies Parameters<typeof details>[0];
-}
-
-function toJson(user: User) {
-  return {
-    user_id: user.userId,
-    email: user.email,
-    name: user.name,
-    disabled: user.disabled,
-    has_password: user.hasPassword,
-    created_at: instant(user.createdAt),
-  };
 }

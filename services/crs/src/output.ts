@@ -39,10 +39,10 @@ export function layOutOnce(value: object, secret: string): string {
   return `${layOut(value)}\n\nThis is the only time that the ${secret} is shown: keep it in a safe place now.`;
 }
 
-function rowsOf(value: object): Cell[][] {
+function rowsOf(value: object, prefix = ''): Cell[][] {
   return Object.entries(value).flatMap(([name, inner]): Cell[][] => {
-    if (isNested(inner)) return rowsOf(inner).map(([innerName, cell]) => [`${label(name)} ${innerName}`, cell]);
-    return inner === undefined ? [] : [[label(name), inner]];
+    if (isNested(inner)) return rowsOf(inner, `${label(name)} `);
+    return inner === undefined ? [] : [[prefix + label(name), inner]];
   });
 }
 

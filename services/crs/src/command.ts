@@ -3,9 +3,6 @@ import { organizationId } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import type { OutputOptions } from './output.ts';
 
-/** Connects to the installation. Loads the modules for it only then, so that help and usage errors appear at once. */
-export type Connect = () => Promise<Connection>;
-
 /** Options of a command for one organization. */
 export interface TenantOptions extends OutputOptions {
   org: string;
@@ -21,9 +18,10 @@ export function tenantCommand(parent: Command, usage: string, summary: string): 
   return command(parent, usage, summary).requiredOption('--org <org>', 'id of the organization', organizationId);
 }
 
-/** Runs `work` with a connection, and closes it afterwards. */
-export async function connected<T>(connect: Connect, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await connect();
+/** Runs `work` with a connection. Loads the modules for it only now, so that help and usage errors appear at once. */
+export async function connected<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  const [{ loadConfig }, { connect }] = await Promise.all([import('./config.ts'), import('./connection.ts')]);
+  const connection = connect(await loadConfig(process.env));
   try {
     return await work(connection);
   } finally {

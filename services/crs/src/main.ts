@@ -1,6 +1,5 @@
 import { releaseVersion } from '@crs/kit/process/version';
 import { CommanderError, Command } from 'commander';
-import type { Connect } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { clientCommands } from './commands/client.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -18,11 +17,6 @@ import { tokenCommands } from './commands/token.ts';
 import { userCommands } from './commands/user.ts';
 import { describe } from './failure.ts';
 import { showError } from './output.ts';
-
-const connect: Connect = async () => {
-  const [{ loadConfig }, { connect: open }] = await Promise.all([import('./config.ts'), import('./connection.ts')]);
-  return open(await loadConfig(process.env));
-};
 
 const program = new Command('crs')
   .description('Manages organizations of a call-research installation and loads their records.')
@@ -45,7 +39,7 @@ for (const register of [
   exportCommand,
   completionCommand,
 ]) {
-  register(program, connect);
+  register(program);
 }
 explainUsage(program, 'crs');
 

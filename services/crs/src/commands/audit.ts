@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AuditEntry } from '@crs/proto/crs/auth/v1/admin';
 import { entryId, limit, organizationId } from '../arguments.ts';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import type { Connection } from '../connection.ts';
 import { describe } from '../failure.ts';
 import { instant, printable, show, showError, table, type OutputOptions } from '../output.ts';
@@ -14,7 +14,7 @@ interface AuditOptions extends OutputOptions {
 }
 
 /** `crs audit`: the audit trail. */
-export function auditCommand(program: Command, connect: Connect): void {
+export function auditCommand(program: Command): void {
   const audit = command(program, 'audit', 'show actions of operators, and sign-ins, newest first')
     .option('--org <org>', 'only entries of this organization', organizationId)
     .option('--limit <n>', 'number of entries, 1 to 1000', limit, 100)
@@ -28,7 +28,7 @@ With --follow and --json, each entry is one JSON object on a line of its own, fo
     )
     .action((options: AuditOptions) => {
       if (options.after !== undefined && !options.follow) audit.error('error: --after needs --follow');
-      return connected(connect, (connection) => (options.follow ? followTrail(connection, options) : list(connection, options)));
+      return connected((connection) => (options.follow ? followTrail(connection, options) : list(connection, options)));
     });
 }
 

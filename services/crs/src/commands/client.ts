@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs client`: assistants that can't register themselves. */
-export function clientCommands(program: Command, connect: Connect): void {
+export function clientCommands(program: Command): void {
   const client = program.command('client').description("assistants that can't register themselves, for all organizations");
 
   command(client, 'create', 'register a client')
@@ -16,7 +16,7 @@ export function clientCommands(program: Command, connect: Connect): void {
       '\nExamples:\n  crs client create --name "Our assistant" --redirect-uri https://assistant.example/callback --secret',
     )
     .action((options: OutputOptions & { name: string; redirectUri: string[]; secret?: boolean }) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const request = { name: options.name, redirectUris: options.redirectUri, withSecret: options.secret ?? false };
         const { client: created, clientSecret } = await auth.createClient(request, await operator());
         const value = { ...toJson(created!), ...(clientSecret && { client_secret: clientSecret }) };
@@ -25,7 +25,7 @@ export function clientCommands(program: Command, connect: Connect): void {
     );
 
   command(client, 'list', 'list registered clients by name').action((options: OutputOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { clients } = await auth.listClients({}, await operator());
       show(options, { data: clients.map(toJson) });
     }),
@@ -35,7 +35,7 @@ export function clientCommands(program: Command, connect: Connect): void {
     .argument('<client-id>', 'id of the client')
     .action(async (clientId: string, options: OutputOptions & ConsentOptions) => {
       await confirm(`This removes the client ${clientId}`, options);
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { client: removed } = await auth.removeClient({ clientId }, await operator());
         show(options, toJson(removed!), () => `Client ${clientId} is removed.`);
       });

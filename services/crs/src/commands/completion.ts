@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import { bashCompletion, fishCompletion, type Path } from '../completion.ts';
 
 const SCRIPTS = {
   bash: bashCompletion,
@@ -32,4 +31,55 @@ function pathsOf(command: Command, path: string): Path[] {
   const flags = [...options.flatMap(({ long }) => long ?? []), '--help'];
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   return [{ path, words: [...words, ...choices], flags }, ...commands.flatMap((each) => pathsOf(each, `${path} ${each.name()}`))];
+}
+
+/** The words that may follow a command. They are names of commands and options, so none has a character that a shell reads in its own way. */
+interface Path {
+  /** The command with the commands above it, such as `crs key create`. */
+  path: string;
+  /** Commands and arguments. */
+  words: string[];
+  flags: string[];
+}
+
+/** A script for bash, which zsh runs, too. The words of the line that name commands tell what may follow. */
+function bashCompletion(paths: Path[]): string {
+  const known = paths.map(({ path }) => `'${path}'`).join('|');
+  const cases = paths.map(({ path, words, flags }) => `    '${path}') words='${[...words, ...flags].join(' ')}' ;;`);
+  return `_crs() {
+  local path=crs word words=
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path $word" in
+      ${known}) path="$path $word" ;;
+    esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _crs crs
+`;
+}
+
+/** A script for fish. */
+function fishCompletion(paths: Path[]): string {
+  const known = paths.map(({ path }) => `'${path}'`).join(' ');
+  const lines = paths.flatMap(({ path, words, flags }) => {
+    const where = `complete -c crs -n 'test (__crs_path) = "${path}"'`;
+    return [
+      ...(words.length > 0 ? [`${where} -f -a '${words.join(' ')}'`] : []),
+      ...flags.map((flag) => `${where} -l ${flag.slice(2)}`),
+    ];
+  });
+  return `function __crs_path
+  set -l path crs
+  for word in (commandline -opc)[2..]
+    contains -- "$path $word" ${known}
+    and set path "$path $word"
+  end
+  echo $path
+end
+${lines.join('\n')}
+`;
 }

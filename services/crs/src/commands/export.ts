@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { organizationId } from '../arguments.ts';
-import { connected, type Connect } from '../command.ts';
+import { connected } from '../command.ts';
 import type { Connection } from '../connection.ts';
 import { Failure } from '../failure.ts';
 import { escapeControls } from '../output.ts';
 
 /** `crs export`: everything of an organization, as lines for `crs import`. */
-export function exportCommand(program: Command, connect: Connect): void {
+export function exportCommand(program: Command): void {
   program
     .command('export')
     .description('print everything of an organization as the lines that `crs import` takes')
@@ -22,7 +22,7 @@ Examples:
   (umask 077; crs export --org acme > acme.ndjson)
   crs export --org acme | gzip > acme.ndjson.gz`,
     )
-    .action(({ org }: { org: string }) => connected(connect, (connection) => exportOrganization(connection, org)));
+    .action(({ org }: { org: string }) => connected((connection) => exportOrganization(connection, org)));
 }
 
 async function exportOrganization(connection: Connection, organization: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
 import { organizationId, RECORD_TYPES, recordTypes } from '../arguments.ts';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
 import type { Refusal } from '../import/route.ts';
@@ -15,7 +15,7 @@ interface ImportOptions extends OutputOptions {
 const MAX_ERRORS = 1_000;
 
 /** `crs import`: loads records. */
-export function importCommand(program: Command, connect: Connect): void {
+export function importCommand(program: Command): void {
   command(program, 'import', 'load records from a file of JSON lines; exit code 1 when a line was refused')
     .argument('<file>', 'file with one record a line, or - for standard input')
     .option('--org <org>', 'refuse lines of other organizations', organizationId)
@@ -41,10 +41,10 @@ Examples:
   crs import --schema > line.schema.json
   crs import records.ndjson --json | jq '.errors[] | "\\(.line): \\(.field) \\(.reason)"'`,
     )
-    .action((file: string, options: ImportOptions) => importFile(file, options, connect));
+    .action((file: string, options: ImportOptions) => importFile(file, options));
 }
 
-async function importFile(file: string, options: ImportOptions, connect: Connect): Promise<void> {
+async function importFile(file: string, options: ImportOptions): Promise<void> {
   const [{ run, ImportStopped }, { sender }, { checker }, { retrying }, { display }, { openSource }] = await Promise.all([
     import('../import/run.ts'),
     import('../import/send.ts'),
@@ -54,7 +54,7 @@ async function importFile(file: string, options: ImportOptions, connect: Connect
     import('../import/source.ts'),
   ]);
   const { chunks, totalBytes } = await openSource(file);
-  await connected(connect, async (connection) => {
+  await connected(async (connection) => {
     const errors: Refusal[] = [];
     const view = await display(totalBytes);
     const send = options.check ? checker(connection, retrying) : retrying(sender(connection));

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { duration } from '../arguments.ts';
-import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { instant, layOutOnce, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs key`: API keys of an organization. */
-export function keyCommands(program: Command, connect: Connect): void {
+export function keyCommands(program: Command): void {
   const key = program.command('key').description('API keys of an organization');
 
   tenantCommand(key, 'create', 'create an API key, shown this once')
@@ -17,7 +17,7 @@ export function keyCommands(program: Command, connect: Connect): void {
       '\nExamples:\n  crs key create --org acme --label crm --expires-in 90d\n  crs key create --org acme --read-only --json',
     )
     .action((options: TenantOptions & { label: string; expiresIn?: number; readOnly?: true }) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const request = { label: options.label, expiresInSeconds: options.expiresIn ?? 0, readOnly: options.readOnly ?? false };
         const { apiKey, secret } = await auth.createKey(request, await operator(options.org));
         const { keyId, label, readOnly, expiresAt } = apiKey!;
@@ -27,7 +27,7 @@ export function keyCommands(program: Command, connect: Connect): void {
     );
 
   tenantCommand(key, 'list', 'list API keys, newest first, revoked ones included').action((options: TenantOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { apiKeys } = await auth.listKeys({}, await operator(options.org));
       show(options, { data: apiKeys.map(toJson) });
     }),
@@ -37,7 +37,7 @@ export function keyCommands(program: Command, connect: Connect): void {
     .argument('<key-id>', 'id of the key')
     .action(async (keyId: string, options: TenantOptions & ConsentOptions) => {
       await confirm(`This revokes the key ${keyId} of ${options.org}`, options);
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { apiKey } = await auth.revokeKey({ keyId }, await operator(options.org));
         show(options, toJson(apiKey!), () => `Key ${keyId} was revoked at ${instant(apiKey!.revokedAt)}.`);
       });

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { show } from '../output.ts';
 
 const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as const;
@@ -7,7 +7,7 @@ const ROLES = { lead: 'PROJECT_ROLE_LEAD', member: 'PROJECT_ROLE_MEMBER' } as co
 type MemberOptions = TenantOptions & { project: string; user: string; role: keyof typeof ROLES };
 
 /** `crs member`: the users who lead or see a project. */
-export function memberCommands(program: Command, connect: Connect): void {
+export function memberCommands(program: Command): void {
   const member = program.command('member').description('the users who lead or see a project');
 
   for (const [verb, method, summary, said] of [
@@ -19,7 +19,7 @@ export function memberCommands(program: Command, connect: Connect): void {
       .requiredOption('--user <email>', 'e-mail of the user')
       .addOption(new Option('--role <role>', 'the role').choices(Object.keys(ROLES)).makeOptionMandatory())
       .action((options: MemberOptions) =>
-        connected(connect, async ({ auth, operator }) => {
+        connected(async ({ auth, operator }) => {
           const { project, user, role } = options;
           await auth[method]({ projectId: project, email: user, role: ROLES[role] }, await operator(options.org));
           show(options, { project_id: project, email: user, role }, () => `${user} ${said} ${role} of ${project}.`);

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { OPERATOR_ROLES } from '@crs/kit/rpc/operators';
 import { duration, organizationId } from '../arguments.ts';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { instant, layOut, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
@@ -25,7 +25,7 @@ With --json, the output is a file for CRS_OPERATOR_FILE:
   (umask 077; crs operator create ci --role importer --org acme --json > operator.json)`;
 
 /** `crs operator`: credentials for this tool. */
-export function operatorCommands(program: Command, connect: Connect): void {
+export function operatorCommands(program: Command): void {
   const operator = program.command('operator').description('credentials for this tool');
 
   command(operator, 'create', 'create an operator credential, shown this once')
@@ -40,7 +40,7 @@ export function operatorCommands(program: Command, connect: Connect): void {
     .option('--expires-in <time>', 'its life, like 90d; by default it never expires', duration)
     .addHelpText('after', ROLES)
     .action((name: string, { role, org, expiresIn = 0, ...options }: CreateOptions) =>
-      connected(connect, async (connection) => {
+      connected(async (connection) => {
         const { operator: created, credential } = await connection.auth.createOperator(
           { name, role, organizationIds: org, expiresInSeconds: expiresIn },
           await connection.operator(),
@@ -52,7 +52,7 @@ export function operatorCommands(program: Command, connect: Connect): void {
     );
 
   command(operator, 'list', 'list operators, revoked ones included').action((options: OutputOptions) =>
-    connected(connect, async (connection) => {
+    connected(async (connection) => {
       const { operators } = await connection.auth.listOperators({}, await connection.operator());
       const data = operators.map(toJson);
       const forPeople = () =>
@@ -65,7 +65,7 @@ export function operatorCommands(program: Command, connect: Connect): void {
     .argument('<name>', 'name of the operator')
     .action(async (name: string, options: OutputOptions & ConsentOptions) => {
       await confirm(`This revokes the operator ${name}`, options);
-      return connected(connect, async (connection) => {
+      return connected(async (connection) => {
         const { operator: revoked } = await connection.auth.revokeOperator({ name }, await connection.operator());
         show(options, toJson(revoked!), () => `Operator ${name} was revoked at ${instant(revoked!.revokedAt)}.`);
       });

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import type { OidcProviderSettings, Organization, OrganizationSettings } from '@crs/proto/crs/auth/v1/admin';
 import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 import { allowedFields, domains, oidcIssuer, onOff, organizationId, rateLimit } from '../arguments.ts';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, isTerminal, type ConsentOptions } from '../question.ts';
 import { readSecret } from '../stdin.ts';
 
 /** `crs org`: organizations and their settings. */
-export function orgCommands(program: Command, connect: Connect): void {
+export function orgCommands(program: Command): void {
   const org = program.command('org').description('organizations and their settings');
 
   withSettings(command(org, 'create', 'create an organization'))
@@ -17,7 +17,7 @@ export function orgCommands(program: Command, connect: Connect): void {
     .requiredOption('--name <name>', 'name to show, 1 to 200 characters')
     .action(async (id: string, options: SettingOptions & OutputOptions) => {
       const settings = await settingsOf(options);
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { organization } = await auth.createOrganization({ settings }, await operator(id));
         show(options, organizationJson(organization!));
       });
@@ -30,7 +30,7 @@ export function orgCommands(program: Command, connect: Connect): void {
       const settings = await settingsOf(options);
       if (Object.values(settings).every((value) => value === undefined))
         update.error('error: name at least one setting to change');
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { organization } = await auth.updateOrganization({ settings }, await operator(id));
         show(options, organizationJson(organization!));
       });
@@ -39,7 +39,7 @@ export function orgCommands(program: Command, connect: Connect): void {
   command(org, 'show', 'show an organization and its settings')
     .argument('<id>', 'id of the organization', organizationId)
     .action((id: string, options: OutputOptions) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const { organization } = await auth.getOrganization({}, await operator(id));
         show(options, organizationJson(organization!));
       }),
@@ -53,7 +53,7 @@ export function orgCommands(program: Command, connect: Connect): void {
       const deed = `deletes ${id} with all its users, projects and calls`;
       if (!options.yes && !isTerminal()) remove.error(`error: this ${deed}; add --yes to confirm`);
       await confirm(`This ${deed}`, options);
-      return connected(connect, async (connection) => {
+      return connected(async (connection) => {
         const { erase } = await import('../erasure.ts');
         if (!(await erase(connection, id, { $case: 'organization', value: true }))) {
           throw new Failure('not_found', 'There is no organization with this id. `crs org list` shows all organizations.');
@@ -63,7 +63,7 @@ export function orgCommands(program: Command, connect: Connect): void {
     });
 
   command(org, 'list', 'list all organizations').action((options: OutputOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { organizations } = await auth.listOrganizations({}, await operator());
       show(options, { data: organizations.map(organizationJson) }, () =>
         layOut({

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { SecretUse } from '@crs/proto/crs/auth/v1/admin';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { show, type OutputOptions } from '../output.ts';
 
 /** `crs secret`: the secrets of CRS_SECRET, and the values that they seal. */
-export function secretCommands(program: Command, connect: Connect): void {
+export function secretCommands(program: Command): void {
   const secret = program.command('secret').description('the secrets of CRS_SECRET, and the stored values that they seal');
 
   command(secret, 'status', 'count the stored values by the secret that sealed them').action((options: OutputOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { secrets } = await auth.getSecretStatus({}, await operator());
       show(options, { data: secrets.map(toJson) });
     }),
@@ -16,7 +16,7 @@ export function secretCommands(program: Command, connect: Connect): void {
 
   command(secret, 'reseal', 'seal all stored values under the first secret; it may be stopped and repeated').action(
     (options: OutputOptions) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         let resealed = 0;
         for (let done = false; !done;) {
           const step = await auth.resealValues({}, await operator());

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { command, connected, type Connect } from '../command.ts';
+import { command, connected } from '../command.ts';
 import { show, type OutputOptions } from '../output.ts';
 
 /** `crs status`: whether the services answer. */
-export function statusCommand(program: Command, connect: Connect): void {
+export function statusCommand(program: Command): void {
   command(program, 'status', 'show whether the services, PostgreSQL and Redis answer; exit code 1 if one does not').action(
     async (options: OutputOptions) => {
       const { askAll } = await import('../status.ts');
-      await connected(connect, async (connection) => {
+      await connected(async (connection) => {
         const data = await askAll(connection);
         const ok = data.every(({ up }) => up !== false);
         show(options, { ok, data });

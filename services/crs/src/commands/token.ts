@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Token } from '@crs/proto/crs/auth/v1/admin';
 import { duration, scopes } from '../arguments.ts';
-import { command, connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { command, connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { instant, layOutOnce, show, toJson, type OutputOptions } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
 
 /** `crs token`: access tokens for the tools, without a sign-in. */
-export function tokenCommands(program: Command, connect: Connect): void {
+export function tokenCommands(program: Command): void {
   const token = program.command('token').description('access tokens of users, for tests and for assistants without a sign-in');
 
   tenantCommand(token, 'create', 'create an access token, shown this once')
@@ -15,7 +15,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
     .option('--expires-in <duration>', 'time until it expires: a number of s, m, h or d; without this option, 30d', duration)
     .addHelpText('after', '\nExamples:\n  crs token create --org acme --user ann@acme.example --scope "calls:read projects:read"')
     .action((options: TenantOptions & { user: string; scope?: string[]; expiresIn?: number }) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const request = { email: options.user, scopes: options.scope ?? [], expiresInSeconds: options.expiresIn ?? 0 };
         const { token: issued, accessToken } = await auth.createToken(request, await operator(options.org));
         const { tokenId, expiresAt } = issued!;
@@ -26,7 +26,7 @@ export function tokenCommands(program: Command, connect: Connect): void {
     );
 
   tenantCommand(token, 'list', 'list access tokens, newest first, revoked ones included').action((options: TenantOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { tokens } = await auth.listTokens({}, await operator(options.org));
       show(options, { data: tokens.map(tokenJson) });
     }),
@@ -36,14 +36,14 @@ export function tokenCommands(program: Command, connect: Connect): void {
     .argument('<token-id>', 'id of the token')
     .action(async (tokenId: string, options: TenantOptions & ConsentOptions) => {
       await confirm(`This revokes the token ${tokenId} of ${options.org}`, options);
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { token: revoked } = await auth.revokeToken({ tokenId }, await operator(options.org));
         show(options, tokenJson(revoked!), () => `Token ${tokenId} was revoked at ${instant(revoked!.revokedAt)}.`);
       });
     });
 
   command(token, 'rotate-key', 'create a new signing key for access tokens').action((options: OutputOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { keyId } = await auth.rotateTokenKey({}, await operator());
       show(options, { key_id: keyId }, () => `Key ${keyId} signs in 10 seconds. Tokens of earlier keys stay valid.`);
     }),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { randomBase62 } from '@crs/kit/api-key';
-import { connected, tenantCommand, type Connect, type TenantOptions } from '../command.ts';
+import { connected, tenantCommand, type TenantOptions } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { layOut, layOutOnce, show, toJson } from '../output.ts';
 import { confirm, withConsent, type ConsentOptions } from '../question.ts';
@@ -11,7 +11,7 @@ const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
 const MADE_PASSWORD_LENGTH = 20;
 
 /** `crs user`: people of an organization. */
-export function userCommands(program: Command, connect: Connect): void {
+export function userCommands(program: Command): void {
   const user = program.command('user').description('people of an organization');
 
   tenantCommand(user, 'create', 'create a user')
@@ -23,7 +23,7 @@ export function userCommands(program: Command, connect: Connect): void {
     )
     .action(async (options: TenantOptions & { email: string; name: string; passwordStdin?: true }) => {
       const password = options.passwordStdin ? await readSecret('password', '--password-stdin') : '';
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const { email, name } = options;
         const { user: created } = await auth.createUser({ email, name, password }, await operator(options.org));
         show(options, toJson(created!));
@@ -31,7 +31,7 @@ export function userCommands(program: Command, connect: Connect): void {
     });
 
   tenantCommand(user, 'list', 'list the users of an organization').action((options: TenantOptions) =>
-    connected(connect, async ({ auth, operator }) => {
+    connected(async ({ auth, operator }) => {
       const { users } = await auth.listUsers({}, await operator(options.org));
       show(options, { data: users.map(toJson) });
     }),
@@ -44,7 +44,7 @@ export function userCommands(program: Command, connect: Connect): void {
     tenantCommand(user, verb, summary)
       .requiredOption('--user <email>', 'e-mail of the user')
       .action((options: TenantOptions & { user: string }) =>
-        connected(connect, async ({ auth, operator }) => {
+        connected(async ({ auth, operator }) => {
           const { user: changed } = await auth.setUserDisabled({ email: options.user, disabled }, await operator(options.org));
           show(options, toJson(changed!));
         }),
@@ -61,7 +61,7 @@ export function userCommands(program: Command, connect: Connect): void {
     .action(async (options: TenantOptions & { user: string; passwordStdin?: true; endConnections?: true }) => {
       const made = options.passwordStdin ? undefined : randomBase62(MADE_PASSWORD_LENGTH);
       const password = made ?? (await readSecret('password', '--password-stdin'));
-      return connected(connect, async ({ auth, operator }) => {
+      return connected(async ({ auth, operator }) => {
         const request = { email: options.user, password, endConnections: options.endConnections ?? false };
         const { user: changed, endedConnections, oidcIssuer } = await auth.setUserPassword(request, await operator(options.org));
         const value = {
@@ -79,7 +79,7 @@ export function userCommands(program: Command, connect: Connect): void {
   tenantCommand(user, 'end-sessions', "end a user's browser sessions, connections and tokens; the user may sign in again")
     .requiredOption('--user <email>', 'e-mail of the user')
     .action((options: TenantOptions & { user: string }) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const { user: found, endedConnections } = await auth.endUserSessions(
           { email: options.user },
           await operator(options.org),
@@ -91,7 +91,7 @@ export function userCommands(program: Command, connect: Connect): void {
   tenantCommand(user, 'unlink', "forget the user's accounts at OpenID providers; the next sign-in links by e-mail again")
     .requiredOption('--user <email>', 'e-mail of the user')
     .action((options: TenantOptions & { user: string }) =>
-      connected(connect, async ({ auth, operator }) => {
+      connected(async ({ auth, operator }) => {
         const { user: changed } = await auth.unlinkUser({ email: options.user }, await operator(options.org));
         show(options, toJson(changed!));
       }),
@@ -108,7 +108,7 @@ export function userCommands(program: Command, connect: Connect): void {
     .action(async (options: TenantOptions & ConsentOptions & { user: string }) => {
       const { org, user: email } = options;
       await confirm(`This deletes ${email} of ${org} with all roles, notes, connections and tokens`, options);
-      return connected(connect, async (connection) => {
+      return connected(async (connection) => {
         const { erase } = await import('../erasure.ts');
         if (!(await erase(connection, org, { $case: 'email', value: email }))) {
           throw new Failure('not_found', `Nobody in ${org} has this e-mail. \`crs user list --org ${org}\` shows all users.`);

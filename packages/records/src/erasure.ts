@@ -1,14 +1,30 @@
 import type { EraseRequest, EraseResponse } from '@crs/proto/crs/erasures/v1/erasures';
-import { callerScope, type Scope } from '@crs/kit/data/scope';
+import type { Query, Statement } from '@crs/kit/data/database';
+import type { Deleted } from '@crs/kit/data/delete-next';
+import { callerScope } from '@crs/kit/data/scope';
 import { requireTenantDeletion } from '@crs/kit/rpc/operators';
 import { rpc } from '@crs/kit/rpc/server';
-import { eraser, type Step } from './erase-steps.ts';
+import { eraser, inOrder, type Step } from './erase-steps.ts';
+import { lockImports } from './lock-imports.ts';
 import type { RecordContext } from './record-service.ts';
 
 type Target = EraseRequest['target'];
 
+/** What the steps of an erasure work with. */
+interface Erasing {
+  organization: string;
+  /** Runs work in a transaction during which nothing of the organization is imported or erased. */
+  locked: <T>(work: (query: Query, now: Date) => Promise<T>) => Promise<T>;
+  /** A step through all rows of a table. */
+  all: (first: string, next: (organization: string, from: string) => Statement<Deleted>) => Step;
+}
+
 /** The handler of `Erase`, for operators. An import deletes projects and users. */
-export function eraseRpc(service: string, { auth }: RecordContext, steps: (target: Target, scope: Scope) => Step[]) {
+export function eraseRpc(
+  service: string,
+  { auth, importDb }: RecordContext,
+  steps: (target: Target, erasing: Erasing) => Step[],
+) {
   const access = { action: 'erase', roles: ['admin', 'manager', 'importer'], token: 'one', bound: true } as const;
   const erase = eraser();
   return rpc({ operator: access }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
@@ -22,7 +38,19 @@ export function eraseRpc(service: string, { auth }: RecordContext, steps: (targe
       counted: true,
     };
     await auth.recordAudit(entry, call);
-    return { more: await erase(steps(target, scope)) };
+    const { organization } = scope;
+    const locked: Erasing['locked'] = (work) =>
+      importDb.transact(scope, async (query) => {
+        const [lock] = await query(lockImports(service, organization));
+        return work(query, lock!.now);
+      });
+    const all: Erasing['all'] = (first, next) =>
+      inOrder(
+        first,
+        (from) => next(organization, from),
+        (statement) => locked((query) => query(statement)),
+      );
+    return { more: await erase(steps(target, { organization, locked, all })) };
   });
 }
 

@@ -4,11 +4,12 @@ import type { Migration } from '@crs/kit/data/migration';
 import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '@crs/kit/process/config';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
+import { Fresh } from '@crs/kit/fresh';
 import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { createVerifier } from '@crs/kit/rpc/identity';
+import type { OperatorDirectory, OperatorRights, OperatorRole } from '@crs/kit/rpc/operators';
 import type { BoundService } from '@crs/kit/rpc/server';
 import { openDatabase, serveGrpc } from './frame.ts';
-import { askAboutOperators } from './ask-about-operators.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
 export const readRecordServiceConfig = settings({
@@ -38,12 +39,20 @@ export interface RecordContext {
 const IMPORT_CONNECTIONS = 3;
 const AUTH_TIMEOUT_MS = 5_000;
 
-/** Creates such a service: two pools, a client of auth and two listeners. `bindServices` adds its RPCs. */
+interface RecordService {
+  name: string;
+  migrations: readonly Migration[];
+  /** The RPCs for the gateways. */
+  internalServices: (context: RecordContext) => BoundService[];
+  /** The RPCs for operators. */
+  adminServices: (context: RecordContext) => BoundService[];
+}
+
+/** Creates such a service: two pools, a client of auth and two listeners, `grpc` for the gateways and `admin` for operators. */
 export function createRecordService(
-  service: { name: string; migrations: readonly Migration[] },
+  service: RecordService,
   config: RecordServiceConfig,
   surroundings: Surroundings,
-  bindServices: (context: RecordContext) => { internal: BoundService[]; admin: BoundService[] },
 ): Service<{ grpc: string; admin: string }> {
   const { log, tls } = surroundings;
   const closer = new Closer(log);
@@ -73,9 +82,25 @@ export function createRecordService(
         return new Map(answer.keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
       };
       const callers = { verify: createVerifier(service.name, keys), operators: askAboutOperators(auth), db };
-      const services = bindServices({ db, importDb, auth, log });
+      const context = { db, importDb, auth, log };
+      const services = { internal: service.internalServices(context), admin: service.adminServices(context) };
       return (await serveGrpc(service.name, config, surroundings, closer, callers, services)).addresses;
     },
     stop: () => closer.close(),
+  };
+}
+
+/** Asks auth about operators, at most once a second for each token. While auth doesn't answer, no operator is admitted. */
+function askAboutOperators(auth: ServiceClient<AuthServiceService>): OperatorDirectory {
+  const rights = new Fresh<OperatorRights>({ maxAgeMs: 1_000 });
+  const ask = async (token: string): Promise<OperatorRights> => {
+    const { role, organizationIds } = await auth.checkOperator({}, { token });
+    return { role: role as OperatorRole, organizations: organizationIds };
+  };
+  return {
+    rightsOf: (_identity, { token = '' }) => rights.get(token, () => ask(token)),
+    refused: async ({ token, ...refusal }) => {
+      await auth.recordRefusal(refusal, token === undefined ? {} : { token });
+    },
   };
 }

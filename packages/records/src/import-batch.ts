@@ -29,7 +29,6 @@ export type RecordImport = (
 
 /** Many more than {@link MAX_LINES} lines with three fields each have. */
 const MAX_FIELDS = 200_000;
-const REQUEST_SHAPE = { 1: {} };
 /** Stands for a message that isn't decoded. {@link checkSize} refuses it. */
 const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
 const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE) };
@@ -39,12 +38,12 @@ export const ImportService = {
   importRecords: {
     ...ImportServiceService.importRecords,
     requestDeserialize: (bytes: Buffer): ImportRecordsRequest =>
-      hasAtMost(MAX_FIELDS, bytes, REQUEST_SHAPE) ? ImportRecordsRequest.decode(bytes) : TOO_LARGE,
+      hasAtMost(MAX_FIELDS, bytes) ? ImportRecordsRequest.decode(bytes) : TOO_LARGE,
   },
   checkRecords: {
     ...ImportServiceService.checkRecords,
     requestDeserialize: (bytes: Buffer): CheckRecordsRequest =>
-      hasAtMost(MAX_FIELDS, bytes, REQUEST_SHAPE) ? CheckRecordsRequest.decode(bytes) : TOO_LARGE,
+      hasAtMost(MAX_FIELDS, bytes) ? CheckRecordsRequest.decode(bytes) : TOO_LARGE,
   },
 } as const;
 

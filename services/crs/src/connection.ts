@@ -1,10 +1,10 @@
+import { Fresh } from '@crs/kit/fresh';
 import { client, type CallOptions, type ServiceClient } from '@crs/kit/rpc/client';
 import { AuthAdminServiceService } from '@crs/proto/crs/auth/v1/admin';
 import { ErasureServiceService } from '@crs/proto/crs/erasures/v1/erasures';
 import { ExportServiceService } from '@crs/proto/crs/exports/v1/exports';
 import { ImportServiceService } from '@crs/proto/crs/imports/v1/imports';
 import { ProjectsAdminServiceService } from '@crs/proto/crs/projects/v1/admin';
-import { LRUCache } from 'lru-cache';
 import type { Config, Service } from './config.ts';
 
 export interface Connection {
@@ -28,8 +28,6 @@ const IMPORT_TIMEOUT_MS = 35_000;
 const ERASE_TIMEOUT_MS = 600_000;
 /** A token lives 60 s. The rest is for the call that fetches the token, and for the call that sends it. */
 const RENEW_AFTER_MS = 45_000;
-/** An import may name any number of organizations. Memory must not grow with their number. */
-const MAX_TOKENS = 1_000;
 
 /** Makes clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */
 export function connect(config: Config): Connection {
@@ -50,7 +48,7 @@ export function connect(config: Config): Connection {
   const erasers = { entities: eraser('entities'), calls: eraser('calls'), projects: eraser('projects') };
   const issue = async (organizationId: string) =>
     (await auth.issueOperatorToken({ credential: config.credential, organizationId })).operatorToken;
-  const tokens = tokenCache(issue);
+  const tokens = new Fresh<string>({ maxAgeMs: RENEW_AFTER_MS });
   return {
     config,
     auth,
@@ -58,7 +56,7 @@ export function connect(config: Config): Connection {
     importers,
     exporters,
     erasers,
-    operator: async (organization = '') => ({ token: await tokens(organization) }),
+    operator: async (organization = '') => ({ token: await tokens.get(organization, () => issue(organization)) }),
     close: () => {
       for (const clients of [{ auth, projects }, importers, exporters, erasers])
         for (const each of Object.values(clients)) each.close();
@@ -68,17 +66,4 @@ export function connect(config: Config): Connection {
 
 function ofEach<T>(make: (service: Service) => T): Record<Service, T> {
   return { auth: make('auth'), projects: make('projects'), calls: make('calls'), entities: make('entities') };
-}
-
-/**
- * Keeps a token for each organization, and renews it well before it expires. A failure isn't kept.
- * @param perf milliseconds of a clock that doesn't jump
- */
-export function tokenCache(
-  issue: (organization: string) => Promise<string>,
-  perf: { now(): number } = performance,
-): (organization: string) => Promise<string> {
-  const ageing = { ttl: RENEW_AFTER_MS, ttlResolution: 0, perf };
-  const tokens = new LRUCache<string, string>({ max: MAX_TOKENS, ...ageing, fetchMethod: issue });
-  return async (organization) => (await tokens.fetch(organization))!;
 }

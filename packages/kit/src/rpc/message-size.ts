@@ -1,16 +1,11 @@
-/** The fields of a message that are messages themselves, by their numbers. */
-export interface MessageShape {
-  readonly [field: number]: MessageShape;
-}
-
 /** Wire types of protobuf. */
 const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5];
 
 /**
- * Whether a protobuf message has at most this many fields, including those of its inner messages. gRPC decodes a message before any handler
+ * Whether a protobuf message has at most this many fields, including those of the messages in it. gRPC decodes a message before any handler
  * sees it, and 16 MiB of empty inner messages take seconds and hundreds of megabytes to decode. Malformed messages are left to the decoder.
  */
-export function hasAtMost(fields: number, bytes: Uint8Array, shape: MessageShape): boolean {
+export function hasAtMost(fields: number, bytes: Uint8Array): boolean {
   let left = fields;
   let at = 0;
   const varint = () => {
@@ -22,23 +17,21 @@ export function hasAtMost(fields: number, bytes: Uint8Array, shape: MessageShape
     }
     return value >>> 0;
   };
-  const fits = (end: number, inner: MessageShape): boolean => {
+  const fits = (end: number, isInner: boolean): boolean => {
     while (at < end) {
       if (left-- === 0) return false;
-      const tag = varint();
-      const type = tag & 7;
+      const type = varint() & 7;
       if (type === VARINT) varint();
       else if (type === FIXED64) at += 8;
       else if (type === FIXED32) at += 4;
       else if (type === BYTES) {
         const length = varint();
         const fieldEnd = Math.min(at + length, end);
-        const field = inner[tag >>> 3];
-        if (field && !fits(fieldEnd, field)) return false;
+        if (!isInner && !fits(fieldEnd, true)) return false;
         at = fieldEnd;
       }
     }
     return true;
   };
-  return fits(bytes.length, shape);
+  return fits(bytes.length, false);
 }

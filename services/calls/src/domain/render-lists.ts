@@ -1,5 +1,4 @@
 /** Renders lists of calls and of changes as JSON, in pieces. */
-import { formatInstant } from './instant.ts';
 
 /** A JSON array of items that are rendered one after the other, while the array is read. */
 export function* renderList(items: Iterable<Iterable<string>>): Generator<string> {
@@ -14,7 +13,7 @@ export function* renderList(items: Iterable<Iterable<string>>): Generator<string
 
 /** The organization's fields, or whether it anonymizes names, changed. */
 export function renderAccessChanged(at: Date): string {
-  return `{"type":"access.changed","call_id":null,"changed_at":"${formatInstant(at)}"}`;
+  return `{"type":"access.changed","call_id":null,"changed_at":"${at.toISOString()}"}`;
 }
 
 /** @param detail the call as JSON, in pieces; undefined: the change stands without it */
@@ -24,7 +23,7 @@ export function* renderChange(
   deleted: boolean,
   detail: Iterable<string> | undefined,
 ): Generator<string> {
-  yield `{"type":"${deleted ? 'call.deleted' : 'call.changed'}","call_id":${JSON.stringify(callId)},"changed_at":"${formatInstant(changedAt)}"`;
+  yield `{"type":"${deleted ? 'call.deleted' : 'call.changed'}","call_id":${JSON.stringify(callId)},"changed_at":"${changedAt.toISOString()}"`;
   if (detail !== undefined) {
     yield ',"call":';
     yield* detail;

@@ -6,7 +6,6 @@ import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import type { UserListItem } from '../domain/columns.ts';
-import { formatInstant } from '../domain/instant.ts';
 import { listUserCalls as list, type CallFilters } from '../store/list-user-calls.ts';
 
 const MAX_LIMIT = 100;
@@ -47,8 +46,8 @@ function toListItem(row: UserListItem) {
     call_status: row.callStatus,
     cost: row.cost,
     country: row.country,
-    created_at: formatInstant(row.createdAt),
-    date: row.date && formatInstant(row.date),
+    created_at: row.createdAt,
+    date: row.date,
     duration_minutes: row.durationMinutes,
     job_title: row.jobTitle,
     name: row.name,

@@ -2,7 +2,6 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import type { PoolClient } from 'pg';
 import type { CallWrite, Changes, PreparedCall, StoredCall } from '../domain/changes.ts';
-import { formatInstant } from '../domain/instant.ts';
 import { copyRows, formatRow } from './copy.ts';
 import { AROUND_TIMES, OF_LINE } from './prepare-call.ts';
 
@@ -91,7 +90,7 @@ const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
 
 /** The times of a call, as they stand in its list item and its detail. */
 function timesOf({ createdAt, updatedAt }: CallWrite): string {
-  return `,"created_at":"${formatInstant(createdAt)}","updated_at":"${formatInstant(updatedAt)}"`;
+  return `,"created_at":"${createdAt.toISOString()}","updated_at":"${updatedAt.toISOString()}"`;
 }
 
 /** Writes whole calls that are staged: notes that were stored of them are replaced. */

@@ -2,7 +2,6 @@ import { fold } from '@crs/kit/text';
 import type { Participant, Segment } from '../call.ts';
 import type { CallRecord } from '../call-record.ts';
 import type { Stored } from '../columns.ts';
-import { formatInstant } from '../instant.ts';
 import { nameOf, type Name } from './find-name.ts';
 import { markEmail, markNames } from './marks.ts';
 import { joinDetail, joinListItem } from './parts.ts';
@@ -27,8 +26,7 @@ export function encode(record: CallRecord): { listItem: AroundTimes; detail: Aro
 }
 
 function listItemOf(record: CallRecord, hasVerbatim: boolean): AroundTimes {
-  const { callId, durationMinutes, callType, callStatus, projectId } = record;
-  const date = record.date && formatInstant(record.date);
+  const { callId, durationMinutes, date, callType, callStatus, projectId } = record;
   const before = { call_id: callId, duration_minutes: durationMinutes };
   const after = { date, call_type: callType, call_status: callStatus, project_id: projectId };
   const parts = {
@@ -48,7 +46,7 @@ function detailOf(record: CallRecord, name: Name | undefined): AroundTimes {
     call_type: callType,
     call_status: callStatus,
     anonymity_status: anonymityStatus,
-    date: date && formatInstant(date),
+    date,
   };
   const qaBlocks = record.qaBlocks.map(({ id, question, answer, section }) => ({ id, question, answer, section }));
   const parts = {

@@ -1,5 +1,4 @@
 import type { Metadata, Stored } from '../columns.ts';
-import { formatInstant } from '../instant.ts';
 import { kindsOf, renames, showsTranscripts, type Gate, type Include } from '../view.ts';
 import { piecesOf, showNames, showParticipants } from './marks.ts';
 import { replacementFor, shownName, type Named } from './names.ts';
@@ -147,8 +146,8 @@ function* renderToolResult(call: UserCall, { include }: ToolView): Generator<str
     anonymity_status: call.anonymityStatus,
     call_status: call.callStatus,
     cost: call.cost,
-    created_at: formatInstant(call.createdAt),
-    date: call.date && formatInstant(call.date),
+    created_at: call.createdAt,
+    date: call.date,
     duration_minutes: call.durationMinutes,
     expert: { bio, country: call.country, job_title: call.jobTitle, name: call.name, organization: call.employer },
     ...(include.ktas && { kta_approval_status: key_takeaways_status, ktas: key_takeaways }),

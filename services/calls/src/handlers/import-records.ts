@@ -1,6 +1,7 @@
 import type { Query } from '@crs/kit/data/database';
 import { callerScope } from '@crs/kit/data/scope';
 import { byLine, checkSize, importRpcs, type Line, readBatch, refused } from '@crs/records/import-batch';
+import type { Problem } from '@crs/records/import-record';
 import { lockImports } from '@crs/records/lock-imports';
 import { missing } from '@crs/records/missing-reference';
 import type { RecordContext } from '@crs/records/record-service';
@@ -135,15 +136,7 @@ async function resolve(
     if (!organizationExists) unknown.push(refused(number, missing('organization', 'organization')));
     else if (record.deleted) known.push({ number, record });
     else {
-      const noteAt = record.notes.findIndex(({ email }) => !users.has(email));
-      const problem =
-        record.projectId !== null && !projects.has(record.projectId)
-          ? missing('project', 'project_id')
-          : record.conductedBy !== null && !users.has(record.conductedBy)
-            ? missing('user', 'conducted_by')
-            : noteAt >= 0
-              ? missing('user', `notes[${noteAt}].email`)
-              : undefined;
+      const problem = missingReference(record, users, projects);
       if (problem) unknown.push(refused(number, problem));
       else {
         const conductedBy = record.conductedBy === null ? null : users.get(record.conductedBy)!;
@@ -157,6 +150,17 @@ async function resolve(
     }
   }
   return { known, unknown };
+}
+
+function missingReference(
+  { projectId, conductedBy, notes }: PreparedCall,
+  users: Map<string, string>,
+  projects: Set<string>,
+): Problem | undefined {
+  if (projectId !== null && !projects.has(projectId)) return missing('project', 'project_id');
+  if (conductedBy !== null && !users.has(conductedBy)) return missing('user', 'conducted_by');
+  const noteAt = notes.findIndex(({ email }) => !users.has(email));
+  return noteAt === -1 ? undefined : missing('user', `notes[${noteAt}].email`);
 }
 
 /** Of the users and projects that the records name, the ones that exist. Users are keyed by e-mail as written. */

@@ -593,8 +593,8 @@ export const ImportServiceService = {
     responseDeserialize: (value: Buffer): ImportRecordsResponse => ImportRecordsResponse.decode(value),
   },
   /**
-   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
+   * Parses lines, and stores nothing. Auth also checks passwords. Whether the records that a line refers to exist is not checked.
+   * Admits operators. Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords: {
     path: "/crs.imports.v1.ImportService/CheckRecords" as const,
@@ -616,8 +616,8 @@ export interface ImportServiceServer extends UntypedServiceImplementation {
    */
   importRecords: handleUnaryCall<ImportRecordsRequest, ImportRecordsResponse>;
   /**
-   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
+   * Parses lines, and stores nothing. Auth also checks passwords. Whether the records that a line refers to exist is not checked.
+   * Admits operators. Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords: handleUnaryCall<CheckRecordsRequest, CheckRecordsResponse>;
 }
@@ -644,8 +644,8 @@ export interface ImportServiceClient extends Client {
     callback: (error: ServiceError | null, response: ImportRecordsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Parses lines, and stores nothing. Whether the records that a line refers to exist is not checked. Admits operators.
-   * Error `invalid_argument`: more than 1,000 lines or 16 MiB.
+   * Parses lines, and stores nothing. Auth also checks passwords. Whether the records that a line refers to exist is not checked.
+   * Admits operators. Error `invalid_argument`: more than 1,000 lines or 16 MiB.
    */
   checkRecords(
     request: CheckRecordsRequest,

@@ -1,5 +1,6 @@
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { InvalidArgumentError } from 'commander';
+import { RECORD_TYPES } from './import/route.ts';
 
 /*
  * Parsers of command-line arguments. Each throws InvalidArgumentError, which ends the program with exit code 2. Errors that only a
@@ -82,14 +83,11 @@ export function entryId(text: string): number {
   throw new InvalidArgumentError('It must be the id of an entry.');
 }
 
-/** Types of the records that an import may hold. */
-export const RECORD_TYPES = ['organization', 'user', 'billing_office', 'project', 'call', 'entity'] as const;
-
 /** Parses types of records with commas between them. */
 export function recordTypes(text: string): string[] {
   const named = text.split(',').map((type) => type.trim());
-  if (named.every((type) => (RECORD_TYPES as readonly string[]).includes(type))) return named;
-  throw new InvalidArgumentError(`It must be some of ${RECORD_TYPES.join(',')}, with commas between them.`);
+  if (named.every((type) => RECORD_TYPES.has(type))) return named;
+  throw new InvalidArgumentError(`It must be some of ${[...RECORD_TYPES.keys()].join(',')}, with commas between them.`);
 }
 
 /** Parses a whole number from 1 that fits a proto uint32. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
-import { organizationId, RECORD_TYPES, recordTypes } from '../arguments.ts';
+import { organizationId, recordTypes } from '../arguments.ts';
 import { command, connected } from '../command.ts';
 import { describe, Failure } from '../failure.ts';
 import { printable, show, type OutputOptions } from '../output.ts';
-import type { Refusal } from '../import/route.ts';
+import { RECORD_TYPES, type Refusal } from '../import/route.ts';
 
 interface ImportOptions extends OutputOptions {
   org?: string;
@@ -19,7 +19,7 @@ export function importCommand(program: Command): void {
   command(program, 'import', 'load records from a file of JSON lines; exit code 1 when a line was refused')
     .argument('<file>', 'file with one record a line, or - for standard input')
     .option('--org <org>', 'refuse lines of other organizations', organizationId)
-    .option('--types <types>', `refuse lines of other types: some of ${RECORD_TYPES.join(',')}`, recordTypes)
+    .option('--types <types>', `refuse lines of other types: some of ${[...RECORD_TYPES.keys()].join(',')}`, recordTypes)
     .option('--check', 'store nothing, and name each line that an import would refuse')
     .option('--schema', 'print the JSON Schema of a line, and do nothing else')
     .on('option:schema', () => {

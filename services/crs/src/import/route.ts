@@ -6,8 +6,11 @@ import type { Line } from './lines.ts';
 /** The target of a line: the service that owns the record, or a deletion across services. */
 export type Taker = Service | 'erasure';
 
-/** The service that stores each type of record, and the target that deletes it. A type without `deletedBy` can't be deleted by import. */
-const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
+/**
+ * The service that stores each type of record, and the target that deletes it. A type without `deletedBy` can't be deleted by import. In this
+ * order, which is that of an export, records refer to earlier ones only.
+ */
+export const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['organization', { storedBy: 'auth' }],
   ['user', { storedBy: 'auth', deletedBy: 'erasure' }],
   ['billing_office', { storedBy: 'projects' }],

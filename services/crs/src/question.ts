@@ -9,7 +9,7 @@ export interface ConsentOptions {
 }
 
 /** The person at a terminal, or a program. */
-export interface Terminal {
+interface Terminal {
   input: NodeJS.ReadableStream & { isTTY?: boolean };
   output: NodeJS.WritableStream & { isTTY?: boolean };
 }

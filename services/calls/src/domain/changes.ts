@@ -28,7 +28,7 @@ export interface ResolvedCall extends Omit<PreparedCall, 'notes'> {
   lineHash: Buffer;
 }
 
-export interface ResolvedNote {
+interface ResolvedNote {
   userId: string;
   text: Uint8Array;
 }

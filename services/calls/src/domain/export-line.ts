@@ -15,7 +15,7 @@ export interface ExportedCall extends Metadata, Stored {
 }
 
 /** A call to export. */
-export interface LineInput {
+interface LineInput {
   organization: string;
   call: ExportedCall;
   /** E-mails by user id; a user who isn't there is being deleted. */

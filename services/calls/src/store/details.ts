@@ -41,7 +41,7 @@ export function callColumns(first: number): string {
 /** The columns of the calls of a page. All but `length` are null in a row whose call was not read; `length` is null where there is no call. */
 export const DETAILS = { ...CALL, detailJson: column.text.orNull, length: column.bigint.orNull };
 
-export type PageRow = column.RowOf<typeof DETAILS>;
+type PageRow = column.RowOf<typeof DETAILS>;
 
 /** The call of a row; undefined where it was not read. */
 export function callOf(row: PageRow): DetailRow | undefined {
@@ -57,7 +57,7 @@ const LONG = ['detailJson', 'clean', 'verbatim', 'verbatimSegments', 'redacted',
 const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
 /** What becomes of a page whose calls are longer than it may be: none of them is read, or only the first ones are. */
-export type IfTooLong = 'read none' | 'read the first';
+type IfTooLong = 'read none' | 'read the first';
 
 const UP_TO = `s.upto <= ${MAX_PAGE_BYTES} or s.upto = s.length`;
 const FITS: Record<IfTooLong, string> = {

@@ -6,7 +6,7 @@ import { upsert } from '@crs/kit/data/upsert';
 import { countDeleted } from '@crs/records/count-deleted';
 
 /** A call that a transaction has changed or deleted. */
-export interface Moved {
+interface Moved {
   callId: string;
   /** The call's `updatedAt`, or the time of the deletion. */
   changedAt: Date;

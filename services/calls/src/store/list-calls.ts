@@ -9,7 +9,7 @@ const ROW = {
   listItemJson: column.text.orNull,
   total: column.integer,
 };
-export type ListRow = column.RowOf<typeof ROW>;
+type ListRow = column.RowOf<typeof ROW>;
 
 const DETAIL_ROW = {
   ...DETAILS,
@@ -17,7 +17,7 @@ const DETAIL_ROW = {
   listed: column.text.orNull,
   total: column.integer,
 };
-export type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
+type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
 
 const LIST = 'c.call_id, c.created_at, c.list_item_json';
 const ITEMS = 'page.call_id as "callId", page.list_item_json as "listItemJson"';

@@ -44,7 +44,7 @@ const ENTRIES_WITH_DETAILS = `${PAGE},
     (select secret from calls.name_secrets where organization = $1) as "nameSecret"
   ${FEED} left join measured m on true ${OF_ORGANIZATION.replace('m.place', 'm.position')}`;
 
-export interface PageAsked {
+interface PageAsked {
   /** Changed calls follow after this place. */
   after: number;
   /** Deleted calls follow after this place. */

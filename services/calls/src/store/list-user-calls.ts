@@ -24,7 +24,7 @@ export interface CallFilters {
   dateBefore: Date | null;
 }
 
-export interface UserCallsQuery {
+interface UserCallsQuery {
   userId: string;
   /** Only calls that the user conducted. */
   mine: boolean;

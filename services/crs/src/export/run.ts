@@ -3,10 +3,10 @@ import type { Service } from '../config.ts';
 import { RECORD_TYPES } from '../import/route.ts';
 
 /** Reads a page of a service. */
-export type ReadPage = (request: { service: Service; page: ExportRecordsRequest }) => Promise<ExportRecordsResponse>;
+type ReadPage = (request: { service: Service; page: ExportRecordsRequest }) => Promise<ExportRecordsResponse>;
 
 /** Lines of one type. */
-export interface Exported {
+interface Exported {
   type: string;
   lines: Uint8Array[];
 }

@@ -1,7 +1,7 @@
 import type { Progress } from './run.ts';
 
 /** Shows a running import on standard error. */
-export interface Display {
+interface Display {
   readonly update: (progress: Readonly<Progress>) => void;
   /** Prints a line above the progress. */
   readonly print: (line: string) => void;

@@ -9,7 +9,7 @@ export interface StoredEntity {
   recordHash: Buffer;
 }
 
-export type EntityToWrite = ReturnType<typeof toWrite>;
+type EntityToWrite = ReturnType<typeof toWrite>;
 
 export interface Changes {
   /** Lines that changed something. */

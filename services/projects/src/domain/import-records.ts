@@ -63,7 +63,7 @@ const project = z
 /** A line of type `billing_office` or `project`. */
 export const projectsLine = z.discriminatedUnion('type', [billingOffice, project]);
 
-export type ProjectsRecord = z.output<typeof projectsLine>;
+type ProjectsRecord = z.output<typeof projectsLine>;
 export type BillingOfficeRecord = Extract<ProjectsRecord, { type: 'billing_office' }>;
 export type ProjectRecord = Extract<ProjectsRecord, { type: 'project' }>;
 

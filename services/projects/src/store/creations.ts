@@ -5,7 +5,7 @@ import { deleteNext, FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import type { StoredAnswer } from '../domain/stored-answer.ts';
 
 /** What a request may do under its idempotency key. */
-export type Reservation =
+type Reservation =
   | { kind: 'ours'; projectId: string; leaseId: string }
   | { kind: 'answered'; answer: StoredAnswer }
   | { kind: 'in_flight'; secondsLeft: number }

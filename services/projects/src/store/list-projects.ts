@@ -1,7 +1,7 @@
 import type { Statement } from '@crs/kit/data/database';
 import { PROJECT, SELECT_PROJECTS, type ProjectRow } from './projects.ts';
 
-export interface ProjectQuery {
+interface ProjectQuery {
   /** The projects that the user may see. */
   projectIds: string[];
   includeArchived: boolean;

@@ -11,7 +11,7 @@ const DETAIL_PARTS = [
   ...(['participants', 'summary', 'keyTakeaways', 'qaBlocks', 'language'] as const),
 ] as const;
 
-export type ListItemParts = Record<(typeof LIST_ITEM_PARTS)[number], string>;
+type ListItemParts = Record<(typeof LIST_ITEM_PARTS)[number], string>;
 export type DetailParts = Record<(typeof DETAIL_PARTS)[number], string>;
 
 export const joinListItem = (parts: ListItemParts) => LIST_ITEM_PARTS.map((part) => parts[part]).join(BETWEEN);

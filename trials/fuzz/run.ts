@@ -81,7 +81,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
     { arbitrary: toolRequests(system, tools, cursors), weight: 8 },
     { arbitrary: rawRequests(system), weight: 1 },
   );
-  const oracle = new Oracle(document, tools, system.addressLimit);
+  const oracle = new Oracle(document, tools);
   const outcomes = new Map<string, Map<string, number>>();
   const memory = new Map<string, Memory>();
   const found = new Map<string, Found>();

@@ -13,8 +13,7 @@ import { buildDocument } from './openapi/document.ts';
 /** REST `/v1`: authenticates and charges requests, and translates them to gRPC. It owns no data. */
 export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
   const { readTimeoutMs, writeTimeoutMs } = config;
-  const about = { name: 'api-gateway', showLimits: true, timeoutMs: Math.max(readTimeoutMs, writeTimeoutMs) };
-  return createGateway(about, config, surroundings, (gateway) => {
+  return createGateway(Math.max(readTimeoutMs, writeTimeoutMs), config, surroundings, (gateway) => {
     const { connect, lookUps } = gateway;
     const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs: readTimeoutMs });
     const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs: readTimeoutMs });

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RestRequest } from '@crs/testing/rest';
 import { startWorld, type World } from '@crs/testing/world';
-import { sendBytes } from './_answers.ts';
 import { startGateway, type Gateway } from './_gateway.ts';
 
 /** The rows of "Every error" in the guide. */
@@ -65,7 +64,7 @@ const post = (body: unknown, more: RestRequest = {}): RestRequest => {
   return { method: 'POST', key: keys['acme'], body: typeof body === 'string' ? body : JSON.stringify(body), ...more, headers };
 };
 
-/** Requests with their refusals, by what is wrong. Those without a row here are sent as bytes below, or need a fault of a service. */
+/** Requests with their refusals, by what is wrong. Those without a row here need a fault of a service. */
 const REQUESTS: Record<string, [path: string, request: () => RestRequest, gateway?: string]> = {
   'a missing parameter': ['/v1/calls', () => ({ key: keys['acme'] })],
   'a bad parameter': [`/v1/calls?${RANGE}&page=0`, () => ({ key: keys['acme'] })],
@@ -94,19 +93,9 @@ const REQUESTS: Record<string, [path: string, request: () => RestRequest, gatewa
   'a service that is away': [`/v1/calls?${RANGE}`, () => ({ key: keys['acme'] }), 'alone'],
 };
 
-/** Bytes that no client would send. */
-const BYTES: Record<string, () => string> = {
-  'no Host': () => `GET /v1/calls HTTP/1.1\r\nConnection: close\r\n\r\n`,
-  'no HTTP': () => 'nonsense\r\n\r\n',
-  'long headers': () => `GET /v1/calls HTTP/1.1\r\nHost: test\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`,
-  'a body that breaks': () =>
-    `POST /v1/projects HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${keys['acme']}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
-};
-
 /** Shown by other tests: they need time, two requests at once, or a fault. */
 const ELSEWHERE = [
   'The body did not arrive within 5 s.',
-  'The request did not arrive in time.',
   'Idempotency-Key: a request with this key is being worked …',
   'An unexpected error occurred. …',
   'Too many requests are under way. …',
@@ -130,11 +119,6 @@ describe('the guide lists', () => {
     const headers = { 'idempotency-key': 'one' };
     expect((await gateways['usual']!.rest('/v1/projects', post(PROJECT, { headers }))).status).toBe(201);
     meet(await gateways['usual']!.rest('/v1/projects', post({ ...PROJECT, name: 'Other' }, { headers })));
-  });
-
-  it.each(Object.entries(BYTES))('the refusal of %s', async (_, bytes) => {
-    const [answer] = await sendBytes(gateways['usual']!.address, bytes());
-    meet(answer!);
   });
 
   it('no error that is never met, each code, and each status of the OpenAPI document', async () => {

@@ -105,18 +105,16 @@ it('the networks of a customer share one queue', async () => {
 });
 
 describe.each([
-  ['two Hosts', `GET /v1/calls`, 'Host: a\r\nHost: b\r\n', 400],
-  ['no Host', `GET /v1/calls`, '', 400],
-  ['a path at which there is nothing', 'GET /nothing', 'Host: a\r\n', 404],
-  ['the documentation', 'GET /docs', 'Host: a\r\n', 200],
-  ['the OpenAPI document', 'GET /v1/openapi.json', 'Host: a\r\n', 200],
-  ['a wrong method at the OpenAPI document', 'DELETE /v1/openapi.json', 'Host: a\r\n', 405],
-  ['a preflight', 'OPTIONS /v1/calls', 'Host: a\r\nAccess-Control-Request-Method: GET\r\n', 401],
-])('without a key, %s', (what, line, hosts, status) => {
+  ['a path at which there is nothing', 'GET /nothing', '', 404],
+  ['the documentation', 'GET /docs', '', 200],
+  ['the OpenAPI document', 'GET /v1/openapi.json', '', 200],
+  ['a wrong method at the OpenAPI document', 'DELETE /v1/openapi.json', '', 405],
+  ['a preflight', 'OPTIONS /v1/calls', 'Access-Control-Request-Method: GET\r\n', 401],
+])('without a key, %s', (what, line, headers, status) => {
   it('is charged to the address, and beyond its limit it is 429 and counted in the log', async () => {
     const from = `198.51.100.${what.length}`;
     const send = async () => {
-      const bytes = `${line} HTTP/1.1\r\n${hosts}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`;
+      const bytes = `${line} HTTP/1.1\r\nHost: a\r\n${headers}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`;
       return Number(/^HTTP\/1\.1 (\d{3}) /.exec(await sendRaw(gateway.address, bytes))?.[1]);
     };
     const statuses: number[] = [];

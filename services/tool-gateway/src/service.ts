@@ -15,7 +15,7 @@ import { Tokens } from './http/tokens.ts';
 export function createToolGateway(config: ToolGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
   const { timeoutMs, publicUrl, authHttpAddress, signInLimit } = config;
   const { tls } = surroundings;
-  return createGateway({ name: 'tool-gateway', showLimits: false, timeoutMs }, config, surroundings, (gateway) => {
+  return createGateway(timeoutMs, config, surroundings, (gateway) => {
     const { connect, closer, lookUps } = gateway;
     const auth = connect(AuthServiceService, { name: 'auth', address: config.authAddress, timeoutMs });
     const calls = connect(CallsServiceService, { name: 'calls', address: config.callsAddress, timeoutMs });

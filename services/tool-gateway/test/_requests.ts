@@ -31,6 +31,9 @@ export interface Answer {
 export async function ask(address: string, { method = 'POST', path = '/mcp', headers = {}, body }: Ask): Promise<Answer> {
   const [host, port] = address.split(':');
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  const bytes = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  // Node alone would send the body of a GET without its length.
+  if (bytes !== undefined && !('transfer-encoding' in given)) given['content-length'] ??= String(Buffer.byteLength(bytes));
   const answer = await new Promise<Omit<Answer, 'json'>>((resolve, reject) => {
     const sent = request({ host, port, method, path, headers: given, agent: false }, (response) => {
       // The server may close the connection before it has read the whole body.
@@ -38,7 +41,7 @@ export async function ask(address: string, { method = 'POST', path = '/mcp', hea
       text(response).then((read) => resolve({ status: response.statusCode!, headers: response.headers, text: read }), reject);
     });
     sent.on('error', reject);
-    sent.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+    sent.end(bytes);
   });
   expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
   expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);

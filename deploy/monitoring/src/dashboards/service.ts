@@ -72,15 +72,6 @@ export const service = dashboard(
           `sum by (service, crs_bulkhead_name, crs_bulkhead_reason) (rate(crs_bulkhead_shed_total{${OF_SERVICE}}[$__rate_interval]))`,
           '{{crs_bulkhead_name}} {{crs_bulkhead_reason}}',
         ]),
-        lines(
-          'Bodies given up',
-          'reqps',
-          'Requests whose body came too slowly, or among too many others, by reason. Gateways only.',
-          [
-            `sum by (service, crs_body_reason) (rate(crs_body_given_up_total{${OF_SERVICE}}[$__rate_interval]))`,
-            '{{service}} {{crs_body_reason}}',
-          ],
-        ),
       ],
     ],
     [

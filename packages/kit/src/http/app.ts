@@ -21,9 +21,10 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(traceRequests(options));
-  const always = headersFor(publicUrl);
+  const isHttps = publicUrl?.startsWith('https:');
+  const headers = { ...INERT, ...(isHttps && { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` }) };
   app.use((_request: Request, response: Response, next: NextFunction) => {
-    response.set(always);
+    response.set(headers);
     next();
   });
   return {
@@ -37,16 +38,14 @@ export function createHttpApp({ publicUrl, ...options }: TraceOptions & { public
 
 const YEAR_SECONDS = 365 * 86_400;
 
-/** Headers of every answer that is no page: a browser that opens it takes it for what it is, runs nothing in it and shows it in no frame. */
-export const INERT = {
+/**
+ * Headers of every answer; pages replace the policy. A browser that opens an answer takes it for what it is, runs nothing in it and shows
+ * it in no frame.
+ */
+const INERT = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 };
-
-/** Headers of every answer; pages replace the policy. @param publicUrl see {@link createHttpApp} */
-export function headersFor(publicUrl: string | undefined): Record<string, string> {
-  return { ...INERT, ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': `max-age=${YEAR_SECONDS}` }) };
-}
 
 /**
  * A request target without the origin that its absolute form has. A target without a path becomes `*`, at which there is nothing: Express

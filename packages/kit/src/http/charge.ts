@@ -29,11 +29,6 @@ function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
   return Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
 }
 
-/** Charges a request without a usable credential to the client's address. */
-export function chargeAddress(options: AddressCharging, request: Addressed): Promise<Decision> {
-  return options.limiter.check(addressCheck(addressOf(options, request), options.addressLimit));
-}
-
 /**
  * The charge of a request to the client's address and, over IPv6, to the networks around it.
  * @param purpose of requests that don't count together with the others of the address
@@ -56,16 +51,12 @@ export function refusalOf(decision: Decision, whose: string): Refusal | undefine
   return new Refusal(429, 'rate_limited', message, { 'Retry-After': seconds });
 }
 
-/** Headers that state a limit. */
+/** Headers that state a limit. The time of its reset is in UTC epoch seconds. */
 export function limitHeaders(decision: Decision): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(decision.limit),
     'X-RateLimit-Remaining': String(decision.remaining),
-    'X-RateLimit-Reset': resetOf(decision),
+    // Rounded up, so that a client which sleeps until then is admitted.
+    'X-RateLimit-Reset': String(Math.ceil((Date.now() + decision.resetInMs) / 1000)),
   };
-}
-
-/** When a limit is reset, in UTC epoch seconds, rounded up: a client that sleeps until then is admitted. */
-export function resetOf({ resetInMs }: Decision): string {
-  return String(Math.ceil((Date.now() + resetInMs) / 1000));
 }

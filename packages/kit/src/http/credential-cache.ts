@@ -13,7 +13,7 @@ export interface Bearer {
   /** Epoch milliseconds. */
   deadline: number;
   /** The charge of the client's address. */
-  check: () => Check;
+  check: Check;
 }
 
 /** Auth's answer about a credential, or auth's refusal of the credential. */
@@ -41,7 +41,7 @@ export class CredentialCache<A> {
     const isKnown = this.#known.peek(digest)?.answer !== undefined;
     // The question isn't cancelled with the request that asks first: other requests wait for the same answer.
     const ask = () => this.#question(credential, deadline);
-    const known = await this.#known.get(digest, isKnown ? ask : () => this.#lookUps.run(check(), deadline, ask));
+    const known = await this.#known.get(digest, isKnown ? ask : () => this.#lookUps.run(check, deadline, ask));
     if (known.refusal) throw known.refusal;
     return known.answer;
   }

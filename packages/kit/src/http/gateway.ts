@@ -8,11 +8,8 @@ import type { Logger } from '../process/log.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
 import { networksSetting } from './address.ts';
 import type { AddressCharging } from './charge.ts';
-import { answerConnect } from './connect.ts';
-import { answerContinue } from './continue.ts';
 import { HTTP_TIMEOUTS, listen } from './listener.ts';
 import { LookUps } from './look-ups.ts';
-import { answerParserErrors } from './parser-errors.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 import { RequestQueue } from './request-queue.ts';
 
@@ -55,11 +52,10 @@ export interface Gateway extends AddressCharging {
 /**
  * A gateway: its limits, request queue and HTTP listener; `open` makes its clients, and the listener of requests once the gateway's address is
  * known. A stop closes everything in reverse order.
- * @param about.showLimits whether answers say how much of the limit is left
- * @param about.timeoutMs the longest deadline of a request
+ * @param timeoutMs the longest deadline of a request
  */
 export function createGateway(
-  { name, showLimits, timeoutMs }: { name: string; showLimits: boolean; timeoutMs: number },
+  timeoutMs: number,
   {
     rateLimitAddress,
     addressLimit,
@@ -91,18 +87,12 @@ export function createGateway(
       };
       const createListener = open({ ...limits, queue, lookUps, refusals, closer, connect });
 
-      const server = createServer({ requireHostHeader: false, ...HTTP_TIMEOUTS });
+      const server = createServer(HTTP_TIMEOUTS);
       const drainMs = timeoutMs + 1_000;
       const { address, stop, longestStopMs } = await listen(server, { address: at, lameDuckMs, drainMs });
       closer.defer('http listener', stop, longestStopMs);
       // The server reads no request before this turn of the event loop ends.
-      const listener = createListener(address);
-      server.on('request', listener);
-      // Node's own answer to an unknown expectation would lack our headers.
-      server.on('checkExpectation', listener);
-      answerContinue(server);
-      answerConnect(server, listener);
-      answerParserErrors(server, { ...limits, refusals, name, showLimits });
+      server.on('request', createListener(address));
       return { http: address };
     },
     stop: () => closer.close(),

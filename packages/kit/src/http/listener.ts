@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { bindHttp } from '../process/bind.ts';
-import { endHalfSent } from './half-sent.ts';
 
 export interface ListenOptions {
   /** `host:port`; port 0 takes a free one. */
@@ -15,6 +14,12 @@ export interface ListenOptions {
 
 /** Options of an HTTP server: Node's limits of the time that a client may take, in milliseconds. */
 export const HTTP_TIMEOUTS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 30_000 };
+
+/** How long the body of a request may take to arrive. */
+export const BODY_MS = 5_000;
+
+/** Further connections are refused, because each may hold a body in memory. */
+const MAX_CONNECTIONS = 4_096;
 
 const SILENT_MS = 500;
 
@@ -41,6 +46,7 @@ export async function listen(
 ): Promise<{ address: string; stop: () => Promise<void>; longestStopMs: number }> {
   const idleMs = Math.min(3 * lameDuckMs, IDLE_MS);
   server.timeout = STALLED_MS + drainMs;
+  server.maxConnections = MAX_CONNECTIONS;
   const bound = await bindHttp(server, address);
   // Its latest answer stands for a connection. A set of all open answers would be rehashed every few requests, and V8 keeps what was in the
   // former tables of an old set until the next major collection: a third of a crowd's CPU time went into copying answers that were sent.
@@ -56,13 +62,13 @@ export async function listen(
   const announce = (response: ServerResponse) => {
     if (!response.headersSent) response.shouldKeepAlive = false;
   };
-  const watch = ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.prependListener('request', (request, response) => {
     if (stopping) announce(response);
-    if (latest.has(socket)) latest.set(socket, response);
-  };
-  server.prependListener('request', watch);
-  server.prependListener('checkExpectation', watch);
-  endHalfSent(server);
+    if (latest.has(request.socket)) latest.set(request.socket, response);
+    endHalfSent(request, response);
+  });
+  // Node alone would answer 417, and keep the connection of a request whose body doesn't arrive.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 
   return {
     address: bound,
@@ -83,4 +89,18 @@ export async function listen(
       timers.forEach(clearTimeout);
     },
   };
+}
+
+/**
+ * Closes the connection of a request that was answered before its body was there, unless the rest arrives within 5 s after the request
+ * began. Most refusals, such as 401, don't read the body, and Node alone would wait for the rest for 30 s: a client could keep
+ * connections at no cost.
+ */
+function endHalfSent(request: IncomingMessage, response: ServerResponse): void {
+  const began = performance.now();
+  response.once('finish', () => {
+    if (request.complete) return;
+    const timer = setTimeout(() => request.socket.destroySoon(), Math.max(0, began + BODY_MS - performance.now()));
+    request.once('close', () => clearTimeout(timer));
+  });
 }

@@ -1,10 +1,9 @@
-import { context, propagation, ROOT_CONTEXT, trace, type Histogram, type Span } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelemetry/api';
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from '../process/log.ts';
 import type { CallOptions } from '../rpc/client.ts';
 import { deadlineExceeded } from '../errors.ts';
 import { meter, SpanKind, SpanStatusCode, tracer } from '../process/telemetry.ts';
-import { Attached } from './attached.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
 import type { RequestFacts } from './register.ts';
 
@@ -25,12 +24,8 @@ export interface RequestState {
   facts: RequestFacts;
 }
 
-const states = new Attached<Response, RequestState>();
-
 export function stateOf(response: Response): RequestState {
-  const state = states.get(response);
-  if (!state) throw new Error('the request has no state yet');
-  return state;
+  return response.locals['state'] as RequestState;
 }
 
 /** Options of the calls that a request makes to services. */
@@ -66,7 +61,10 @@ export interface TraceOptions {
  */
 export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInner = false }: TraceOptions) {
   const spans = tracer(name);
-  const duration = requestDuration(name);
+  const duration = meter(name).createHistogram('http.server.request.duration', {
+    unit: 's',
+    description: 'Time to answer a request.',
+  });
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
     const sent = propagation.extract(ROOT_CONTEXT, request.headers);
@@ -85,7 +83,7 @@ export function traceRequests({ name, log, timeoutOf, addressOf, refusals, isInn
     const clientAddress = addressOf(request);
     const limitedAddress = refusals?.addressOf(request);
     const traced = trace.setSpan(ROOT_CONTEXT, span);
-    states.set(response, state);
+    response.locals['state'] = state;
     response.set({ 'X-Request-Id': state.id, 'Cache-Control': 'private, no-cache' });
     response.once('close', () => {
       if (!response.writableFinished) gone.abort(deadlineExceeded());
@@ -122,13 +120,8 @@ function isRefusal(status: number, { facts }: RequestState): boolean {
   return status === 401 || status === 429 || facts.tool_status === 429;
 }
 
-/** The metric of the requests that a service has answered. */
-export function requestDuration(name: string): Histogram {
-  return meter(name).createHistogram('http.server.request.duration', { unit: 's', description: 'Time to answer a request.' });
-}
-
 /** A request's labels in metrics. @param route path template, or `none` */
-export function attributesOf(method: string, route: string, status: number) {
+function attributesOf(method: string, route: string, status: number) {
   return {
     'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER',
     'http.route': route,

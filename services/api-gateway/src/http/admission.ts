@@ -1,6 +1,5 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { NextFunction, Request, Response } from 'express';
-import { Attached } from '@crs/kit/http/attached';
 import { addressCheck, addressOf, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
@@ -14,70 +13,56 @@ export interface AdmissionOptions extends AddressCharging {
   refusals: RefusalCounts;
 }
 
+/** A request with a usable key. */
+interface Admitted {
+  /** Auth's answer about the key. */
+  credential: AuthenticateKeyResponse;
+  /** Waits for the request's turn. */
+  enter: () => Promise<void>;
+}
+
 /**
  * Authenticates a request and charges it once, whatever its answer will be: to the organization of its key or, without a usable key, to
- * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere. A request
- * of an organization then waits for its turn; where it may have a body, only after the body is there.
+ * the client's address. A request without a usable key goes on, because some paths need none; `requireKey` refuses it elsewhere.
  */
 export function admission(options: AdmissionOptions) {
   return async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    let credential: AuthenticateKeyResponse | undefined;
-    const address = addressOf(options, request);
-    const check = addressCheck(address, options.addressLimit);
+    const state = stateOf(response);
+    const { authorization } = request.headers;
+    let check = addressCheck(addressOf(options, request), options.addressLimit);
+    let whose = 'this address';
     try {
-      credential = await options.credentials.resolve(request.headers.authorization, {
-        deadline: stateOf(response).deadline,
-        check: () => check,
-      });
-      const { callerTokens, organizationId: organization, keyId: key_id } = credential;
-      const state = stateOf(response);
+      const credential = await options.credentials.resolve(authorization, { deadline: state.deadline, check });
+      const { callerTokens, organizationId, keyId, rateLimit } = credential;
       state.callerToken = callerTokens;
-      Object.assign(state.facts, { organization, key_id });
-      credentials.set(response, credential);
-    } catch (error) {
-      noCredential.set(response, error);
-    }
-    const decision = await options.limiter.check(
-      credential === undefined ? check : { kind: 'organization', id: credential.organizationId, rule: credential.rateLimit! },
-    );
-    response.set(limitHeaders(decision));
-    const refusal = refusalOf(decision, credential === undefined ? 'this address' : 'the organization');
-    if (refusal) throw refusal;
-    if (credential === undefined) stateOf(response).facts.credential = credentialPrefix(request.headers.authorization);
-    else {
-      const { organizationId } = credential;
+      Object.assign(state.facts, { organization: organizationId, key_id: keyId });
       const enter = () => options.queue.enter(organizationId, response);
-      if (request.method === 'POST') admitted.set(response, { address, enter });
-      else await enter();
+      response.locals['admitted'] = { credential, enter } satisfies Admitted;
+      check = { kind: 'organization', id: organizationId, rule: rateLimit! };
+      whose = 'the organization';
+    } catch (error) {
+      response.locals['notAdmitted'] = error;
     }
+    const decision = await options.limiter.check(check);
+    response.set(limitHeaders(decision));
+    const refusal = refusalOf(decision, whose);
+    if (refusal) throw refusal;
+    if (!admittedOf(response)) state.facts.credential = credentialPrefix(authorization);
     next();
   };
 }
 
-const credentials = new Attached<Response, AuthenticateKeyResponse>();
-const admitted = new Attached<Response, Admitted>();
-const noCredential = new Attached<Response, unknown>();
-
-/** Auth's answer about the key of a request; undefined where the request has no usable key. */
-export function credentialOf(response: Response): AuthenticateKeyResponse | undefined {
-  return credentials.get(response);
+export function admittedOf(response: Response): Admitted | undefined {
+  return response.locals['admitted'] as Admitted | undefined;
 }
 
-/** A POST that is admitted but has not waited for its turn yet. */
-interface Admitted {
-  /** The client's address. */
-  address: string;
-  /** Waits for the turn of the request's work. */
-  enter: () => Promise<void>;
-}
-
-export function admittedOf(response: Response): Admitted {
-  return admitted.get(response)!;
-}
-
-/** Lets only requests with a usable key pass. @throws Refusal, or ServiceError where auth can't be asked */
-export function requireKey(_request: Request, response: Response, next: NextFunction): void {
-  const error = noCredential.get(response);
-  if (error !== undefined) throw error;
+/**
+ * Lets only requests with a usable key pass, in their turn. A POST waits for its turn once its body is there.
+ * @throws Refusal, or ServiceError where auth can't be asked
+ */
+export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
+  const admitted = admittedOf(response);
+  if (!admitted) throw response.locals['notAdmitted'];
+  if (request.method !== 'POST') await admitted.enter();
   next();
 }

@@ -2,15 +2,10 @@ import { parse } from 'content-type';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
+import { readBody as readBytes } from '@crs/kit/http/body';
 import { Refusal } from '@crs/kit/http/refusal';
 import { parseLine } from '@crs/records/import-record';
 import { admittedOf } from './admission.ts';
-
-/** The largest body, in bytes: the largest sensible project has about 40 KB. */
-export const MAX_BODY_BYTES = SMALL_BODIES.maxBytes;
-
-const readBytes = bodyReader(SMALL_BODIES);
 
 /**
  * The JSON body of a request by a schema: media type, then size, then the JSON and its fields. The request waits for its turn once the
@@ -21,9 +16,8 @@ export async function readBody<S extends z.ZodType>(request: Request, response: 
   if (!isJson(request.headers['content-type'])) {
     throw new Refusal(415, 'bad_request', 'The body must be JSON in UTF-8: send "Content-Type: application/json".');
   }
-  const { address, enter } = admittedOf(response);
-  const bytes = await readBytes(request, response, address);
-  await enter();
+  const bytes = await readBytes(request);
+  await admittedOf(response)!.enter();
   const result = parseLine(schema, bytes);
   if (!('record' in result)) throw invalid(result.field === '' ? 'body' : result.field, result.reason);
   return result.record;

@@ -52,7 +52,7 @@ function credentialsOf(client: ServiceClient<AuthServiceService>): Credentials {
 }
 
 const checkOf = (id: string): Check => ({ kind: 'address', id, rule: { requests: 60, periodSeconds: 60 } });
-const from = (address = '192.0.2.1') => ({ deadline: Date.now() + 5_000, check: () => checkOf(address) });
+const from = (address = '192.0.2.1') => ({ deadline: Date.now() + 5_000, check: checkOf(address) });
 
 const key = createApiKey();
 const header = `Bearer ${key}`;

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { Refusal } from '@crs/kit/http/refusal';
-import { credentialOf } from './admission.ts';
+import { admittedOf } from './admission.ts';
 
 export const NOT_ENABLED =
   'The organization is not enabled for the write surface (billing offices and projects). Ask its operator to enable it.';
@@ -11,11 +11,9 @@ export const NOT_ENABLED =
  * @throws Refusal 404
  */
 export function requireWriteSurface(response: Response, { writes }: { writes: boolean }): void {
-  const credential = credentialOf(response);
-  if (!credential?.writeSurface) {
-    throw new Refusal(404, 'not_found', NOT_ENABLED);
-  }
-  if (writes && credential.readOnly) {
+  const { writeSurface, readOnly } = admittedOf(response)!.credential;
+  if (!writeSurface) throw new Refusal(404, 'not_found', NOT_ENABLED);
+  if (writes && readOnly) {
     throw new Refusal(404, 'not_found', 'This API key may only read. Use a key of the organization that may write.');
   }
 }

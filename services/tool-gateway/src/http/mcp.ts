@@ -1,6 +1,6 @@
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express';
 import { TypeIs } from 'type-is';
-import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
+import { readBody } from '@crs/kit/http/body';
 import { addressCheck, addressOf, type AddressCharging } from '@crs/kit/http/charge';
 import { methodNotAllowed, Refusal, toRefusal } from '@crs/kit/http/refusal';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
@@ -17,7 +17,7 @@ import { RpcRefusal, type Answer, type ToolRequest } from '../protocol/serve-too
 import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
-import { checkOrigin, isForeign, type Origins } from './origins.ts';
+import { foreignRefusal, type Origins } from './origins.ts';
 import { measureTools } from './measure-tools.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -29,7 +29,6 @@ export interface McpOptions extends AddressCharging {
   log: Logger;
 }
 
-export const readBody = bodyReader(SMALL_BODIES);
 const JSON_TYPE = new TypeIs(['application/json']);
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -43,13 +42,18 @@ export function mcp(context: Context, options: McpOptions) {
   const measure = measureTools();
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
-    if (!isPreflight(request) && isForeign(request, options.origins)) await chargeStranger(options, request);
-    if (answersOrigin(request, response, options.origins)) return;
+    const foreign = foreignRefusal(request, options.origins);
+    if (foreign) {
+      // The app has charged a preflight.
+      if (!isPreflight(request)) await chargeStranger(options, request);
+      throw foreign;
+    }
+    if (answersOrigin(request, response)) return;
     const user = await authenticate(request, response, options);
     const { facts } = stateOf(response);
     if (request.method !== 'POST') throw methodNotAllowed(['POST']);
     checkMediaTypes(request);
-    const bytes = await readBody(request, response, addressOf(options, request)).catch(async (error: unknown) => {
+    const bytes = await readBody(request).catch(async (error: unknown) => {
       // A body that doesn't arrive whole has used the gateway like a message.
       await chargeMessage(options, user);
       throw error;
@@ -98,10 +102,9 @@ async function admit(
   }
 }
 
-/** @returns whether the request was a preflight, which this function has answered. @throws Refusal 403 for a foreign origin or `Host` */
-function answersOrigin(request: ExpressRequest, response: ExpressResponse, origins: Origins): boolean {
+/** Lets the page that sends a request read the answer. @returns whether the request was a preflight, which this function has answered */
+function answersOrigin(request: ExpressRequest, response: ExpressResponse): boolean {
   const { origin } = request.headers;
-  checkOrigin(request, origins);
   if (origin !== undefined) {
     response.set({
       'Access-Control-Allow-Origin': origin,
@@ -131,7 +134,7 @@ async function authenticate(
   try {
     const user = await options.tokens.resolve(request.headers.authorization, {
       deadline: stateOf(response).deadline,
-      check: () => addressCheck(addressOf(options, request), options.addressLimit),
+      check: addressCheck(addressOf(options, request), options.addressLimit),
     });
     const { callerTokens, organizationId: organization, grantId: grant_id, userId: user_id } = user;
     const state = stateOf(response);

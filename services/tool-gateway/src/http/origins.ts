@@ -15,28 +15,24 @@ export interface Origins {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+/** The refusal of a request whose `Host` doesn't name this server, or that a page of a foreign origin sends. */
+export function foreignRefusal(request: IncomingMessage, origins: Origins): Refusal | undefined {
+  if (!namesUs(request, origins)) return foreignHost;
+  return isAllowedOrigin(request.headers.origin, origins) ? undefined : foreignOrigin;
+}
+
+const foreignOrigin = new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
+const foreignHost = new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+
 /**
  * Protects against DNS rebinding, by which a foreign page makes a browser reach this server under the page's own name.
  * @throws Refusal 403 where the `Host` doesn't name this server
  */
 export function checkHost(request: IncomingMessage, origins: Origins): void {
-  if (!namesUs(request, origins)) throw new Refusal(403, 'unauthorized', 'The Host header does not name this server.');
+  if (!namesUs(request, origins)) throw foreignHost;
 }
 
-/** Checks the `Host`, and the origin of the page that sends the request. @throws Refusal 403 */
-export function checkOrigin(request: IncomingMessage, origins: Origins): void {
-  checkHost(request, origins);
-  if (!isAllowedOrigin(request.headers.origin, origins))
-    throw new Refusal(403, 'unauthorized', 'Pages of this origin may not call the tools.');
-}
-
-/** Whether {@link checkOrigin} refuses a request. */
-export function isForeign(request: IncomingMessage, origins: Origins): boolean {
-  return !namesUs(request, origins) || !isAllowedOrigin(request.headers.origin, origins);
-}
-
-/** Whether the `Host` of a request names this server. */
-export function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
+function namesUs(request: IncomingMessage, { host: ours, loopback }: Origins): boolean {
   const { host = '' } = request.headers;
   const isOurs = host.toLowerCase() === ours || (loopback && LOOPBACK.has(nameOf(`http://${host}`)));
   // Node reads the first of several without a word.
@@ -44,7 +40,7 @@ export function namesUs(request: IncomingMessage, { host: ours, loopback }: Orig
 }
 
 /** Whether a page of that origin may call the tools. Programs send no origin. */
-export function isAllowedOrigin(origin: string | undefined, { publicUrl, allowed, loopback }: Origins): boolean {
+function isAllowedOrigin(origin: string | undefined, { publicUrl, allowed, loopback }: Origins): boolean {
   if (origin === undefined) return true;
   return origin === publicUrl || allowed.includes(origin) || (loopback && LOOPBACK.has(nameOf(origin)));
 }

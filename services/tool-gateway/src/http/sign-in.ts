@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { bodyReader, SMALL_BODIES } from '@crs/kit/http/body';
+import { readBody } from '@crs/kit/http/body';
 import { addressOf } from '@crs/kit/http/charge';
 import { methodNotAllowed } from '@crs/kit/http/refusal';
 import { stateOf } from '@crs/kit/http/request';
@@ -16,8 +16,6 @@ export interface SignInOptions extends SignInCharging {
   origins: Origins;
   queue: RequestQueue;
 }
-
-const readBody = bodyReader(SMALL_BODIES);
 
 /** The client's headers that are passed on. Other headers are for the gateway alone, or state facts that only the gateway may state. */
 const OF_PROGRAMS = ['accept', 'authorization', 'content-type', 'user-agent'];
@@ -42,7 +40,7 @@ export function signIn(options: SignInOptions) {
     if (!path.startsWith('/.well-known/')) checkHost(request, options.origins);
     if (!passed.isPage && answersAnyOrigin(request, response, passed.methods)) return;
     if (!passed.methods.includes(request.method)) throw methodNotAllowed(passed.methods);
-    const body = await readBody(request, response, address);
+    const body = await readBody(request);
     await options.queue.enter(addressKey(address), response);
     await passOn(options.signIn, request, response, {
       target: passed.path + query,

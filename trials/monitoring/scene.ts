@@ -58,7 +58,7 @@ export async function startScene(): Promise<Scene> {
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
   const system = await startFaultySystem({
     relays: true,
-    environment: { CRS_TENANT_CONCURRENCY: '16', CRS_TENANT_METRICS: '5' },
+    environment: { CRS_TENANT_CONCURRENCY: '16', CRS_TENANT_METRICS: 'true' },
     logs: directory,
   });
   const { processes } = system;

@@ -114,7 +114,7 @@ export async function startStack(config: StackConfig, loggerOf: (service: string
       addressLimit: config.addressLimit ?? LIMITS.address,
       concurrency: 8,
       tenantConcurrency: 32,
-      tenantMetrics: 0,
+      tenantMetrics: false,
     };
     const api = await start(
       'api-gateway',

@@ -6,7 +6,7 @@ import type { Logger } from '@crs/kit/process/log';
 import type { Docs } from './docs/page.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { admission, type AdmissionOptions } from './http/admission.ts';
-import { routeNotFound, toRestRefusal } from './http/refusal.ts';
+import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
 
@@ -30,7 +30,7 @@ export function createApp(
   app.use(() => {
     throw routeNotFound();
   });
-  app.use(answerErrors(options.log, { refusalOf: toRestRefusal }));
+  app.use(answerErrors(options.log));
   return listener;
 }
 

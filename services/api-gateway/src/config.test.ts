@@ -32,9 +32,9 @@ describe('CRS_API_URL', () => {
 });
 
 describe('CRS_TENANT_METRICS', () => {
-  it('is nobody by default, and at most 100 organizations', () => {
-    expect(readConfig(NEEDED).tenantMetrics).toBe(0);
-    expect(readConfig({ ...NEEDED, CRS_TENANT_METRICS: '100' }).tenantMetrics).toBe(100);
-    expect(() => readConfig({ ...NEEDED, CRS_TENANT_METRICS: '101' })).toThrow(/CRS_TENANT_METRICS: /);
+  it('is off by default, and true or false', () => {
+    expect(readConfig(NEEDED).tenantMetrics).toBe(false);
+    expect(readConfig({ ...NEEDED, CRS_TENANT_METRICS: 'true' }).tenantMetrics).toBe(true);
+    expect(() => readConfig({ ...NEEDED, CRS_TENANT_METRICS: '20' })).toThrow(/CRS_TENANT_METRICS: /);
   });
 });

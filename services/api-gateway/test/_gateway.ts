@@ -27,7 +27,7 @@ export async function startGateway(world: World, settings: Partial<ApiGatewayCon
       projectsAddress: projects,
       concurrency: 8,
       tenantConcurrency: 32,
-      tenantMetrics: 0,
+      tenantMetrics: false,
       readTimeoutMs: 5_000,
       writeTimeoutMs: 10_000,
       ...settings,

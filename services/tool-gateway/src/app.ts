@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { answerErrors, createHttpApp } from '@crs/kit/http/app';
 import { addressOf, fullAddressOf } from '@crs/kit/http/charge';
-import { Refusal, renderEnvelope, type Render } from '@crs/kit/http/refusal';
+import { Refusal, renderEnvelope } from '@crs/kit/http/refusal';
 import type { Context } from './context.ts';
 import { chargePreflight, chargeStranger, isPreflight } from './http/limits.ts';
 import { mcp, type McpOptions } from './http/mcp.ts';
@@ -33,13 +33,13 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   app.use(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path. The tools are at /mcp.');
   });
-  app.use(answerErrors(options.log, { render }));
+  app.use(answerErrors(options.log, render));
   return listener;
 }
 
 /** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
-const render: Render<IncomingMessage> = (refusal, id, request) => {
+function render(refusal: Refusal, id: string, request: IncomingMessage): [type: string, body: string] {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];
-  return renderEnvelope(refusal, id, request);
-};
+  return renderEnvelope(refusal, id);
+}

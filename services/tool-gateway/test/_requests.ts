@@ -111,7 +111,7 @@ export async function startGateway(world: Surroundings, settings: Partial<ToolGa
       signInLimit: { requests: 1_000_000, periodSeconds: 60 },
       concurrency: 8,
       tenantConcurrency: 32,
-      tenantMetrics: 0,
+      tenantMetrics: false,
       timeoutMs: 5_000,
       secrets: parseSecrets('another-secret-that-is-long-enough-0123456789'),
       allowedOrigins: [],

@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Logger } from '../process/log.ts';
 import { refusalFacts } from './register.ts';
-import { renderEnvelope, toRefusal, type Refusal, type Render } from './refusal.ts';
+import { renderEnvelope, toRefusal, type Refusal } from './refusal.ts';
 import { stateOf, traceRequests, type TraceOptions } from './request.ts';
 
 /**
@@ -57,22 +58,23 @@ function originForm(target = '*'): string {
 }
 
 /**
+ * The statuses of refusals that a client can cause without end, and how long such a refusal is held back (milliseconds). Otherwise a client
+ * that repeats its request without a pause, on a few connections, would fill the event loop.
+ */
+const HELD_BACK = new Set([413, 429]);
+const HOLD_MS = 20;
+
+/**
  * The last handler of an app: the one place where an error becomes an answer. The cause goes to the log, under the id that the client
  * reads.
- * @param render the media type and the body of an answer; an error envelope by default
+ * @param render the media type and the body of an answer
  */
 export function answerErrors(
   log: Logger,
-  {
-    refusalOf = toRefusal,
-    render = renderEnvelope,
-  }: {
-    refusalOf?: (thrown: unknown) => Refusal;
-    render?: Render<Request>;
-  } = {},
+  render: (refusal: Refusal, requestId: string, request: Request) => [type: string, body: string] = renderEnvelope,
 ) {
-  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    const refusal = refusalOf(thrown);
+  return async (thrown: unknown, request: Request, response: Response, _next: NextFunction): Promise<void> => {
+    const refusal = toRefusal(thrown);
     const { id, facts } = stateOf(response);
     Object.assign(facts, refusalFacts(refusal));
     if (refusal.status === 500) log.error({ err: refusal.cause, trace_id: id }, 'request failed');
@@ -81,6 +83,7 @@ export function answerErrors(
       response.destroy();
       return;
     }
+    if (HELD_BACK.has(refusal.status)) await sleep(HOLD_MS);
     const [type, body] = render(refusal, id, request);
     response.status(refusal.status).set({ ...refusal.headers, 'Content-Type': `${type}; charset=utf-8` });
     response.set('Content-Length', String(Buffer.byteLength(body)));

@@ -17,7 +17,10 @@ it('a refused credential stays in memory only as its digest and the refusal', as
     throw error;
   };
   const limiter = { isUsedUp: () => false } as unknown as RateLimiter;
-  const cache = new CredentialCache(ask, new LookUps(limiter, new RequestQueue({ concurrency: 8, perKey: 32, named: 0 })));
+  const cache = new CredentialCache(
+    ask,
+    new LookUps(limiter, new RequestQueue({ concurrency: 8, perKey: 32, tenantMetrics: false })),
+  );
   const check: Check = { kind: 'address', id: '127.0.0.1', rule: { requests: 60, periodSeconds: 60 } };
   const bearer = { deadline: Date.now() + 5_000, check };
   const refusalOf = (n: number) =>

@@ -29,8 +29,8 @@ export const GATEWAY_SETTINGS = {
   concurrency: ['CRS_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(8)],
   /** How many responses of an organization may be open at once. */
   tenantConcurrency: ['CRS_TENANT_CONCURRENCY', z.coerce.number().int().min(1).max(1_000).default(32)],
-  /** How many organizations metrics may name. */
-  tenantMetrics: ['CRS_TENANT_METRICS', z.coerce.number().int().min(0).max(100).default(0)],
+  /** Whether metrics name organizations. */
+  tenantMetrics: ['CRS_TENANT_METRICS', z.stringbool().default(false)],
 } satisfies Settings;
 
 type GatewayConfig = ReturnType<ReturnType<typeof settings<typeof GATEWAY_SETTINGS>>> & { listen: string };
@@ -75,7 +75,7 @@ export function createGateway(
       const limiter = new RateLimiter({ address: rateLimitAddress, log, tls });
       closer.defer('rate-limit client', () => limiter.close());
       const limits = { limiter, addressLimit, trustedProxies, log };
-      const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, named: tenantMetrics });
+      const queue = new RequestQueue({ concurrency, perKey: tenantConcurrency, tenantMetrics });
       closer.defer('request queue', () => queue.close());
       const lookUps = new LookUps(limiter, queue);
       const refusals = new RefusalCounts(log);

@@ -3,16 +3,8 @@ import { REASONS, ServiceError, toServiceError } from '../errors.ts';
 /** The closed list of codes of an error envelope. */
 export type ErrorCode = 'bad_request' | 'unauthorized' | 'not_found' | 'rate_limited' | 'internal_error';
 
-/** The parts of a {@link Refusal}. */
-export interface RefusalParts {
-  status: number;
-  code: ErrorCode;
-  message: string;
-  headers: Record<string, string>;
-}
-
 /** Why a request isn't served, as the client reads it. */
-export class Refusal extends Error implements RefusalParts {
+export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly code: ErrorCode;
@@ -81,12 +73,7 @@ function retryAfter(error: ServiceError): Record<string, string> {
   return { 'Retry-After': String(error.retryAfterSeconds ?? 1) };
 }
 
-/** The error envelope, as JSON. */
-export function envelope(refusal: RefusalParts, requestId: string): string {
-  return JSON.stringify({ error: { code: refusal.code, message: refusal.message, request_id: requestId } });
+/** The media type and the body of the answer to a refused request: by default, the error envelope as JSON. */
+export function renderEnvelope({ code, message }: Refusal, requestId: string): [type: string, body: string] {
+  return ['application/json', JSON.stringify({ error: { code, message, request_id: requestId } })];
 }
-
-/** The media type and the body of a refusal's answer. */
-export type Render<R> = (refusal: RefusalParts, requestId: string, request: R) => [type: string, body: string];
-
-export const renderEnvelope: Render<unknown> = (refusal, requestId) => ['application/json', envelope(refusal, requestId)];

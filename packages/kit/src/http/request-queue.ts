@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { FairQueue, type Wanted } from '../limits/fair-queue.ts';
-import { BusyTenants } from './busy-tenants.ts';
+import { meter } from '../process/telemetry.ts';
 import { stateOf } from './request.ts';
 
 /** How many requests of a key wait for their turn: more than the default rate limit, which may arrive at one moment. */
@@ -19,8 +19,8 @@ export interface RequestQueueOptions {
   concurrency: number;
   /** How many responses of one organization or address may be open, from the start of their work until their clients have read them. */
   perKey: number;
-  /** How many organizations metrics may name. */
-  named: number;
+  /** Whether metrics name organizations. */
+  tenantMetrics: boolean;
 }
 
 /**
@@ -30,14 +30,21 @@ export interface RequestQueueOptions {
 export class RequestQueue {
   readonly #work: FairQueue;
   readonly #responses: FairQueue;
-  readonly #busy: BusyTenants;
+  readonly #tenantMetrics: boolean;
+  readonly #tenantRequests = meter('kit').createCounter('crs.tenant.requests', {
+    description: 'Requests of an organization that got a slot.',
+  });
+  readonly #tenantTime = meter('kit').createCounter('crs.tenant.slot_time', {
+    unit: 's',
+    description: 'Time that requests of an organization held slots.',
+  });
 
-  constructor({ concurrency, perKey, named }: RequestQueueOptions) {
+  constructor({ concurrency, perKey, tenantMetrics }: RequestQueueOptions) {
     const waiting = { waitingPerKey: WAITING_PER_KEY, waitingTotal: WAITING };
     const perKeyAtOnce = Math.max(1, Math.floor(concurrency * KEY_PART));
     this.#work = new FairQueue({ name: 'work', total: concurrency, perKey: perKeyAtOnce, countedMs: COUNTED_MS, ...waiting });
     this.#responses = new FairQueue({ name: 'responses', total: perKey * BUSY_KEYS, perKey, ...waiting });
-    this.#busy = new BusyTenants(named);
+    this.#tenantMetrics = tenantMetrics;
   }
 
   /**
@@ -55,8 +62,8 @@ export class RequestQueue {
     const since = performance.now();
     const finish = () => {
       response.off('prefinish', finish).off('close', finish);
-      this.#busy.add(key, (performance.now() - since) / 1_000);
       done();
+      this.#measure(key, (performance.now() - since) / 1_000);
     };
     response.once('prefinish', finish).once('close', finish);
     if (state.signal.aborted) finish();
@@ -72,8 +79,15 @@ export class RequestQueue {
     }
   }
 
+  /** OpenTelemetry bounds the number of organizations that are told apart. */
+  #measure(key: string, seconds: number): void {
+    if (!this.#tenantMetrics || isAddressKey(key)) return;
+    const attributes = { 'crs.organization': key };
+    this.#tenantRequests.add(1, attributes);
+    this.#tenantTime.add(seconds, attributes);
+  }
+
   close(): void {
-    this.#busy.close();
     this.#work.close();
     this.#responses.close();
   }
@@ -82,4 +96,8 @@ export class RequestQueue {
 /** The key of an unauthenticated client's address. No organization's id has a colon. */
 export function addressKey(address: string): string {
   return `address:${address}`;
+}
+
+function isAddressKey(key: string): boolean {
+  return key.includes(':');
 }

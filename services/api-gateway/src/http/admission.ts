@@ -1,11 +1,13 @@
 import type { AuthenticateKeyResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { NextFunction, Request, Response } from 'express';
+import { ServiceError } from '@crs/kit/errors';
 import { addressCheck, addressOf, limitHeaders, refusalOf, type AddressCharging } from '@crs/kit/http/charge';
 import type { RefusalCounts } from '@crs/kit/http/refusal-counts';
 import type { RequestQueue } from '@crs/kit/http/request-queue';
 import { credentialPrefix } from '@crs/kit/http/register';
 import { stateOf } from '@crs/kit/http/request';
 import type { Credentials } from './credentials.ts';
+import { unauthorized } from './refusal.ts';
 
 export interface AdmissionOptions extends AddressCharging {
   credentials: Credentials;
@@ -62,7 +64,10 @@ export function admittedOf(response: Response): Admitted | undefined {
  */
 export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
   const admitted = admittedOf(response);
-  if (!admitted) throw response.locals['notAdmitted'];
+  if (!admitted) {
+    const error: unknown = response.locals['notAdmitted'];
+    throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
+  }
   if (request.method !== 'POST') await admitted.enter();
   next();
 }

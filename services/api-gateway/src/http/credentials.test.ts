@@ -48,7 +48,7 @@ async function settle(...answers: Promise<AuthenticateKeyResponse>[]): Promise<s
 /** Three unknown keys of an address are looked up at once, and four of all addresses. */
 function credentialsOf(client: ServiceClient<AuthServiceService>): Credentials {
   const limiter = { isUsedUp: () => false } as unknown as RateLimiter;
-  return new Credentials(client, new LookUps(limiter, new RequestQueue({ concurrency: 4, perKey: 32, named: 0 })));
+  return new Credentials(client, new LookUps(limiter, new RequestQueue({ concurrency: 4, perKey: 32, tenantMetrics: false })));
 }
 
 const checkOf = (id: string): Check => ({ kind: 'address', id, rule: { requests: 60, periodSeconds: 60 } });

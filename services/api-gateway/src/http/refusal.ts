@@ -1,5 +1,4 @@
-import { REASONS, ServiceError } from '@crs/kit/errors';
-import { Refusal, toRefusal } from '@crs/kit/http/refusal';
+import { Refusal } from '@crs/kit/http/refusal';
 
 export function unauthorized(cause?: unknown): Refusal {
   const message =
@@ -13,11 +12,4 @@ export function notAcceptable(type = 'application/json'): Refusal {
 
 export function routeNotFound(): Refusal {
   return new Refusal(404, 'not_found', 'There is nothing at this path. The paths are listed in /v1/openapi.json.');
-}
-
-/** Any thrown value as the refusal that a REST client reads. */
-export function toRestRefusal(thrown: unknown): Refusal {
-  // Only a refused API key becomes 401. A refused caller token is our fault, and 401 would make the client rotate a good key.
-  if (thrown instanceof ServiceError && thrown.reason === REASONS.invalidApiKey) return unauthorized(thrown);
-  return toRefusal(thrown);
 }

@@ -9,6 +9,7 @@ import { credentialPrefix, loggedClientId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import type { Logger } from '@crs/kit/process/log';
+import { meter } from '@crs/kit/process/telemetry';
 import type { AuthenticateTokenResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { Context } from '../context.ts';
 import { serveLegacy } from '../protocol/legacy.ts';
@@ -18,7 +19,6 @@ import { TOOLS } from '../tools/index.ts';
 import { sizeOfJson } from './json-size.ts';
 import { chargeCall, chargeMessage, chargeStranger, isPreflight } from './limits.ts';
 import { foreignRefusal, type Origins } from './origins.ts';
-import { measureTools } from './measure-tools.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface McpOptions extends AddressCharging {
@@ -39,7 +39,10 @@ const MAX_DEPTH = 32;
 
 /** `/mcp`. The order of checks: Origin and Host (a foreign one is charged to the address), token, method, media types, size, JSON, batch, protocol, tool name, scope, rate, its turn, arguments. */
 export function mcp(context: Context, options: McpOptions) {
-  const measure = measureTools();
+  const duration = meter('tool-gateway').createHistogram('crs.tool.call.duration', {
+    unit: 's',
+    description: 'Time that a tool took, by the status that REST would have answered with.',
+  });
   return async (request: ExpressRequest, response: ExpressResponse): Promise<void> => {
     stateOf(response).route = '/mcp';
     const foreign = foreignRefusal(request, options.origins);
@@ -67,7 +70,9 @@ export function mcp(context: Context, options: McpOptions) {
       response,
       admit: () => admit(body, user, response, options),
       arguments: (body as { params?: { arguments?: unknown } }).params?.arguments,
-      measure,
+      // A tool's refusal is a result with status 200.
+      measure: (tool, status, seconds) =>
+        duration.record(seconds, { 'crs.tool.name': tool, 'http.response.status_code': status }),
       log: options.log,
     };
     const answer = await serve(request, body, tools, options);

@@ -58,7 +58,7 @@ export function isPage({ url }: IncomingMessage): boolean {
 }
 
 /** Headers of every answer to a program: its page may be of any origin. */
-export const ANY_ORIGIN = {
+const ANY_ORIGIN = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'WWW-Authenticate, X-Request-Id, Retry-After',
 };

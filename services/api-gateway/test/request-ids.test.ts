@@ -53,16 +53,16 @@ describe('a request id', () => {
     const { api } = world.stack.addresses;
     const headers = { Authorization: `Bearer ${key}`, Host: 'test', ...OUTSIDE };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const same = await sendBytes(api, `GET /v1/calls/call_1 HTTP/1.1\r\n${head.join('')}\r\n`.repeat(2) + 'nonsense\r\n\r\n');
+    const last = `GET /nothing HTTP/1.1\r\n${head.join('')}Connection: close\r\n\r\n`;
+    const same = await sendBytes(api, `GET /v1/calls/call_1 HTTP/1.1\r\n${head.join('')}\r\n`.repeat(2) + last);
     const answers = [
       ...same,
       await world.rest('/v1/calls/call_1', { key, headers: OUTSIDE }),
       await world.rest('/v1/calls/unknown', { key, headers: OUTSIDE }),
       await world.rest('/v1/calls', { headers: OUTSIDE }),
       await world.rest('/nothing', { headers: OUTSIDE }),
-      ...(await sendBytes(api, 'nonsense\r\n\r\n')),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 200, 404, 401, 404, 400]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200, 404, 401, 404]);
     const ids = answers.map((answer) => answer.headers.get('x-request-id'));
     expect(new Set(ids).size).toBe(answers.length);
     for (const id of ids) expect(['0'.repeat(32), OUTSIDE_TRACE, OUTSIDE['x-request-id']]).not.toContain(id);

@@ -43,7 +43,7 @@ export function admission(options: AdmissionOptions) {
       check = { kind: 'organization', id: organizationId, rule: rateLimit! };
       whose = 'the organization';
     } catch (error) {
-      response.locals['notAdmitted'] = error;
+      response.locals['keyError'] = error;
     }
     const decision = await options.limiter.check(check);
     response.set(limitHeaders(decision));
@@ -65,7 +65,7 @@ export function admittedOf(response: Response): Admitted | undefined {
 export async function requireKey(request: Request, response: Response, next: NextFunction): Promise<void> {
   const admitted = admittedOf(response);
   if (!admitted) {
-    const error: unknown = response.locals['notAdmitted'];
+    const error: unknown = response.locals['keyError'];
     throw error instanceof ServiceError && error.kind === 'unauthenticated' ? unauthorized(error) : error;
   }
   if (request.method !== 'POST') await admitted.enter();

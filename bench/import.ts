@@ -9,21 +9,17 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
-import { byFifths, median } from './statistics.ts';
-import { cpuSeconds, startSystem, type System } from './system.ts';
+import { median, printFigure, readOptions } from './report.ts';
+import { cpuSeconds, startSystem } from './system.ts';
 
-const { values: options } = parseArgs({
-  options: { records: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
-});
-const RECORDS = Number(options.records);
-const ROUNDS = Number(options.rounds);
+const { records, rounds } = readOptions({ records: 1_000_000, rounds: 3 });
 const CRS = fileURLToPath(new URL('../services/crs/src/main.ts', import.meta.url));
 const PROJECTS = 100;
 const USERS = 20;
@@ -47,8 +43,8 @@ function* lines(): Generator<string> {
     });
   }
   const from = Date.parse('2024-01-01T00:00:00Z');
-  for (let n = 0; n < RECORDS - 1 - USERS - PROJECTS; n++) {
-    const at = new Date(from + Math.floor((n / RECORDS) * 1000 * 86_400_000)).toISOString();
+  for (let n = 0; n < records - 1 - USERS - PROJECTS; n++) {
+    const at = new Date(from + Math.floor((n / records) * 1000 * 86_400_000)).toISOString();
     yield JSON.stringify({
       type: 'call',
       organization: 'bench',
@@ -85,24 +81,33 @@ function* lines(): Generator<string> {
 }
 
 /** For how many seconds batches have held each lock. */
-async function held(system: System): Promise<Map<string, number>> {
-  const text = await (await fetch(`http://${system.ops('calls')}/metrics`)).text();
+async function held(): Promise<Map<string, number>> {
+  const metrics = await (await fetch(`http://${system.ops('calls')}/metrics`)).text();
   return new Map(
-    [...text.matchAll(/^crs_import_lock_duration_sum\{.*lock="(\w+)".*\} (\S+)/gm)].map(([, lock, sum]) => [lock!, Number(sum)]),
+    [...metrics.matchAll(/^crs_import_lock_duration_sum\{.*lock="(\w+)".*\} (\S+)/gm)].map(([, lock, sum]) => [
+      lock!,
+      Number(sum),
+    ]),
   );
 }
 
-/** Resident memory in MiB: the largest so far and the present one. */
-async function memory(pid: number): Promise<{ peak: number; now: number }> {
+/** The largest resident memory of a process so far, in MiB. */
+async function peakMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  const kibibytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
-  return { peak: kibibytes('VmHWM') / 1024, now: kibibytes('VmRSS') / 1024 };
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-async function importFile(
-  system: System,
-  file: string,
-): Promise<{ seconds: number; cpuSeconds: number; summary: Record<string, unknown>; megabytes: number; calls: number[] }> {
+interface Imported {
+  seconds: number;
+  /** CPU seconds of `crs`. */
+  cpu: number;
+  /** The largest memory of `crs`, in MiB. */
+  memory: number;
+  /** What `crs` prints. */
+  summary: string;
+}
+
+async function importFile(): Promise<Imported> {
   const started = performance.now();
   const addresses = Object.entries(system.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
@@ -113,18 +118,14 @@ async function importFile(
     env: { PATH: process.env['PATH'], ...Object.fromEntries(addresses), CRS_OPERATOR_CREDENTIAL: OPERATOR_CREDENTIAL },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let megabytes = 0;
-  let cpu = 0;
-  const calls: number[] = [];
+  let [memory, cpu] = [0, 0];
   const watch = setInterval(() => {
-    void memory(child.pid!).then(({ peak }) => (megabytes = Math.max(megabytes, peak)));
-    void memory(system.pids.get('calls')!).then(({ now }) => calls.push(now));
+    void peakMemory(child.pid!).then((peak) => (memory = Math.max(memory, peak)));
     cpu = Math.max(cpu, cpuSeconds(new Map([['crs', child.pid!]])).get('crs')!);
   }, 200);
-  let output = '';
-  for await (const chunk of child.stdout) output += String(chunk);
+  const summary = await text(child.stdout);
   clearInterval(watch);
-  return { seconds: (performance.now() - started) / 1000, cpuSeconds: cpu, summary: JSON.parse(output), megabytes, calls };
+  return { seconds: (performance.now() - started) / 1000, cpu, memory, summary: summary.trim() };
 }
 
 /**
@@ -165,31 +166,26 @@ await client.connect();
 try {
   const first: number[] = [];
   const again: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 1; round <= rounds; round++) {
     await client.query(
       `truncate ${TABLES.map((table) => `calls.${table}`).join(', ')}; truncate auth.organizations cascade; truncate projects.projects`,
     );
     const before = cpuSeconds(system.pids);
-    const heldBefore = await held(system);
-    const fresh = await importFile(system, file);
-    const parts = [...(await held(system))].map(
+    const heldBefore = await held();
+    const fresh = await importFile();
+    const shares = [...(await held())].map(
       ([lock, sum]) => `${lock} ${(((sum - (heldBefore.get(lock) ?? 0)) / fresh.seconds) * 100).toFixed(0)} %`,
     );
     const used = [...cpuSeconds(system.pids)].map(([name, seconds]) => `${name} ${(seconds - before.get(name)!).toFixed(1)}`);
-    console.log(`round ${round + 1}: CPU seconds ${used.join(', ')}, crs ${fresh.cpuSeconds.toFixed(1)}`);
-    console.log(`round ${round + 1}: locks held of the time: ${parts.join(', ')}`);
-    const repeat = await importFile(system, file);
-    console.log(
-      `round ${round + 1}: first ${fresh.seconds.toFixed(1)} s ${JSON.stringify(fresh.summary)}, crs at most ${fresh.megabytes.toFixed(0)} MiB`,
-    );
-    console.log(
-      `round ${round + 1}: again ${repeat.seconds.toFixed(1)} s ${JSON.stringify(repeat.summary)}, crs at most ${repeat.megabytes.toFixed(0)} MiB`,
-    );
+    const repeated = await importFile();
+    const peaks = [...system.pids].map(async ([name, pid]) => `${name} ${(await peakMemory(pid)).toFixed(0)}`);
+    console.log(`round ${round}: CPU seconds ${used.join(', ')}, crs ${fresh.cpu.toFixed(1)}`);
+    console.log(`  locks held of the time: ${shares.join(', ')}`);
+    for (const [name, { seconds, summary }] of Object.entries({ first: fresh, again: repeated }))
+      console.log(`  ${name} ${seconds.toFixed(1)} s ${summary}`);
+    console.log(`  MiB at most: ${(await Promise.all(peaks)).join(', ')}, crs ${fresh.memory.toFixed(0)}`);
     first.push(fresh.seconds);
-    again.push(repeat.seconds);
-    for (const service of ['auth', 'projects', 'calls'])
-      console.log(`  ${service}: at most ${(await memory(system.pids.get(service)!)).peak.toFixed(0)} MiB`);
-    console.log(`  calls, median of each fifth of the import: ${byFifths(fresh.calls)} MiB`);
+    again.push(repeated.seconds);
   }
   const dumps = new Map<string, string>();
   for (const table of TABLES) {
@@ -199,10 +195,11 @@ try {
   }
   for (const table of TABLES) await client.query(`alter table calls.${table} disable row level security`);
   const bare: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) bare.push(await copyBare(client, dumps));
+  for (let round = 0; round < rounds; round++) bare.push(await copyBare(client, dumps));
+  const ratios = (times: number[], base: number[]) => times.map((seconds) => seconds / median(base));
   console.log(`bare COPY: ${bare.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
-  console.log(`\nimport to bare COPY: ${(median(first) / median(bare)).toFixed(2)} (at most 3)`);
-  console.log(`unchanged again to first: ${(median(again) / median(first)).toFixed(2)} (at most 0.5)`);
+  printFigure('import to the median bare COPY', ratios(first, bare), { atMost: 2 });
+  printFigure('unchanged again to the median first import', ratios(again, first), { atMost: 0.15 });
 } finally {
   await client.end();
   await system.stop();

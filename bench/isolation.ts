@@ -10,23 +10,13 @@
 //
 // Prints each round, the medians and the worst (promised: a client keeps 0.9 of its rate, p99 beside a backfill is at most 2.5 times that alone, a
 // burst is served within a second). BENCH_PROFILE=<service> writes that service's CPU profile.
-import { parseArgs } from 'node:util';
-import { connect } from '@crs/crs/connection';
-import { createKey, createToken } from '@crs/testing/credentials';
-import { load } from '@crs/testing/load';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
-import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import type { Offer, Target } from './offer.ts';
-import { countStatuses, runOffer } from './run-offer.ts';
-import { seedCalls } from './seed.ts';
-import { median, quantile, worst } from './statistics.ts';
-import { startSystem } from './system.ts';
+import { countStatuses, runOffers, type Target } from './offer.ts';
+import { printFigure, quantile, readOptions } from './report.ts';
+import { seedCalls, seededId } from './seed.ts';
+import { createOrganization, startSystem } from './system.ts';
 
-const { values: options } = parseArgs({
-  options: { gateway: { type: 'string' }, rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '10' } },
-});
-const ROUNDS = Number(options.rounds);
-const SECONDS = Number(options.seconds);
+const { gateway, rounds, seconds } = readOptions({ gateway: '', rounds: 5, seconds: 10 });
 const CALM = ['calm-1', 'calm-2', 'calm-3', 'calm-4'];
 /** Times a second at which an organization sends two requests. */
 const CALM_PER_SECOND = 5;
@@ -34,11 +24,7 @@ const CONNECTIONS = [2, 4, 16];
 const BURST = 600;
 const ROWS = 20_000;
 const DAYS = 1_000;
-/** More than a load generator takes to start. */
-const START_MS = 2_000;
 const NOW = new Date();
-const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
-const EMAIL = 'ann@bench.example';
 
 interface Scene {
   headers?: Record<string, string>;
@@ -47,51 +33,37 @@ interface Scene {
 }
 
 const system = await startSystem();
-const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
 try {
   const [keys, tokens] = [new Map<string, string>(), new Map<string, string>()];
   for (const id of [...CALM, 'busy']) {
-    await load(operator, [
-      { type: 'organization', id, name: id, rate_limit: BOUNDLESS, tool_rate_limit: BOUNDLESS },
-      { type: 'user', organization: id, email: EMAIL, name: 'Ann' },
-    ]);
-    await seedCalls(system.databaseUrl, { organization: id, rows: ROWS, before: NOW, days: DAYS });
-    const own = { conducted_by: EMAIL, created_at: '2020-01-01T00:00:00Z' };
-    await load(
-      operator,
-      Array.from({ length: 200 }, (_, n) => ({ type: 'call', organization: id, id: `own_${n}`, ...own })),
-    );
-    keys.set(id, await createKey(operator, id));
-    tokens.set(id, await createToken(operator, id, EMAIL));
+    const { key, token } = await createOrganization(system, id);
+    await seedCalls(system, { organizations: [id], rows: ROWS, before: NOW, days: DAYS });
+    keys.set(id, key);
+    tokens.set(id, token);
   }
-  if (options.gateway !== 'tools') await measureGateway('api-gateway', restScene(system.api, keys));
-  if (options.gateway !== 'api') await measureGateway('tool-gateway', toolScene(system.tools, tokens));
+  if (gateway !== 'tools') await measureGateway('api-gateway', restScene(system.api, keys));
+  if (gateway !== 'api') await measureGateway('tool-gateway', toolScene(system.tools, tokens));
 } finally {
-  operator.close();
   await system.stop();
 }
 
 function restScene(origin: string, credentials: Map<string, string>): Scene {
   const range = `start_date=${new Date(NOW.getTime() - DAYS * 86_400_000).toISOString()}&end_date=${NOW.toISOString()}`;
   const list = (page: number) => ({ url: `${origin}/v1/calls?${range}&page=${page}&per_page=50` });
-  return { targets: [list(1), { url: `${origin}/v1/calls/own_7` }, list(300)], credentials };
+  return { targets: [list(1), { url: `${origin}/v1/calls/${seededId(7)}` }, list(300)], credentials };
 }
 
 function toolScene(address: string, credentials: Map<string, string>): Scene {
   const use = (name: string, args: object) => ({ url: `http://${address}/mcp`, body: JSON.stringify(toolCall(name, args)) });
   return {
     headers: MCP_HEADERS,
-    targets: [use('list_calls', { limit: 50 }), use('get_call', { call_id: 'own_7' })],
+    targets: [use('list_calls', { limit: 50 }), use('get_call', { call_id: seededId(7) })],
     credentials,
   };
 }
 
 async function measureGateway(name: string, { headers = {}, targets, credentials }: Scene): Promise<void> {
-  const of = (ids: string[]) => ({ headers, targets, credentials: ids.map((id) => credentials.get(id)!), seconds: SECONDS });
-  const together = (...offers: Omit<Offer, 'beginsAt'>[]) => {
-    const beginsAt = Date.now() + START_MS;
-    return Promise.all(offers.map((offer) => runOffer({ ...offer, beginsAt })));
-  };
+  const of = (ids: string[]) => ({ headers, targets, credentials: ids.map((id) => credentials.get(id)!), seconds });
   const client = (connections: number) => ({ ...of(['busy']), concurrency: connections, nice: 0 });
   const onceASecond = { ...of(['calm-1']), perSecond: 1, concurrency: 2, nice: -10 };
   const calm = { ...of(CALM), perSecond: CALM_PER_SECOND * CALM.length, together: 2, concurrency: 64, nice: -10 };
@@ -99,44 +71,35 @@ async function measureGateway(name: string, { headers = {}, targets, credentials
 
   const kept = new Map(CONNECTIONS.map((connections) => [connections, [] as number[]]));
   const [backfills, bursts]: [number[], number[]] = [[], []];
-  await together(client(16), calm);
-  for (let round = 1; round <= ROUNDS; round++) {
+  await runOffers(client(16), calm);
+  for (let round = 1; round <= rounds; round++) {
+    const print = (text: string) => console.log(`${name}, round ${round}, ${text}`);
     for (const connections of CONNECTIONS) {
-      const [alone] = await together(client(connections));
-      const [beside] = await together(client(connections), onceASecond);
+      const [alone] = await runOffers(client(connections));
+      const [beside] = await runOffers(client(connections), onceASecond);
       const [before, after] = [rateOf(alone!), rateOf(beside!)];
       kept.get(connections)!.push(after / before);
-      console.log(
-        `${name}, round ${round}, client, ${connections} connections: ${before.toFixed(0)}/s alone, ${after.toFixed(0)}/s beside`,
-      );
+      print(`client, ${connections} connections: ${before.toFixed(0)}/s alone, ${after.toFixed(0)}/s beside`);
     }
-    const [quiet] = await together(calm);
-    const [disturbed, backfill] = await together(calm, client(16));
+    const [quiet] = await runOffers(calm);
+    const [disturbed, backfill] = await runOffers(calm, client(16));
     backfills.push(quantile(disturbed!.times, 0.99) / quantile(quiet!.times, 0.99));
-    console.log(`${name}, round ${round}, calm alone: ${describe(quiet!.times)}`);
-    console.log(`${name}, round ${round}, beside a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!.times)}`);
-    const [beside, served] = await together(calm, burst);
+    print(`calm alone: ${describe(quiet!.times)}`);
+    print(`beside a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!.times)}`);
+    const [beside, served] = await runOffers(calm, burst);
     bursts.push(served!.seconds);
-    console.log(
-      `${name}, round ${round}, beside a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(beside!.times)}`,
-    );
+    print(`beside a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(beside!.times)}`);
   }
   for (const [connections, ratios] of kept)
-    console.log(`${name}, a client with ${connections} connections keeps ${summary(ratios)} of its rate (promised: 0.9)`);
-  console.log(
-    `${name}, p99 beside a backfill to alone: ${summary(backfills)}, worst ${worst(backfills).toFixed(2)} (promised: 2.5)`,
-  );
-  console.log(`${name}, seconds of a burst: ${summary(bursts)}, worst ${worst(bursts).toFixed(2)} (promised: 1.0)\n`);
+    printFigure(`${name}, rate that a client with ${connections} connections keeps`, ratios, { atLeast: 0.9 });
+  printFigure(`${name}, p99 beside a backfill to alone`, backfills, { atMost: 2.5 });
+  printFigure(`${name}, seconds of a burst`, bursts, { atMost: 1 });
 }
 
-function rateOf({ times, seconds }: { times: number[]; seconds: number }): number {
-  return times.length / seconds;
+function rateOf({ times, seconds: took }: { times: number[]; seconds: number }): number {
+  return times.length / took;
 }
 
 function describe(times: number[]): string {
   return `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
-}
-
-function summary(values: number[]): string {
-  return `${median(values).toFixed(2)} (${values.map((each) => each.toFixed(2)).join(', ')})`;
 }

@@ -1,11 +1,10 @@
 import { Agent, request } from 'node:http';
-import { median, quantile } from './statistics.ts';
+import { median, quantile } from './report.ts';
 import { cpuSeconds } from './system.ts';
 
 type Each<T> = T | ((n: number) => T);
 
 export interface Result {
-  requests: number;
   perSecond: number;
   /** Milliseconds. */
   p50: number;
@@ -45,7 +44,6 @@ export async function measure(
   agent.destroy();
   const cpu = new Map([...after].map(([name, used]) => [name, ((used - before.get(name)!) * 1000) / requests]));
   return {
-    requests,
     perSecond: requests / seconds,
     p50: median(times),
     p99: quantile(times, 0.99),

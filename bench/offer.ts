@@ -1,8 +1,10 @@
-// A load generator in a process of its own. It reads an `Offer` as JSON from its standard input, and prints an `Offered` as JSON.
+/** A load generator in a process of its own. It reads an `Offer` as JSON from its standard input, and prints an `Offered` as JSON. */
+import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 export interface Offer {
   /** Each request takes the next credential; after a round of all credentials comes the next target. */
@@ -42,61 +44,86 @@ export interface Offered {
   seconds: number;
 }
 
-const offer = (await json(process.stdin)) as Offer;
-try {
-  setPriority(offer.nice);
-} catch {
-  // Only root may raise the priority.
-}
-await sleep(offer.beginsAt - Date.now());
-const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
-const times: number[] = [];
-const statuses: Offered['statuses'] = {};
-const most = offer.requests ?? Infinity;
-const started = performance.now();
-const end = started + offer.seconds * 1_000;
-let sent = 0;
+/** More than a load generator takes to start. */
+const START_MS = 2_000;
 
-function send(due: number): Promise<void> {
-  const n = sent++;
-  const { credentials, targets } = offer;
-  const target = targets[Math.floor(n / (credentials?.length ?? 1)) % targets.length]!;
-  const { url, body } = target;
-  const authorization = credentials && { authorization: `Bearer ${credentials[n % credentials.length]}` };
-  const headers = { ...offer.headers, ...target.headers, ...authorization };
-  return new Promise((resolve) => {
-    const done = (status: number) => {
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      if (status === 200) times.push(performance.now() - due);
-      resolve();
+/** Runs a load generator for each offer, all at once. @throws SyntaxError if one fails; it says why on standard error */
+export function runOffers(...offers: Omit<Offer, 'beginsAt'>[]): Promise<Offered[]> {
+  const beginsAt = Date.now() + START_MS;
+  return Promise.all(
+    offers.map(async (offer) => {
+      const generator = spawn(process.execPath, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'] });
+      generator.stdin.end(JSON.stringify({ ...offer, beginsAt }));
+      return (await json(generator.stdout)) as Offered;
+    }),
+  );
+}
+
+/** `17 x 200, 3 x 429` */
+export function countStatuses({ statuses }: Offered): string {
+  return Object.entries(statuses)
+    .map(([status, count]) => `${count} x ${status}`)
+    .join(', ');
+}
+
+async function generateLoad(offer: Offer): Promise<Offered> {
+  const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
+  const times: number[] = [];
+  const statuses: Offered['statuses'] = {};
+  const most = offer.requests ?? Infinity;
+  const started = performance.now();
+  const end = started + offer.seconds * 1_000;
+  let sent = 0;
+
+  function send(due: number): Promise<void> {
+    const n = sent++;
+    const { credentials, targets } = offer;
+    const target = targets[Math.floor(n / (credentials?.length ?? 1)) % targets.length]!;
+    const { url, body } = target;
+    const authorization = credentials && { authorization: `Bearer ${credentials[n % credentials.length]}` };
+    const headers = { ...offer.headers, ...target.headers, ...authorization };
+    return new Promise((resolve) => {
+      const done = (status: number) => {
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        if (status === 200) times.push(performance.now() - due);
+        resolve();
+      };
+      request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (response) => {
+        response
+          .resume()
+          .once('end', () => done(response.statusCode!))
+          .once('error', () => done(0));
+      })
+        .once('error', () => done(0))
+        .end(body);
+    });
+  }
+
+  const underWay: Promise<void>[] = [];
+  if (offer.perSecond === undefined) {
+    const lane = async () => {
+      while (performance.now() < end && sent < most) await send(performance.now());
     };
-    request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (response) => {
-      response
-        .resume()
-        .once('end', () => done(response.statusCode!))
-        .once('error', () => done(0));
-    })
-      .once('error', () => done(0))
-      .end(body);
-  });
-}
-
-const underWay = new Set<Promise<void>>();
-if (offer.perSecond === undefined) {
-  const lanes = Array.from({ length: offer.concurrency }, async () => {
-    while (performance.now() < end && sent < most) await send(performance.now());
-  });
-  await Promise.all(lanes);
-} else {
-  // The intervals vary, so that requests don't fall into step with timers of the system.
-  for (let due = started; due < end && sent < most; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
-    if (due > performance.now()) await sleep(due - performance.now());
-    for (let n = 0; n < (offer.together ?? 1); n++) {
-      const one = send(Math.max(due, performance.now() - 2)).finally(() => underWay.delete(one));
-      underWay.add(one);
+    underWay.push(...Array.from({ length: offer.concurrency }, lane));
+  } else {
+    // The intervals vary, so that requests don't fall into step with timers of the system.
+    for (let due = started; due < end && sent < most; due += (1_000 / offer.perSecond) * (0.5 + Math.random())) {
+      if (due > performance.now()) await sleep(due - performance.now());
+      for (let n = 0; n < (offer.together ?? 1); n++) underWay.push(send(Math.max(due, performance.now() - 2)));
     }
   }
   await Promise.all(underWay);
+  agent.destroy();
+  return { statuses, times, seconds: (performance.now() - started) / 1_000 };
 }
-agent.destroy();
-console.log(JSON.stringify({ statuses, times, seconds: (performance.now() - started) / 1_000 } satisfies Offered));
+
+if (import.meta.main) {
+  const offer = (await json(process.stdin)) as Offer;
+  try {
+    setPriority(offer.nice);
+  } catch {
+    // Only root may raise the priority.
+  }
+  await sleep(offer.beginsAt - Date.now());
+  console.log(JSON.stringify(await generateLoad(offer)));
+}

@@ -14,26 +14,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { connect } from '@crs/crs/connection';
-import { createKey, createToken } from '@crs/testing/credentials';
-import { load } from '@crs/testing/load';
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
 import { freePorts } from '@crs/testing/ports';
 import { childrenOf } from '@crs/testing/proc';
-import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { measure } from './load.ts';
-import { median, worst } from './statistics.ts';
-import { startSystem, type System } from './system.ts';
+import { printFigure, readOptions, worst } from './report.ts';
+import { bearer, createOrganization, EMAIL, startSystem, type System } from './system.ts';
 
-const { values: options } = parseArgs({
-  options: { seconds: { type: 'string', default: '60' }, rounds: { type: 'string', default: '5' } },
-});
-const PAUSE_MS = Number(options.seconds) * 1_000;
-const ROUNDS = Number(options.rounds);
+const { seconds: pause, rounds } = readOptions({ seconds: 60, rounds: 5 });
+const PAUSE_MS = pause * 1_000;
 const REQUESTS = { requests: 1_500, concurrency: 8 };
-const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
-const EMAIL = 'ann@bench.example';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 await services();
@@ -53,18 +43,12 @@ async function services(): Promise<void> {
 }
 
 async function work(system: System): Promise<void> {
-  const operator = connect({ addresses: system.admin, credential: OPERATOR_CREDENTIAL });
-  await load(operator, [
-    { type: 'organization', id: 'bench', name: 'Bench', rate_limit: BOUNDLESS, tool_rate_limit: BOUNDLESS },
-    { type: 'user', organization: 'bench', email: EMAIL, name: 'Ann' },
-    { type: 'call', organization: 'bench', id: 'call_1', conducted_by: EMAIL, summary: 'What was said.' },
+  const { key, token } = await createOrganization(system, 'bench', [
+    { type: 'call', id: 'call_1', conducted_by: EMAIL, summary: 'What was said.' },
   ]);
-  const key = { authorization: `Bearer ${await createKey(operator, 'bench')}` };
-  const token = { ...MCP_HEADERS, authorization: `Bearer ${await createToken(operator, 'bench', EMAIL)}` };
-  operator.close();
-  await measure(`${system.api}/v1/calls/call_1`, key, REQUESTS, system.pids);
+  await measure(`${system.api}/v1/calls/call_1`, bearer(key), REQUESTS, system.pids);
   const body = JSON.stringify(toolCall('list_calls', {}));
-  await measure(`http://${system.tools}/mcp`, token, { ...REQUESTS, body }, system.pids);
+  await measure(`http://${system.tools}/mcp`, { ...MCP_HEADERS, ...bearer(token) }, { ...REQUESTS, body }, system.pids);
 }
 
 async function print(when: string, { pids }: System): Promise<void> {
@@ -81,7 +65,7 @@ async function npmStart(): Promise<void> {
   const env = { ...process.env, CRS_DATA_DIR: directory, CRS_API_PORT: String(api), CRS_TOOLS_PORT: String(tools) };
   const times: number[] = [];
   const sizes: number[] = [];
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= rounds; round++) {
     const started = performance.now();
     const child = spawn('npm', ['start', '--silent', '--', '--json'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'] });
     await once(createInterface({ input: child.stdout }), 'line');
@@ -95,8 +79,8 @@ async function npmStart(): Promise<void> {
     times.push(seconds);
     sizes.push(size);
   }
-  console.log(`warm starts: median ${median(times).toFixed(1)} s, worst ${worst(times).toFixed(1)} s (3)`);
-  console.log(`the one process: median ${median(sizes).toFixed(0)} MiB, worst ${worst(sizes).toFixed(0)} MiB (200)`);
+  printFigure('seconds of a warm start', times, { atMost: 3 });
+  printFigure('MiB of the one process', sizes, { atMost: 200 });
   await rm(directory, { recursive: true, force: true });
 }
 
@@ -104,7 +88,7 @@ async function npmStart(): Promise<void> {
 function serverOf(npm: ChildProcess): number {
   const all = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(all)];
   const found = all(npm.pid!).findLast((pid) =>
-    /packages\/local\/src\/main\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')),
+    /deploy\/local\/src\/main\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')),
   );
   if (found === undefined) throw new Error('npm start has no process of the services');
   return found;

@@ -2,23 +2,42 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import type { System } from './system.ts';
 
+/** A minimal server that does the same work. */
 export interface Bare {
   origin: string;
-  pid: number;
+  /** Process ids by name of the server and of PostgreSQL. */
+  pidsWith(system: System): Map<string, number>;
   stop(): void;
 }
 
 /** Starts a program of this folder that prints its port. */
 export async function startBare(program: string, ...args: string[]): Promise<Bare> {
-  const path = fileURLToPath(new URL(program, import.meta.url));
-  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const port = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
-  return { origin: `http://127.0.0.1:${port}`, pid: child.pid!, stop: () => child.kill() };
+  const [child, port] = await startPrinting([fileURLToPath(new URL(program, import.meta.url)), ...args]);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    pidsWith: (system) => pidsWith(system, 'bare', child.pid!),
+    stop: () => child.kill(),
+  };
+}
+
+/** Starts a program of Node.js. @returns it, and the first line that it prints */
+export async function startPrinting(args: string[]) {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  return [child, line] as const;
+}
+
+export function pidsWith({ pids }: System, name: string, pid: number): Map<string, number> {
+  return new Map([
+    [name, pid],
+    ['postgres', pids.get('postgres')!],
+  ]);
 }
 
 /** Stores texts as `bare-details.ts` reads them, from place 1 on. */
-export async function storeBare(databaseUrl: string, texts: string[]): Promise<void> {
+export async function storeBare({ databaseUrl }: System, texts: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query('create schema bare');

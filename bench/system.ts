@@ -1,31 +1,34 @@
+import { connect, type Connection } from '@crs/crs/connection';
 import { prepareDatabase } from '@crs/local/stack';
-import { startTestPostgres, type TestPostgres } from '@crs/testing/postgres';
+import { createKey, createToken } from '@crs/testing/credentials';
+import { load } from '@crs/testing/load';
+import { startTestPostgres } from '@crs/testing/postgres';
 import { childrenOf, statOf } from '@crs/testing/proc';
 import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
+export const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
+/** The user of each organization that {@link createOrganization} makes. */
+export const EMAIL = 'ann@bench.example';
+
 /** The system as it runs in production: one process a service, PostgreSQL, Redis. */
 export interface System extends Pick<Processes, 'api' | 'apis' | 'tools' | 'admin' | 'ops'> {
   databaseUrl: string;
+  operator: Connection;
   /** Process ids by name: the services, `postgres` and `redis`. */
   pids: Map<string, number>;
   stop(): Promise<void>;
 }
 
-/**
- * @param postgres the server; by default an empty one
- * @param replicas processes of each service; one by default
- */
+/** @param replicas processes of each service; one by default */
 export async function startSystem(
   environment: Record<string, string> = {},
-  postgres?: Pick<TestPostgres, 'url' | 'pid' | 'stop'>,
   replicas?: ProcessesConfig['replicas'],
 ): Promise<System> {
-  postgres ??= await startTestPostgres();
+  const postgres = await startTestPostgres();
   const redis = await startRedis();
-  if (!redis)
-    process.stderr.write('there is no redis-server on the PATH: the rate-limit process keeps the counters in its memory\n');
+  if (!redis) process.stderr.write('There is no redis-server on the PATH: rate-limit keeps the counters in its memory.\n');
   await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
   const processes = await startProcesses({
     databaseUrl: postgres.url,
@@ -35,8 +38,10 @@ export async function startSystem(
     ...(replicas && { replicas }),
     execArgv,
   });
+  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   return {
     databaseUrl: postgres.url,
+    operator,
     api: processes.api,
     apis: processes.apis,
     tools: processes.tools,
@@ -44,6 +49,7 @@ export async function startSystem(
     ops: (service) => processes.ops(service),
     pids: new Map([['postgres', postgres.pid], ...(redis ? ([['redis', redis.pid]] as const) : []), ...processes.pids]),
     stop: async () => {
+      operator.close();
       await processes.stop();
       await redis?.stop();
       await postgres.stop();
@@ -55,6 +61,23 @@ export async function startSystem(
 function execArgv(service: string): string[] {
   return process.env['BENCH_PROFILE'] === service ? ['--cpu-prof', `--cpu-prof-name=${service}.cpuprofile`] : [];
 }
+
+/** Creates an organization with wide limits, a user and these records. @returns a key, and a token of the user */
+export async function createOrganization(
+  { operator }: System,
+  id: string,
+  records: object[] = [],
+  settings: object = {},
+): Promise<{ key: string; token: string }> {
+  await load(operator, [
+    { type: 'organization', id, name: id, rate_limit: BOUNDLESS, tool_rate_limit: BOUNDLESS, ...settings },
+    { type: 'user', organization: id, email: EMAIL, name: 'Ann' },
+    ...records.map((record) => ({ organization: id, ...record })),
+  ]);
+  return { key: await createKey(operator, id), token: await createToken(operator, id, EMAIL) };
+}
+
+export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
 /** CPU seconds of each process so far, including its children, such as PostgreSQL's backends. Works on Linux only. */
 export function cpuSeconds(pids: Map<string, number>): Map<string, number> {

@@ -13,10 +13,9 @@ const USAGE = `usage: node trials/fuzz/main.ts [--requests 100000] [--seed N] [-
 Sends generated requests to every REST route and every tool of a system that it starts itself, and checks each answer against the contract: the
 OpenAPI document, the tools' schemas, visibility and limits. Each request is sent twice: among others, and alone, which measures how long it holds
 the event loop of each process: at most 20 ms in one turn (the least of several tries). So are the greatest inputs of each route, tool and import.
-One more request in fifty repeats a text to the largest size; its time must grow at most linearly with the size. The same seed generates the same
-requests. Ctrl-C ends the run early. It runs on Linux.
+The same seed generates the same requests. Ctrl-C ends the run early. It runs on Linux.
 
-Prints a table of the answers by route, the memory of the processes, the ten slowest inputs, and the smallest request for each kind of violation.
+Prints a table of the answers by route, the ten slowest inputs, and the smallest request for each kind of violation.
 Exits with 1 where an answer breaks the contract or takes too long.
 `;
 
@@ -52,7 +51,6 @@ try {
       concurrency: Number(options.concurrency),
       measured: requests,
       greatest: [...greatestRequests(system), ...(await largestRecords(system))],
-      growing: Math.ceil(requests / 50),
       progress,
       signal: interrupted.signal,
     });

@@ -1,153 +1,186 @@
-/** Generates requests to every route of the OpenAPI document, valid ones and others. */
+/** Generates requests to every route of the OpenAPI document: valid ones, and ones with an invalid part. */
 import fc from 'fast-check';
-import type { Document, OperationObject } from '@crs/testing/openapi';
-import { newProjects } from './bodies.ts';
-import { credentials, harmless, headerText } from './headers.ts';
-import type { Page } from './learn.ts';
+import type { Document, OperationObject, Parameter, Schema } from '@crs/testing/openapi';
+import { credentials, harmless } from './headers.ts';
+import { CALL_IDS, EMAILS, PROJECTS } from './records.ts';
 import { bad, bounded, good, headersOf, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
-import { paths, queries } from './rest-parameters.ts';
 import type { FuzzSystem } from './system.ts';
-
-interface Route {
-  template: string;
-  operations: Record<string, OperationObject>;
-}
+import { broken, noInstant, noUuid, someInstant, text, valid } from './values.ts';
 
 const WRITE_SURFACE = new Set(['/billing-offices', '/projects', '/projects/{project_id}']);
+const MAX_BODY_BYTES = 64 * 1024;
 
-/** Valid and invalid requests to all routes and to paths that don't exist. */
-export function restRequests(system: FuzzSystem, document: Document, pages: Page[]): fc.Arbitrary<Fuzzed> {
-  const routes = Object.entries(document.paths).map(([template, operations]) => ({ template, operations }));
-  const weights: Record<string, number> = { '/calls': 8, '/calls/{call_id}': 8, '/changes': 6, '/projects': 6 };
-  return fc
-    .oneof(
-      ...routes.map((route) => ({ arbitrary: toRoute(system, route), weight: weights[route.template] ?? 2 })),
-      { arbitrary: conditional(system, pages), weight: 2 },
-      { arbitrary: nowhere(system), weight: 1 },
-    )
-    .map(bounded);
+interface Body {
+  content: Part<string>;
+  key: string | undefined;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'M-SEARCH', 'QUERY', 'PURGE'];
-
-function methods({ operations }: Route): fc.Arbitrary<Part<string>> {
-  const allowed = [...('get' in operations ? ['GET', 'HEAD'] : []), ...('post' in operations ? ['POST'] : [])];
-  return mostly(
-    12,
-    fc.constantFrom(...allowed).map(good),
-    fc.constantFrom(...METHODS.filter((method) => !allowed.includes(method))).map((method) => bad(method, '405')),
+export function restRequests(system: FuzzSystem, document: Document): fc.Arbitrary<Fuzzed> {
+  const routes = Object.entries(document.paths).flatMap(([template, operations]) =>
+    Object.entries(operations).map(([method, operation]) => toRoute(system, document, { template, method, operation })),
   );
+  return fc.oneof(...routes).map(bounded);
 }
 
-const accepts = mostly<Part<string | undefined>>(
-  12,
-  fc
-    .constantFrom(undefined, '*/*', 'application/json', 'application/*;q=0.1', 'text/html, */*;q=0.1', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;q=1.000')
-    .map(good),
-  fc.constantFrom('text/html', 'application/xml, text/*', 'application/json;q=0', '*/*;q=0', 'application/json2').map((type) => bad(type, '406')),
-  mostly(2, headerText(0, 6_000), fc.constantFrom('', ',', ';', 'application/json;q=nonsense', '*')).map((type) => open(type, '406')),
-); // prettier-ignore
-
-function toRoute(system: FuzzSystem, route: Route): fc.Arbitrary<Fuzzed> {
-  const { template, operations } = route;
-  const operation = Object.values(operations)[0]!;
-  const needsKey = operation.security === undefined;
+function toRoute(
+  system: FuzzSystem,
+  document: Document,
+  { template, method, operation }: { template: string; method: string; operation: OperationObject },
+): fc.Arbitrary<Fuzzed> {
+  const isWrite = method === 'post';
+  const verb = method.toUpperCase();
+  const body: fc.Arbitrary<Body | undefined> = isWrite ? newProjects(document, operation) : fc.constant(undefined);
   return fc
     .record({
       credential: credentials(system.keys, system.addressLimit),
-      method: methods(route),
+      verb: mostly(
+        12,
+        fc.constantFrom(...(isWrite ? ['POST'] : ['GET', 'HEAD'])).map(good),
+        fc.constantFrom('PUT', 'DELETE', 'PATCH').map((other) => bad(other, '405')),
+      ),
       path: paths(template),
-      query: queries(template, operation.parameters),
-      accept: accepts,
+      query: queries(operation.parameters),
+      type: mostly(
+        12,
+        fc.constant(good('application/json')),
+        fc.constant(isWrite ? bad('text/plain', '415') : good('text/plain')),
+      ),
+      body,
       more: harmless,
-      body: 'post' in operations ? newProjects : mostly(12, fc.constant(undefined), fc.constantFrom('{}', 'x', '')),
     })
-    .map(({ credential, method, path, query, accept, more, body }): Fuzzed => {
-      const isWrite = method.value === 'POST' && 'post' in operations;
-      const target = `/v1${path.value}${query.value === '' ? '' : `?${query.value}`}`;
-      const mayNot = WRITE_SURFACE.has(template) ? surface(credential, isWrite) : good(null);
-      const request = typeof body === 'object' && isWrite ? body : undefined;
-      const headers = headersOf([
-        ['Host', system.api],
-        ['Authorization', credential.header],
-        ['Accept', accept.value],
-        ...(request?.headers ?? []),
-        ...more,
-      ]);
+    .map(({ credential, verb: sent, path, query, type, body: project, more }): Fuzzed => {
+      const isRefused = operation.security === undefined && !credential.isUsable;
       const parts = [
-        needsKey && !credential.isUsable ? bad(null, '401') : good(null),
-        method,
-        accept,
-        mayNot,
-        ...(request ? request.parts : []),
+        isRefused ? bad(null, '401') : good(null),
+        sent,
+        WRITE_SURFACE.has(template) ? surface(credential, isWrite) : good(null),
+        ...(project ? [type, project.content] : []),
         query,
-        ...(request ? [request.key] : []),
         path,
       ];
-      const sent = request ? request.body : typeof body === 'object' ? undefined : body;
-      const statuses = outcomes(parts, request ? request.statuses : ['200']);
+      const created = project?.key?.startsWith('again') ? ['201', '409', '422'] : ['201'];
+      const expected = outcomes(parts, project ? created : ['200']);
       return {
-        route: `${isWrite ? 'POST' : 'GET'} ${template}`,
+        route: `${verb} ${template}`,
         server: 'api',
-        method: method.value,
-        target,
-        headers,
-        ...(sent !== undefined && { body: sent }),
-        ...(method.fault === undefined && { operation: { method: isWrite ? 'post' : 'get', template } }),
+        method: sent.value,
+        target: `/v1${path.value}${query.value && `?${query.value}`}`,
+        headers: headersOf([
+          ['Host', system.api],
+          ['Authorization', credential.header],
+          ['Content-Type', project && type.value],
+          ['Idempotency-Key', project?.key],
+          ...more,
+        ]),
+        ...(project && { body: project.content.value }),
+        ...(sent.fault === undefined && { operation: { method, template } }),
         credential,
-        expected: credential.isScarce ? [...statuses, '429'] : statuses,
+        expected: credential.isScarce ? [...expected, '429'] : expected,
       };
     });
 }
 
-/** The refusal where the organization or the key may not use the route. */
+/** The refusal if the organization or the key may not use the route. */
 function surface({ writes }: Credential, isWrite: boolean): Part<null> {
   return writes === 'none' || (isWrite && writes === 'reads') ? bad(null, '404') : good(null);
 }
 
-/** Requests for pages with a known tag: with that tag and with others. */
-function conditional(system: FuzzSystem, pages: Page[]): fc.Arbitrary<Fuzzed> {
-  const other = headerText(0, 3_000).filter((value) => value.trim() !== '*');
-  return fc
-    .tuple(fc.constantFrom(...pages), fc.constantFrom('GET', 'HEAD'), fc.nat(7), other)
-    .map(([{ credential, template, target, tag }, method, way, noise]): Fuzzed => {
-      const matching = ['*', tag, `W/${tag}`, `"a", ${tag}`, `${tag},"b"`, ` ${tag}\t, W/"x"`];
-      const given = matching[way] ?? noise;
-      const isSame = way < matching.length;
-      return {
-        route: `GET ${template}`,
-        server: 'api',
-        method,
-        target,
-        headers: [
-          ['Host', system.api],
-          ['Authorization', credential.header!],
-          ['If-None-Match', given],
-        ],
-        operation: { method: 'get', template },
-        credential,
-        expected: isSame ? ['304'] : given.includes(tag) ? ['200', '304'] : ['200'],
-      };
-    });
+function paths(template: string): fc.Arbitrary<Part<string>> {
+  const put = (value: string) => template.replace(/\{\w+\}/, () => encodeURIComponent(value.toWellFormed()));
+  const known = { '/calls/{call_id}': CALL_IDS, '/projects/{project_id}': PROJECTS }[template];
+  if (known === undefined) return fc.constant(good(template));
+  const isCall = template === '/calls/{call_id}';
+  const unknown = isCall ? text(1, 3_000).filter((id) => !known.includes(id)) : fc.uuid();
+  return mostly(
+    3,
+    fc.constantFrom(...known).map((id) => good(put(id))),
+    unknown.map((id) => bad(put(id), '404')),
+    (isCall ? fc.constant('%zz') : noUuid.map(encodeURIComponent)).map((id) =>
+      bad(
+        template.replace(/\{\w+\}/, () => id),
+        isCall ? '404' : '400',
+      ),
+    ),
+  );
 }
 
-/** Paths without a route. */
-function nowhere(system: FuzzSystem): fc.Arbitrary<Fuzzed> {
-  const below = fc.constantFrom('', '/', '/calls/', '/calls/a/b', '/Calls', '/projects/', '/openapi.json/', '/openapi', '/docs', '//calls', '/./calls', '/../v1/calls', '/calls%2Fa', '/admin', '/%63alls/');
-  const beside = fc.constantFrom('/index.html', '/v2/calls', '/V1/calls', '/v1calls', '/metrics', '/livez', '/readyz', '/mcp', '/favicon.ico', '/docs/', '/.git/config', '//', '/%2e%2e/v1/calls', '/\\', '/%FF');
-  return fc
-    .tuple(credentials(system.keys, system.addressLimit), fc.constantFrom(...METHODS), fc.oneof(below.map((path) => `/v1${path}`), beside), harmless)
-    .map(([credential, method, target, more]): Fuzzed => {
-      const isBelow = /^\/v1(\/|$)/.test(target);
-      const statuses = isBelow && !credential.isUsable ? ['401'] : ['404'];
-      return {
-        route: 'no route',
-        server: 'api',
-        method,
-        target,
-        headers: headersOf([['Host', system.api], ['Authorization', credential.header], ...more]),
-        credential,
-        expected: credential.isScarce ? [...statuses, '429'] : statuses,
-      };
-    });
-} // prettier-ignore
+/** Some of the parameters, at times one of them with a value that its schema doesn't allow. */
+function queries(parameters: Parameter[]): fc.Arbitrary<Part<string>> {
+  const known = parameters.filter((parameter) => parameter.in === 'query');
+  const [required, others] = [known.filter((each) => each.required), known.filter((each) => !each.required)];
+  const optional = others.filter(({ name }) => name !== 'cursor');
+  const pair = ({ name, schema }: Parameter) => textOf(schema).fine.map((value): [string, string] => [name, value]);
+  const fine = fc
+    .subarray(optional)
+    .chain((chosen) => fc.tuple(...[...required, ...chosen].map(pair)))
+    .map((pairs) => inOrder(Object.fromEntries(pairs)));
+  const wrong = fc.oneof(
+    ...known.map(({ name, schema }) => textOf(schema).wrong.map((value): [string, string] => [name, value])),
+    fc.constantFrom('nonsense', '__proto__', 'PAGE').map((name): [string, string] => [name, '1']),
+  );
+  const render = (values: Record<string, string>) => new URLSearchParams(values).toString();
+  return mostly(
+    4,
+    // Details have a smaller page, and flags that only they have, so such a query may be refused.
+    fine.map((values) => (/expand|include_/.test(render(values)) ? open(render(values), '400') : good(render(values)))),
+    fc.tuple(fine, wrong).map(([values, [name, value]]) => bad(render({ ...values, [name]: value }), '400')),
+  );
+}
+
+function inOrder(values: Record<string, string>): Record<string, string> {
+  const { start_date: start, end_date: end } = values;
+  if (start === undefined || end === undefined) return values;
+  const [first, last] = [start, end].toSorted((a, b) => Date.parse(a) - Date.parse(b)) as [string, string];
+  return { ...values, start_date: first, end_date: Date.parse(first) === Date.parse(last) ? '9999-12-31T00:00:00Z' : last };
+}
+
+/** A parameter's values as text: those that the schema allows, and others. */
+function textOf(schema: Schema): { fine: fc.Arbitrary<string>; wrong: fc.Arbitrary<string> } {
+  const words = schema['enum'] as string[] | undefined;
+  if (words) return { fine: fc.constantFrom(...words), wrong: text(0, 3_000).filter((value) => !words.includes(value)) };
+  switch (schema['type']) {
+    case 'integer': {
+      const above = String((schema['maximum'] as number) + 1);
+      const wrong = fc.constantFrom('', '0', '-1', '01', '1.0', '1e1', '0x1', ' 1', '1\0', '٣', 'NaN', above, '9'.repeat(400));
+      return { fine: valid(schema).map(String), wrong };
+    }
+    case 'boolean':
+      return { fine: fc.constantFrom('true', 'false'), wrong: fc.constantFrom('', 'TRUE', '1', 'yes', ' true', 'null') };
+    default:
+      // A timestamp, or a cursor, which can't be made up.
+      return { fine: someInstant, wrong: noInstant };
+  }
+}
+
+/** Bodies of `POST /projects`, most of them with users that exist. */
+function newProjects(document: Document, operation: OperationObject): fc.Arbitrary<Body> {
+  const { schema } = operation.requestBody!.content['application/json'];
+  const reference = (schema['$ref'] as string | undefined)?.split('/').at(-1);
+  const { properties } = (reference === undefined ? schema : document.components.schemas[reference]) as {
+    properties: Record<string, Schema>;
+  };
+  const fields = fc.record(
+    {
+      name: text(1, 200).filter((name) => name.trim() !== ''),
+      lead_email: fc.constantFrom(EMAILS.ann, EMAILS.bob, EMAILS.ann.toUpperCase()),
+      member_emails: fc.array(fc.constantFrom(EMAILS.ann, EMAILS.bob), { maxLength: 100 }),
+      summary: text(0, 2_000),
+    },
+    { requiredKeys: ['name', 'lead_email'] },
+  );
+  const wrong = fc.oneof(...Object.entries(properties).map(([name, each]) => broken(each).map((value) => ({ [name]: value }))));
+  const content = mostly<Part<string>>(
+    4,
+    fields.map((all) => good(JSON.stringify(all))),
+    fc.tuple(fields, wrong).map(([all, one]) => bad(JSON.stringify({ ...all, ...one }), '400')),
+    fields.map((all) => bad(JSON.stringify({ ...all, lead_email: 'nobody@crs.example' }), '400')),
+    fc.constantFrom('', 'null', '[]', '{', '{}', '{"name":"x",}', '['.repeat(10_000)).map((raw) => bad(raw, '400')),
+    fields.map((all) => good(JSON.stringify(all).padEnd(MAX_BODY_BYTES + 1))),
+  ).map((part) => (Buffer.byteLength(part.value) > MAX_BODY_BYTES ? bad(part.value, '413') : part));
+  const key = fc.oneof(
+    fc.constant(undefined),
+    fc.uuid(),
+    fc.nat(10).map((n) => `again-${n}`),
+  );
+  return fc.record({ content, key });
+}

@@ -1,11 +1,9 @@
 /** Generates requests, sends many at a time, and counts the outcomes. */
 import fc from 'fast-check';
 import type { Document } from '@crs/testing/openapi';
-import { learnCursors, learnPages } from './learn.ts';
-import { superlinear } from './linear.ts';
+import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
 import { longestHold, slowness, type Held } from './loop-time.ts';
-import { growth, type Memory } from './memory.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
 import { bytesOf, show, type Fuzzed } from './request.ts';
@@ -13,7 +11,7 @@ import { restRequests } from './rest-requests.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { toolRequests, type ListedTool } from './tool-requests.ts';
-import { Connection, WireError, type WireAnswer } from './wire.ts';
+import { Connection, WireError } from './wire.ts';
 
 export interface RunConfig {
   requests: number;
@@ -23,8 +21,6 @@ export interface RunConfig {
   measured: number;
   /** Inputs that are only sent one at a time. */
   greatest: Greatest[];
-  /** How many requests whose size grows are sent. */
-  growing: number;
   /** Ends the run early; the report then covers the requests so far. */
   signal?: AbortSignal;
   /** Called after each batch. */
@@ -38,8 +34,6 @@ export interface Report {
   outcomes: Map<string, Map<string, number>>;
   /** For each route and process, the input that held the event loop longest; the slowest ones first. */
   slowest: Slow[];
-  /** Memory of the processes, by the finished share of the run. */
-  memory: Map<string, Memory>;
   /** Each kind of violation once, with the smallest request that shows it. */
   violations: string[];
   /** Number of answers that broke the contract. */
@@ -67,23 +61,21 @@ interface Found {
 }
 
 const BATCH = 500;
-const MEASURED = [0.1, 0.5, 1];
 const MAX_KINDS = 12;
 /** The most time for finding the smallest request of a kind. */
 const SHRINK_MS = 15_000;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
-  const { requests, seed, concurrency, measured, greatest, growing, progress, signal } = config;
+  const { requests, seed, concurrency, measured, greatest, progress, signal } = config;
   const { document, tools } = await describe(system);
-  const [pages, cursors] = [await learnPages(system), await learnCursors(system)];
+  const cursors = await learnCursors(system);
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
-    { arbitrary: restRequests(system, document, pages), weight: 11 },
+    { arbitrary: restRequests(system, document), weight: 11 },
     { arbitrary: toolRequests(system, tools, cursors), weight: 8 },
     { arbitrary: rawRequests(system), weight: 1 },
   );
   const oracle = new Oracle(document, tools);
   const outcomes = new Map<string, Map<string, number>>();
-  const memory = new Map<string, Memory>();
   const found = new Map<string, Found>();
   let broken = 0;
   let asked = 0;
@@ -103,7 +95,6 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
     return { outcome: verdict!.outcome, violations: [...verdict!.violations, ...slowness(held)] };
   };
   const begun = performance.now();
-  const marks = MEASURED.map((share) => Math.ceil(requests * share));
   for (let batch = 0; batch * BATCH < requests && !signal?.aborted; batch++) {
     const batchSeed = mix(seed + batch);
     const size = Math.min(BATCH, requests - batch * BATCH);
@@ -130,10 +121,7 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
     for (let index = 0; index < Math.min(size, measured - batch * BATCH); index++) {
       count(index, await askAlone(batchRequests[index]!));
     }
-    const done = batch * BATCH + size;
-    for (const [i, mark] of marks.entries())
-      if (done >= mark && !memory.has(nameOf(MEASURED[i]!))) memory.set(nameOf(MEASURED[i]!), await system.memory());
-    progress(done);
+    progress(batch * BATCH + size);
   }
   const seconds = (performance.now() - begun) / 1000;
   const violations: string[] = [];
@@ -145,17 +133,11 @@ export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Repor
     slowest.add(name, { ...held, input: name });
     violations.push(...[...wrong, ...slowness(held)].map((violation) => `${name}: ${violation}`));
   }
-  violations.push(...(await superlinear(system, { seed, count: growing })));
   for (const { api, tools: other } of lanes) {
     api.close();
     other.close();
   }
-  const early = memory.get(nameOf(MEASURED[0]!));
-  const late = memory.get(nameOf(1)) ?? (await system.memory());
-  memory.set(nameOf(1), late);
-  // In a short run, memory still grows because caches fill up.
-  if (asked >= 20_000) violations.push(...growth(early!, late));
-  return { requests: asked, seconds, slowest: slowest.list(), outcomes, memory, violations, broken };
+  return { requests: asked, seconds, slowest: slowest.list(), outcomes, violations, broken };
 }
 
 /** The slowest input of each route. */
@@ -177,8 +159,6 @@ function wireBytes(request: Drawn): Buffer {
   return 'pieces' in request ? Buffer.concat(request.pieces) : bytesOf(request);
 }
 
-const nameOf = (share: number) => `${share * 100}%`;
-
 /** Reads the OpenAPI document and the list of tools from the system. */
 async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: Document; tools: ListedTool[] }> {
   const document = (await (await fetch(`http://${api}/v1/openapi.json`)).json()) as Document;
@@ -190,31 +170,15 @@ async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: 
   return { document, tools: answer.result.tools };
 }
 
-/** Sends a request. A HEAD is sent again as GET, whose answer may differ only in its body. */
 async function examine(lane: Lane, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
   const connection = lane[request.server];
   try {
-    const answer = await connection.exchange(bytesOf(request), request.method);
-    const verdict = oracle.examine(request, answer);
-    if (request.method === 'HEAD' && request.server === 'api' && !request.credential.isScarce) {
-      const twin = await connection.exchange(bytesOf({ ...request, method: 'GET' }), 'GET');
-      verdict.violations.push(...differences(answer, twin));
-    }
-    return verdict;
+    return oracle.examine(request, await connection.exchange(bytesOf(request), request.method));
   } catch (error) {
     connection.close();
     if (!(error instanceof WireError)) throw error;
     return { outcome: 'no answer', violations: [`wire: ${error.message}`] };
   }
-}
-
-function differences(head: WireAnswer, get: WireAnswer): string[] {
-  const found: string[] = [];
-  if (head.status !== get.status) found.push(`HEAD ${head.status}: GET ${get.status}`);
-  for (const name of ['etag', 'content-type', 'content-length', 'allow', 'www-authenticate'])
-    if (head.headers.get(name) !== get.headers.get(name))
-      found.push(`HEAD differs in ${name}: ${head.headers.get(name)} and ${get.headers.get(name)}`);
-  return found;
 }
 
 /** The kind of a violation. Each kind is reported once. */

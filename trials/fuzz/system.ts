@@ -9,10 +9,8 @@ import { load } from '@crs/testing/load';
 import { startProcesses } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { PROBED } from '../faults/measure.ts';
 import type { Credential } from './request.ts';
 import { WITH_TURNS, type Measured } from './loop-time.ts';
-import { memoryOf, type Memory } from './memory.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
 
 export interface FuzzSystem extends Measured {
@@ -24,7 +22,6 @@ export interface FuzzSystem extends Measured {
   keys: Credential[];
   users: Credential[];
   operator: Connection;
-  memory(): Promise<Memory>;
   stop(): Promise<void>;
 }
 
@@ -59,7 +56,7 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
       CRS_SIGN_IN_RATE_LIMIT: '900000005/3600',
       CRS_TEST_PROBES: probes,
     },
-    execArgv: () => [...PROBED, ...WITH_TURNS],
+    execArgv: () => WITH_TURNS,
   });
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const stop = async () => {
@@ -111,7 +108,6 @@ export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promi
       pids: processes.pids,
       probes,
       operator,
-      memory: () => memoryOf(processes.pids, probes),
       stop,
     };
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Report } from './run.ts';
 
 const MOST_SHOWN = 10;
 
-export function table({ requests, seconds, slowest, outcomes, memory, violations, broken }: Report): string {
+export function table({ requests, seconds, slowest, outcomes, violations, broken }: Report): string {
   const rows = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...rows.map(([route]) => route.length));
   const counted = rows.map(([route, row]) => {
@@ -11,22 +11,11 @@ export function table({ requests, seconds, slowest, outcomes, memory, violations
     const parts = [...row].toSorted(([, a], [, b]) => b - a).map(([outcome, count]) => `${outcome}: ${count}`);
     return `${route.padEnd(width)} ${String(sum).padStart(7)}  ${parts.join(', ')}`;
   });
-  const names = [...([...memory.values()][0]?.keys() ?? [])];
-  const measured = names.map((name) => {
-    const cells = [...memory.values()].map((at) => {
-      const { rss, heap, external } = at.get(name)!;
-      return `${heap.toFixed(1)} + ${external.toFixed(1)} (${rss.toFixed(0)})`.padStart(22);
-    });
-    return `${name.padEnd(14)}${cells.join('')}`;
-  });
   const slow = slowest
     .slice(0, MOST_SHOWN)
     .map(({ ms, process, input }) => `${ms.toFixed(1).padStart(8)}  ${process.padEnd(14)}${input}`);
   return [
     ...counted,
-    '',
-    `${'MiB'.padEnd(14)}${[...memory.keys()].map((share) => `at ${share}`.padStart(22)).join('')}   heap + buffers after a collection (resident)`,
-    ...measured,
     '',
     'Held the event loop longest, in ms, sent alone:',
     ...slow,

@@ -1,7 +1,7 @@
 /** Generates messages to `/mcp`: valid and invalid calls of every tool by its schema, and other messages. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
-import type { KnownCursor } from './learn.ts';
+import type { KnownCursor } from './cursors.ts';
 import { CALL_IDS, PROJECTS } from './records.ts';
 import { bad, bounded, good, headersOf, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import { credentials, harmless, headerText } from './headers.ts';

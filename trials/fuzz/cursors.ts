@@ -1,17 +1,10 @@
-/** Collects tags of pages and cursors from answers, for later requests. */
+/** Collects cursors from answers, for later requests. */
 import { toolCall } from '@crs/testing/mcp';
 import { Connection } from './wire.ts';
 import { bytesOf, type Credential } from './request.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
-import { CALL_IDS, PROJECTS } from './records.ts';
+import { PROJECTS } from './records.ts';
 import type { FuzzSystem } from './system.ts';
-
-export interface Page {
-  credential: Credential;
-  template: string;
-  target: string;
-  tag: string;
-}
 
 export interface KnownCursor {
   credential: Credential;
@@ -19,33 +12,6 @@ export interface KnownCursor {
   /** The arguments of the call that answered with the cursor. */
   args: Record<string, unknown>;
   cursor: string;
-}
-
-const RANGE = 'start_date=2025-01-01T00:00:00Z&end_date=2026-01-01T00:00:00Z';
-const PAGES = [
-  ...CALL_IDS.slice(0, 5).map((id) => ['/calls/{call_id}', `/calls/${id}`]),
-  ...[1, 2].map((page) => ['/calls', `/calls?${RANGE}&per_page=20&page=${page}`]),
-  ['/billing-offices', '/billing-offices'],
-  ['/projects/{project_id}', `/projects/${PROJECTS[0]}`],
-  ['/openapi.json', '/openapi.json'],
-] as [string, string][];
-
-export async function learnPages({ api, keys }: FuzzSystem): Promise<Page[]> {
-  const connection = new Connection(api);
-  const pages: Page[] = [];
-  for (const credential of keys.filter(({ isScarce }) => !isScarce)) {
-    for (const [template, path] of PAGES) {
-      const target = `/v1${path}`;
-      const headers: [string, string][] = [
-        ['Host', api],
-        ['Authorization', credential.header!],
-      ];
-      const { status, headers: answered } = await connection.exchange(bytesOf({ method: 'GET', target, headers }), 'GET');
-      if (status === 200) pages.push({ credential, template, target, tag: answered.get('etag')! });
-    }
-  }
-  connection.close();
-  return pages;
 }
 
 const LISTS: [tool: string, args: Record<string, unknown>][] = [

@@ -1,7 +1,7 @@
 import { helm, kubectl, NAME, RELEASE } from './cluster.ts';
 import { IMAGE, image, packedChart, VALUES } from './release.ts';
 import { say } from './report.ts';
-import { describe, startLoad, underLoad, until } from './under-load.ts';
+import { startLoad, underLoad, until } from './under-load.ts';
 
 const SERVICE = 'api-gateway';
 const MOST = 4;
@@ -37,11 +37,11 @@ export async function scale(): Promise<string> {
     await until('pods were added', async () => (most = Math.max(most, await replicas())) > 2, 240).catch(
       (error) => (fault = error),
     );
-    const summary = await load.stop();
-    crowd = describe(summary);
+    const { failed, note: crowdNote } = await load.stop();
+    crowd = crowdNote;
     say(await kubectl(['describe', 'hpa', `${NAME}-${SERVICE}`]));
     if (fault !== undefined) throw fault;
-    if (summary.failed > 0) throw new Error(`the crowd: ${crowd}`);
+    if (failed > 0) throw new Error(`the crowd: ${crowd}`);
     await until('the added pods have gone', async () => (await replicas()) === 2, 300);
     await helm([...release, '--force-conflicts'], { shown: true });
   }, QUIET_PER_SECOND);

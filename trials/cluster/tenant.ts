@@ -9,12 +9,24 @@ const USER = 'dana@northwind.example';
 export const TOOLS_ORIGIN = 'http://127.0.0.1:8081';
 const API_ORIGIN = 'http://127.0.0.1:8080';
 
+const RECORDS = 'deploy/local/demo/demo.ndjson';
+
 /** Imports the demo's records and raises the organization's limits above the load. */
 export async function seed(): Promise<string> {
-  const records = await readFile('deploy/local/demo/demo.ndjson', 'utf8');
-  const { accepted, unchanged } = await crs<{ accepted: number; unchanged: number }>(['import', '-'], records);
+  const lines = await readFile(RECORDS, 'utf8');
+  const { accepted, unchanged } = await crs<{ accepted: number; unchanged: number }>(['import', '-'], lines);
   await crs(['org', 'update', ORGANIZATION, '--rate-limit', '100000/60', '--tool-rate-limit', '100000/60']);
   return `${accepted} records accepted, ${unchanged} unchanged`;
+}
+
+/** A call and a project of the user, and somebody else, who leads the projects that the load creates. */
+export async function records(): Promise<{ callId: string; projectId: string; leadEmail: string }> {
+  const lines = (await readFile(RECORDS, 'utf8')).trim().split('\n');
+  const demo = lines.map((line) => JSON.parse(line) as Record<string, string>);
+  const call = demo.find(({ type, conducted_by: by }) => type === 'call' && by === USER)!;
+  const project = demo.find(({ type, created_by: by }) => type === 'project' && by === USER)!;
+  const other = demo.find(({ type, email }) => type === 'user' && email !== USER)!;
+  return { callId: call['id']!, projectId: project['id']!, leadEmail: other['email']! };
 }
 
 /** Creates a key and a token. */

@@ -1,36 +1,56 @@
-import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startLoad as startClients, type Outcome } from '../faults/clients.ts';
+import { questionsOf } from '../faults/questions.ts';
 import { addressOf, kubectl, objects, SERVICES } from './cluster.ts';
-import type { Summary } from './load.ts';
 import { keepLogs } from './logs.ts';
 import { say } from './report.ts';
-import { credentials, TOOLS_ORIGIN } from './tenant.ts';
+import { credentials, records, TOOLS_ORIGIN } from './tenant.ts';
 
-export const RATE = 20;
+const RATE = 20;
 /** There is load for so long before and after a change, because failures may show late. */
 const MARGIN_MS = 15_000;
+/** Mean pause of a client between two requests. */
+const PAUSE_MS = 300;
 
-/** Sends load until it is stopped. */
-export async function startLoad(rate: number): Promise<{ stop: () => Promise<Summary> }> {
-  const { key, token } = await credentials();
-  const env = {
-    LOAD_API: await addressOf('api-gateway'),
-    LOAD_TOOLS: await addressOf('tool-gateway'),
-    LOAD_TOOLS_ORIGIN: TOOLS_ORIGIN,
-    LOAD_KEY: key,
-    LOAD_TOKEN: token,
+interface Summary {
+  failed: number;
+  /** Numbers and milliseconds, in words. */
+  note: string;
+}
+
+/** Sends about so many requests a second, to every route and tool, until it is stopped. Each failure is printed and counts; none is tried again. */
+export async function startLoad(perSecond: number): Promise<{ stop: () => Promise<Summary> }> {
+  const known = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
+  const addresses = {
+    api: new URL(await addressOf('api-gateway')).host,
+    tools: new URL(await addressOf('tool-gateway')).host,
   };
-  const load = spawn(process.execPath, ['trials/cluster/load.ts', String(rate), '3600'], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const times: number[] = [];
+  let failed = 0;
+  const onOutcome = ({ question, status, served, wrong, took }: Outcome) => {
+    times.push(took);
+    if (served && wrong === undefined) return;
+    failed += 1;
+    say(`${new Date().toISOString()} ${question} failed after ${took.toFixed(0)} ms: ${status} ${wrong ?? ''}`);
+  };
+  const load = startClients({
+    balancer: { order: (gateway) => [addresses[gateway]], stop: () => {} },
+    questions: questionsOf({ ...known, onCreated: () => {} }),
+    clients: Math.ceil((perSecond * PAUSE_MS) / 1_000),
+    pauseMs: PAUSE_MS,
+    onOutcome,
   });
-  const output = text(load.stdout);
   return {
     stop: async () => {
-      load.kill('SIGTERM');
-      return JSON.parse(await output) as Summary;
+      await load.stop();
+      times.sort((a, b) => a - b);
+      const at = (part: number) => (times[Math.floor(times.length * part)] ?? NaN).toFixed(0);
+      const slowest = times.at(-1)?.toFixed(0);
+      return {
+        failed,
+        note: `${times.length} requests, ${failed} failed; p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${slowest} ms`,
+      };
     },
   };
 }
@@ -47,20 +67,14 @@ export async function underLoad(disrupt: () => Promise<void>, rate = RATE): Prom
   } catch (error) {
     fault = error;
   }
-  const summary = await load.stop();
+  const { failed, note } = await load.stop();
   logs.stop();
-  say(JSON.stringify(summary));
-  const note = describe(summary);
-  if (fault === undefined && summary.failed === 0) {
+  if (fault === undefined && failed === 0) {
     await rm(logs.directory, { recursive: true });
     return note;
   }
   const found = `${note}; the pods' logs: ${logs.directory}`;
   throw new Error(fault === undefined ? found : `${(fault as Error).message}; ${found}`, { cause: fault });
-}
-
-export function describe({ requests, failed, p50, p99, slowest, seconds }: Summary): string {
-  return `${requests} requests in ${seconds} s, ${failed} failed; p50 ${p50} ms, p99 ${p99} ms, slowest ${slowest} ms`;
 }
 
 /** Makes a change under load that must replace every pod. */

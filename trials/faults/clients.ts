@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '@crs/testing/exchange';
-import { Balancer, type Gateways } from './balancer.ts';
+import type { Balancer } from './balancer.ts';
 import type { Question, Verdict } from './questions.ts';
 
 /** Prints a line for the person who runs the trial. */
@@ -17,9 +17,10 @@ export interface Outcome extends Verdict {
 }
 
 export interface LoadOptions {
-  gateways: Gateways;
+  /** Chooses the replica for each request. It is stopped with the load. */
+  balancer: Pick<Balancer, 'order' | 'stop'>;
   questions: Question[];
-  /** Number of clients. Each asks one question after the other, over connections of its own. */
+  /** Number of clients. Each asks one question after the other: half of them over kept connections, half over a new one each time. */
   clients: number;
   /** Mean pause of a client between two questions, in milliseconds. */
   pauseMs: number;
@@ -28,11 +29,13 @@ export interface LoadOptions {
 
 /** Starts clients that ask until they are stopped. */
 export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
-  const balancer = new Balancer(options.gateways);
+  const { balancer } = options;
   let stopped = false;
   const client = async (number: number) => {
     const agents = new Map<string, Agent>();
+    const keepsConnections = number % 2 === 0;
     const agentOf = (address: string) => {
+      if (!keepsConnections) return false;
       const known = agents.get(address) ?? new Agent({ keepAlive: true, maxSockets: 1 });
       agents.set(address, known);
       return known;
@@ -55,7 +58,7 @@ export function startLoad(options: LoadOptions): { stop(): Promise<void> } {
 }
 
 /** Asks as a load balancer does: after a refused connection it tries the next replica. Any other failure is the outcome. */
-async function ask(question: Question, replicas: string[], agentOf: (address: string) => Agent): Promise<Outcome> {
+async function ask(question: Question, replicas: string[], agentOf: (address: string) => Agent | false): Promise<Outcome> {
   const asked = Date.now();
   const started = performance.now();
   const outcome = (verdict: Verdict): Outcome => ({

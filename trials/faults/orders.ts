@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROCESS_NAMES } from '@crs/testing/processes';
+import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import { victimOf, type FaultySystem, type Part } from './system.ts';
 
@@ -46,7 +47,7 @@ async function ask({ processes, questions }: FaultySystem): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const begun = Date.now();
   const load = startLoad({
-    gateways: processes,
+    balancer: new Balancer(processes),
     questions,
     clients: 4,
     pauseMs: 30,

@@ -35,6 +35,8 @@ export interface Asker {
   callId: string;
   projectId: string;
   leadEmail: string;
+  /** The value of `Host` at the tools; by default the address of the replica. */
+  toolsHost?: string;
   /** Called for each acknowledged creation, with the project's id and the body of the answer. */
   onCreated: (id: string, body: string) => void;
 }
@@ -62,10 +64,12 @@ export function questionsOf(asker: Asker): Question[] {
     tool('get_call', { call_id: asker.callId, include_transcript: true }, asker, 'modern'),
     read(
       { name: 'discovery', gateway: 'tools', method: 'GET', path: '/.well-known/oauth-authorization-server', deadlineMs: 15_000 },
-      () => ({ headers: {} }),
+      () => ({ headers: hostOf(asker) }),
     ),
   ];
 }
+
+const hostOf = ({ toolsHost }: Asker): Record<string, string> => (toolsHost === undefined ? {} : { host: toolsHost });
 
 type Fixed = Pick<Question, 'name' | 'gateway' | 'method' | 'path' | 'deadlineMs'>;
 
@@ -94,7 +98,12 @@ function tool(name: string, args: object, asker: Asker, generation: 'legacy' | '
   const message = toolCall(name, args);
   const body = JSON.stringify({ ...message, params: { ...message.params, ...(isModern && { _meta }) } });
   const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name };
-  const headers = () => ({ ...MCP_HEADERS, authorization: `Bearer ${asker.token}`, ...(isModern && modernHeaders) });
+  const headers = () => ({
+    ...MCP_HEADERS,
+    ...hostOf(asker),
+    authorization: `Bearer ${asker.token}`,
+    ...(isModern && modernHeaders),
+  });
   const question = read({ name, gateway: 'tools', method: 'POST', path: '/mcp', deadlineMs: 15_000 }, () => ({
     headers: headers(),
     body,

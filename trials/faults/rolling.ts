@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessName } from '@crs/testing/processes';
+import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import type { FaultySystem } from './system.ts';
 
@@ -20,7 +21,7 @@ export async function rolling(system: FaultySystem, { passes, clients, pauseMs, 
   const { processes, questions } = system;
   const failed: string[] = [];
   const load = startLoad({
-    gateways: processes,
+    balancer: new Balancer(processes),
     questions,
     clients,
     pauseMs,

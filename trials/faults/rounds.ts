@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { join } from 'node:path';
 import { PROCESS_NAMES } from '@crs/testing/processes';
+import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import { compare, measureAll, PROBED } from './measure.ts';
 import type { Question } from './questions.ts';
@@ -92,7 +93,7 @@ export async function breakInTurn(
 ): Promise<Result[]> {
   let outcomes: Outcome[] = [];
   const load = startLoad({
-    gateways: system.processes,
+    balancer: new Balancer(system.processes),
     questions: system.questions,
     clients,
     pauseMs,

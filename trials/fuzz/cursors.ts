@@ -1,7 +1,7 @@
 /** Collects cursors from answers, for later requests. */
 import { toolCall } from '@crs/testing/mcp';
-import { Connection } from './wire.ts';
-import { bytesOf, type Credential } from './request.ts';
+import { exchange } from './wire.ts';
+import type { Credential } from './request.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { PROJECTS } from './records.ts';
 import type { FuzzSystem } from './system.ts';
@@ -26,17 +26,15 @@ const LISTS: [tool: string, args: Record<string, unknown>][] = [
 ];
 
 export async function learnCursors({ tools, users }: FuzzSystem): Promise<KnownCursor[]> {
-  const connection = new Connection(tools);
   const cursors: KnownCursor[] = [];
   for (const credential of users.filter(({ isScarce }) => !isScarce)) {
     for (const [tool, args] of LISTS) {
       const body = JSON.stringify(toolCall(tool, { ...args, limit: 1 }));
       const headers = toolHeaders(tools, credential.header, { version: LEGACY });
-      const { json } = await connection.exchange(bytesOf({ method: 'POST', target: '/mcp', headers, body }), 'POST');
+      const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
       const cursor = json?.result?.structuredContent?.next_cursor as string | null | undefined;
       if (typeof cursor === 'string') cursors.push({ credential, tool, args, cursor });
     }
   }
-  connection.close();
   return cursors;
 }

@@ -1,10 +1,10 @@
 /** The greatest valid and invalid inputs of each route, tool and sign-in path, as a fixed list: chance would seldom draw them. */
 import { toolCall } from '@crs/testing/mcp';
 import { EMAILS, PROJECTS } from './records.ts';
-import { bytesOf, type Sent } from './request.ts';
+import type { Sent } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, MODERN, MODERN_META, toolHeaders } from './tool-message.ts';
-import { Connection, WireError } from './wire.ts';
+import { exchange, WireError } from './wire.ts';
 
 /** An input that is measured alone. */
 export interface Greatest {
@@ -39,17 +39,14 @@ export function greatestRequests(system: FuzzSystem): Greatest[] {
   return [...heads(system), ...projects(system), ...messages(system), ...signIn(system)];
 }
 
-function sending(server: string, name: string, request: Sent): Greatest {
-  const connection = new Connection(server);
+export function sending(server: string, name: string, request: Sent): Greatest {
   const send = async () => {
     try {
-      const { status, text } = await connection.exchange(bytesOf(request), request.method);
+      const { status, text } = await exchange(server, request);
       return status >= 500 ? [`status ${status}: ${text.slice(0, 300)}`] : [];
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       return [`wire: ${error.message}`];
-    } finally {
-      connection.close();
     }
   };
   return { name, send };

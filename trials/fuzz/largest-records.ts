@@ -2,12 +2,10 @@
 import { toolCall } from '@crs/testing/mcp';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
-import type { Greatest } from './greatest.ts';
+import { sending, type Greatest } from './greatest.ts';
 import { EMAILS } from './records.ts';
-import { bytesOf } from './request.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
-import { Connection } from './wire.ts';
 
 const ORGANIZATION = 'large';
 const MIB = 1024 * 1024;
@@ -54,20 +52,19 @@ export async function largestRecords(system: FuzzSystem): Promise<Greatest[]> {
   ]); // prettier-ignore
   const key = `Bearer ${await createKey(operator, ORGANIZATION)}`;
   const token = `Bearer ${await createToken(operator, ORGANIZATION, EMAILS.ann)}`;
-  const reading = (host: string, name: string, bytes: Buffer, method: string): Greatest => ({
-    name,
-    send: async () => {
-      const connection = new Connection(host);
-      const { status, text } = await connection.exchange(bytes, method).finally(() => connection.close());
-      return status >= 500 ? [`status ${status}: ${text.slice(0, 300)}`] : [];
-    },
-  });
   const get = (target: string) =>
-    reading(system.api, `GET ${target.slice(0, 60)}`, bytesOf({ method: 'GET', target: `/v1${target}`, headers: [['Host', system.api], ['Authorization', key]] }), 'GET'); // prettier-ignore
+    sending(system.api, `GET ${target.slice(0, 60)}`, {
+      method: 'GET',
+      target: `/v1${target}`,
+      headers: [
+        ['Host', system.api],
+        ['Authorization', key],
+      ],
+    });
   const use = (name: string, args: object) => {
     const headers = toolHeaders(system.tools, token, { version: LEGACY });
-    const bytes = bytesOf({ method: 'POST', target: '/mcp', headers, body: JSON.stringify(toolCall(name, args)) });
-    return reading(system.tools, `${name} ${JSON.stringify(args)}`, bytes, 'POST');
+    const body = JSON.stringify(toolCall(name, args));
+    return sending(system.tools, `${name} ${JSON.stringify(args)}`, { method: 'POST', target: '/mcp', headers, body });
   };
   return [
     ...Object.keys(CALLS).map((id) => get(`/calls/${id}`)),

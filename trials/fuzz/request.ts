@@ -77,7 +77,7 @@ export function headersOf(pairs: [name: string, value: string | undefined][]): [
 
 export type Sent = Pick<Fuzzed, 'method' | 'target' | 'headers' | 'body'>;
 
-/** The request in one piece. */
+/** The request in one piece. Its connection is for it alone. */
 export function bytesOf(request: Sent): Buffer {
   const { body } = request;
   return Buffer.concat([headOf(request), ...(body === undefined ? [] : [Buffer.from(body as string)])]);
@@ -85,7 +85,8 @@ export function bytesOf(request: Sent): Buffer {
 
 function headOf({ method, target, headers, body }: Sent): Buffer {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-  const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), ...length, '', ''];
+  const named = headers.map(([name, value]) => `${name}: ${value}`);
+  const lines = [`${method} ${target} HTTP/1.1`, ...named, 'Connection: close', ...length, '', ''];
   return Buffer.from(lines.join(NEWLINE), 'latin1');
 }
 

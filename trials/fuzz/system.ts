@@ -25,12 +25,6 @@ export interface FuzzSystem extends Measured {
   stop(): Promise<void>;
 }
 
-export interface SystemConfig {
-  /** A database with every schema, as superuser. */
-  databaseUrl: string;
-  say: (line: string) => void;
-}
-
 /** Each limit is high and different from the others, so that answers tell against which limit a request counted. */
 const ADDRESS_LIMIT = 900_000_004;
 const limitOf = (n: number) => ({ requests: 900_000_000 + n, period_seconds: 3_600 });
@@ -43,9 +37,9 @@ const ORGANIZATIONS = [
   { id: 'scarce', write_surface: true, rate_limit: SCARCE, tool_rate_limit: SCARCE },
 ];
 
-export async function startFuzzSystem({ databaseUrl, say }: SystemConfig): Promise<FuzzSystem> {
+/** @param databaseUrl a database with every schema, as superuser */
+export async function startFuzzSystem(databaseUrl: string): Promise<FuzzSystem> {
   const redis = await startRedis();
-  if (!redis) say('no redis-server on this machine: counters are kept in the rate-limit process');
   const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
   const processes = await startProcesses({
     databaseUrl,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
-import { offer, restClient, toolClient, type Answer, type Client } from './client.ts';
+import { offer, restClient, toolClient } from './client.ts';
 import type { LimitsSystem } from './system.ts';
 import { faultsOf, windowsOf } from './windows.ts';
 
@@ -37,61 +37,14 @@ export async function warm(system: LimitsSystem, origins: string[], what: 'rest'
   for (const origin of origins) await Promise.all(Array.from({ length: 20 }, () => client(origin)));
 }
 
-/** Clients that were refused, and come back at the reset that the refusal named. */
-export interface AtReset {
-  clients: number;
-  admitted: number;
-  faults: string[];
-}
-
-/** Many clients, each of an organization of its own, come back at their resets. */
-export async function manyAtReset(system: LimitsSystem, clients: number, rule: Rule): Promise<AtReset> {
-  const { apis } = system.processes;
-  const all: Client[] = [];
-  for (let made = 0; made < clients; made += 20) {
-    const keys = Array.from({ length: Math.min(20, clients - made) }, () => system.createOrganization(rule));
-    all.push(...(await Promise.all(keys)).map(restClient));
-  }
-  const refused: { client: Client; origin: string; answer: Answer }[] = [];
-  for (let start = 0; start < all.length; start += 100) {
-    const group = all.slice(start, start + 100).map((client, index) => ({ client, origin: apis[index % apis.length]! }));
-    refused.push(...(await Promise.all(group.map(async (one) => ({ ...one, answer: await useUp(one.client, one.origin) })))));
-  }
-  const back = refused.map(async ({ client, origin, answer }) => {
-    if (answer.outcome !== 'refused') return answer;
-    await until(answer.reset! * 1_000);
-    return client(origin);
-  });
-  return summary(await Promise.all(back));
-}
-
-/** Sends requests until one isn't admitted. @returns its answer */
-async function useUp(client: Client, origin: string): Promise<Answer> {
-  for (;;) {
-    const answer = await client(origin);
-    if (answer.outcome !== 'admitted') return answer;
-  }
-}
-
-/** Clients of one organization, as many as its limit, come back at the reset. */
-export async function oneAtReset(system: LimitsSystem, rule: Rule): Promise<AtReset> {
+/** Clients of one organization, as many as its limit, come back at the reset that their refusals named. */
+export async function atReset(system: LimitsSystem, rule: Rule): Promise<{ admitted: number; faults: string[] }> {
   const { apis } = system.processes;
   const client = restClient(await system.createOrganization(rule));
   const turn = (index: number) => client(apis[index % apis.length]!);
   const first = await Promise.all(Array.from({ length: rule.requests * 2 }, (_, index) => turn(index)));
-  const resets = first.filter(({ outcome }) => outcome === 'refused').map(({ reset }) => reset!);
-  await until(Math.max(...resets) * 1_000);
-  return summary(await Promise.all(Array.from({ length: rule.requests }, (_, index) => turn(index))));
-}
-
-function summary(answers: Answer[]): AtReset {
-  return {
-    clients: answers.length,
-    admitted: answers.filter(({ outcome }) => outcome === 'admitted').length,
-    faults: faultsOf(answers),
-  };
-}
-
-async function until(time: number): Promise<void> {
-  while (Date.now() < time) await sleep(Math.max(1, time - Date.now()));
+  const reset = Math.max(...first.filter(({ outcome }) => outcome === 'refused').map((answer) => answer.reset!)) * 1_000;
+  while (Date.now() < reset) await sleep(Math.max(1, reset - Date.now()));
+  const answers = await Promise.all(Array.from({ length: rule.requests }, (_, index) => turn(index)));
+  return { admitted: answers.filter(({ outcome }) => outcome === 'admitted').length, faults: faultsOf(answers) };
 }

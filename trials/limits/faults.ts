@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
+import { victimOf } from '../faults/system.ts';
 import { offer, restClient } from './client.ts';
 import { warm } from './exactness.ts';
 import type { LimitsSystem } from './system.ts';
@@ -64,16 +65,19 @@ export function mostInOutage({ processes }: LimitsSystem, limit: number): number
   return (processes.apis.length + 2) * limit;
 }
 
-async function take({ processes, redis }: LimitsSystem, victim: Victim): Promise<void> {
-  if (victim === 'Redis killed') await redis.kill();
-  else if (victim === 'Redis paused') redis.pause();
-  else if (victim === 'rate-limit killed') await processes.kill('rate-limit');
-  else processes.pause('rate-limit');
+async function take(system: LimitsSystem, victim: Victim): Promise<void> {
+  const [part, fault] = partOf(system, victim);
+  if (fault === 'killed') await part.kill();
+  else part.pause();
 }
 
-async function giveBack({ processes, redis }: LimitsSystem, victim: Victim): Promise<void> {
-  if (victim === 'Redis killed') await redis.start();
-  else if (victim === 'Redis paused') redis.resume();
-  else if (victim === 'rate-limit killed') await processes.start('rate-limit');
-  else processes.resume('rate-limit');
+async function giveBack(system: LimitsSystem, victim: Victim): Promise<void> {
+  const [part, fault] = partOf(system, victim);
+  if (fault === 'killed') await part.start();
+  else part.resume();
+}
+
+function partOf(system: LimitsSystem, victim: Victim) {
+  const [name, fault] = victim.split(' ');
+  return [name === 'Redis' ? system.redis : victimOf(system, 'rate-limit')!, fault] as const;
 }

@@ -1,17 +1,14 @@
-import { prepareDatabase } from '@crs/local/stack';
-import { startTestPostgres } from '@crs/testing/postgres';
-import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import { readArguments, refuseArguments } from '../arguments.ts';
-import { exactness, manyAtReset, oneAtReset } from './exactness.ts';
+import { atReset, exactness } from './exactness.ts';
 import { mostInOutage, outage, VICTIMS } from './faults.ts';
 import { startLimitsSystem, type LimitsSystem } from './system.ts';
 
-const USAGE = `usage: node trials/limits/run.ts exactness [--gateways 1,3,10] [--limiters 1] [--windows 20] [--clients 1000]
+const USAGE = `usage: node trials/limits/run.ts exactness [--gateways 1,3,10] [--limiters 1] [--windows 20]
        node trials/limits/run.ts faults [--gateways 3] [--limiters 1] [--rounds 3] [--victim 'Redis killed']
 
 Measures how exactly rate limits are kept. It starts real processes, PostgreSQL and Redis (redis-server must be on the PATH).
-  exactness  offers ten times the limit and counts the admitted requests of each window; --gateways are numbers of replicas to try, --limiters
-             the number of rate-limit processes, --clients the number of clients that come back at a reset
+  exactness  offers ten times the limit and counts the admitted requests of each window, and those of clients that come back at a reset;
+             --gateways are numbers of replicas to try, --limiters the number of rate-limit processes
   faults     offers the same load while Redis or rate-limit is killed or paused; --victim chooses one of these
 
 Prints a line for each measurement, which says whether the promise holds. Exits with 1 where one is broken.
@@ -23,7 +20,6 @@ const { values: options, positionals } = readArguments(USAGE, {
     gateways: { type: 'string' },
     limiters: { type: 'string', default: '1' },
     windows: { type: 'string', default: '20' },
-    clients: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '3' },
     victim: { type: 'string' },
   },
@@ -48,15 +44,9 @@ async function printExactness(system: LimitsSystem, name: string): Promise<void>
     const counts = `admitted ${admittedMin} to ${admittedMax} of ${limit}, refused ${refused}, below the limit ${refusedBelow}`;
     print(holds, `${name}, ${what.padEnd(5)} ${String(windows).padStart(2)} windows: ${counts}; ${tally(faults)}`);
   }
-  // The window is long enough for all clients to use up their limits before the first window ends.
-  const many = await manyAtReset(system, Number(options.clients), { requests: 2, periodSeconds: 20 });
-  const one = await oneAtReset(system, { requests: 100, periodSeconds: 3 });
-  for (const [whose, { clients, admitted, faults }] of [
-    ['each of its own organization', many],
-    ['of one organization', one],
-  ] as const) {
-    print(admitted === clients, `${name}, at the reset: ${admitted} of ${clients} clients, ${whose}; ${tally(faults)}`);
-  }
+  const rule = { requests: 100, periodSeconds: 3 };
+  const { admitted, faults } = await atReset(system, rule);
+  print(admitted === rule.requests, `${name}, at the reset: ${admitted} of ${rule.requests} clients admitted; ${tally(faults)}`);
 }
 
 async function printOutages(system: LimitsSystem, rounds: number): Promise<void> {
@@ -83,21 +73,18 @@ async function printOutages(system: LimitsSystem, rounds: number): Promise<void>
 const [what] = positionals;
 if ((what !== 'exactness' && what !== 'faults') || positionals.length > 1)
   refuseArguments(USAGE, 'Name one measurement: exactness or faults.');
-const postgres = await startTestPostgres();
-try {
-  await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-  for (const gateways of (options.gateways ?? (what === 'faults' ? '3' : '1,3,10')).split(',').map(Number)) {
-    const limiters = Number(options.limiters);
-    const replicas = { 'api-gateway': gateways, 'tool-gateway': what === 'faults' ? 1 : gateways, 'rate-limit': limiters };
-    const system = await startLimitsSystem({ databaseUrl: postgres.url, replicas });
-    try {
-      if (what === 'faults') await printOutages(system, Number(options.rounds));
-      else await printExactness(system, `${gateways} gateways, ${limiters} rate-limit`);
-    } finally {
-      await system.stop();
-    }
+for (const gateways of (options.gateways ?? (what === 'faults' ? '3' : '1,3,10')).split(',').map(Number)) {
+  const limiters = Number(options.limiters);
+  const system = await startLimitsSystem({
+    'api-gateway': gateways,
+    'tool-gateway': what === 'faults' ? 1 : gateways,
+    'rate-limit': limiters,
+  });
+  try {
+    if (what === 'faults') await printOutages(system, Number(options.rounds));
+    else await printExactness(system, `${gateways} gateways, ${limiters} rate-limit`);
+  } finally {
+    await system.stop();
   }
-} finally {
-  await postgres.stop();
 }
 process.exitCode = broken ? 1 : 0;

@@ -2,33 +2,29 @@ import { connect } from '@crs/crs/connection';
 import type { Rule } from '@crs/kit/limits/rule';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
-import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
-import { startRedis, type RedisServer } from '@crs/testing/redis';
-import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import type { ProcessesConfig } from '@crs/testing/processes';
+import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { startFaultySystem, type FaultySystem, type Victim } from '../faults/system.ts';
 
-/** The system as processes, with a real Redis that can be killed and paused. Each organization gets a limit of its own. */
-export interface LimitsSystem {
-  processes: Processes;
-  redis: { kill(): Promise<void>; start(): Promise<void>; pause(): void; resume(): void };
+/** A system with a real Redis, in which each organization gets a limit of its own. */
+export interface LimitsSystem extends FaultySystem {
+  redis: Victim & { url: string };
   /** @returns the key of a new organization */
   createOrganization(rule: Rule): Promise<string>;
   /** @returns the token of a new user in a new organization */
   createUser(rule: Rule): Promise<string>;
-  stop(): Promise<void>;
 }
 
 const EMAIL = 'ann@limits.example';
 
-/** @param config.databaseUrl a database with every schema, as superuser */
-export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseUrl' | 'replicas'>): Promise<LimitsSystem> {
-  let redis: RedisServer | undefined = await startRedis();
+export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['replicas']>): Promise<LimitsSystem> {
+  const system = await startFaultySystem({ replicas, relays: false });
+  const { redis } = system;
   if (!redis) throw new Error('There is no redis-server on the PATH: install Redis and run this again.');
-  const { port, url } = redis;
-  const processes = await startProcesses({ ...config, secret: SECRET, redisUrl: url });
-  const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
+  const operator = connect({ addresses: system.processes.admin, credential: OPERATOR_CREDENTIAL });
   let organizations = 0;
-  const createOrganization = async (limit: 'rate_limit' | 'tool_rate_limit', { requests, periodSeconds }: Rule) => {
-    const id = `limits-${process.pid}-${organizations++}`;
+  const create = async (limit: 'rate_limit' | 'tool_rate_limit', { requests, periodSeconds }: Rule) => {
+    const id = `limits-${organizations++}`;
     await load(operator, [
       { type: 'organization', id, name: id, [limit]: { requests, period_seconds: periodSeconds } },
       { type: 'user', organization: id, email: EMAIL, name: 'Ann' },
@@ -36,19 +32,13 @@ export async function startLimitsSystem(config: Pick<ProcessesConfig, 'databaseU
     return id;
   };
   return {
-    processes,
-    redis: {
-      kill: async () => redis?.stop(),
-      start: async () => void (redis = await startRedis(port)),
-      pause: () => void process.kill(redis!.pid, 'SIGSTOP'),
-      resume: () => void process.kill(redis!.pid, 'SIGCONT'),
-    },
-    createOrganization: async (rule) => createKey(operator, await createOrganization('rate_limit', rule)),
-    createUser: async (rule) => createToken(operator, await createOrganization('tool_rate_limit', rule), EMAIL),
+    ...system,
+    redis,
+    createOrganization: async (rule) => createKey(operator, await create('rate_limit', rule)),
+    createUser: async (rule) => createToken(operator, await create('tool_rate_limit', rule), EMAIL),
     stop: async () => {
       operator.close();
-      await processes.stop();
-      await redis?.stop();
+      await system.stop();
     },
   };
 }

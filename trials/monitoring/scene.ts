@@ -17,6 +17,7 @@ import { sendRaw } from '@crs/testing/send-raw';
 import { openSession } from '@crs/testing/sql';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { programOf } from '@crs/testing/programs';
+import { Balancer } from '../faults/balancer.ts';
 import { startLoad } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
 
@@ -114,7 +115,7 @@ export async function startScene(): Promise<Scene> {
     },
     traffic: (clients) =>
       startLoad({
-        gateways: processes,
+        balancer: new Balancer(processes),
         questions: system.questions,
         clients,
         pauseMs: 100,

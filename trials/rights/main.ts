@@ -5,40 +5,36 @@ import { PROCESS_NAMES } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { everyRoute, everyTool, isServed, type Request } from '@crs/testing/surface';
 import { readArguments } from '../arguments.ts';
-import type { Gateways } from '../faults/balancer.ts';
 import { say } from '../faults/clients.ts';
 import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
-import { Person } from '../rotation/person.ts';
 import { AdminCalls, type Shown } from './admin-calls.ts';
 import { watch, type Line, type Stream } from './watch.ts';
 
 const USAGE = `usage: node trials/rights/main.ts
 
-Starts two replicas of each service and of both gateways, and revokes an operator, an API key, a user and a grant, each under requests that don't
-pause: every RPC of every admin listener, every route, every tool, the page of connections and the renewal of tokens. Runs on Linux.
+Starts two replicas of each service and of both gateways, and revokes an operator, an API key and a user, each under requests that don't pause: every
+RPC of every admin listener, every route and every tool. Runs on Linux.
 
 Prints for each request when the last one was sent that was still admitted, in milliseconds from the acknowledgement of the revocation. Exits with 1
 where one that was sent more than a second after it was admitted.
 `;
 
 const ORGANIZATION = 'acme';
-const PASSWORD = 'a fine battery of horses';
+const LEAVER = 'uma@acme.example';
 const REPLICAS = ['127.0.0.1', '127.0.0.2'];
-const email = (name: string) => `${name}@acme.example`;
 
 readArguments(USAGE, { options: {} });
 const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
 const system = await startFaultySystem({ replicas, relays: false });
 const admin = connect({ addresses: system.processes.admin, credential: OPERATOR_CREDENTIAL });
-const people = ['uma', 'gus'].map(email);
 await load(admin, [
-  ...people.map((each) => ({ type: 'user', organization: ORGANIZATION, email: each, name: each, password: PASSWORD })),
+  { type: 'user', organization: ORGANIZATION, email: LEAVER, name: 'Uma' },
   {
     type: 'project',
     organization: ORGANIZATION,
     id: system.asker.projectId,
     name: 'Bikes',
-    members: people.map((each) => ({ email: each })),
+    members: [{ email: LEAVER }],
   },
 ]);
 
@@ -50,7 +46,7 @@ const values = {
   name: 'Made while rights end',
   lead_email: system.asker.leadEmail,
 };
-const trials = { operator, key, user, grant };
+const trials = { operator, key, user };
 let late = 0;
 try {
   for (const [name, trial] of Object.entries(trials)) {
@@ -106,60 +102,12 @@ async function key(connection: Connection, { processes }: FaultySystem): Promise
   return watch(requestsAt(addresses, routes, secret), async () => auth.revokeKey({ keyId }, await token(ORGANIZATION)));
 }
 
-/** A user with a token, a browser and a connected assistant. */
 async function user(connection: Connection, { processes }: FaultySystem): Promise<Line[]> {
   const { auth, operator: token } = connection;
-  const uma = email('uma');
-  const accessToken = await createToken(connection, ORGANIZATION, uma);
-  const person = await connected(uma, processes);
-  const streams = [...(await toolsWith(accessToken, processes.toolAddresses)), ...personal(person)];
-  return watch(streams, async () => auth.setUserDisabled({ email: uma, disabled: true }, await token(ORGANIZATION))).finally(() =>
-    person.leave(),
-  );
-}
-
-/** An assistant's connection. */
-async function grant(connection: Connection, { processes }: FaultySystem): Promise<Line[]> {
-  const { auth, operator: token } = connection;
-  const person = await connected(email('gus'), processes);
-  const { tokens } = await auth.listTokens({}, await token(ORGANIZATION));
-  const { tokenId } = tokens.find((each) => each.email === email('gus'))!;
-  const streams = [...(await toolsWith(await person.renew(), processes.toolAddresses)), personal(person)[1]!];
-  return watch(streams, async () => auth.revokeToken({ tokenId }, await token(ORGANIZATION))).finally(() => person.leave());
-}
-
-async function connected(address: string, gateways: Gateways): Promise<Person> {
-  const person = new Person(gateways);
-  await person.connect({ organization: ORGANIZATION, email: address, password: PASSWORD });
-  return person;
-}
-
-async function toolsWith(accessToken: string, addresses: string[]): Promise<Stream[]> {
-  return requestsAt(addresses, await everyTool(addresses[0]!, accessToken, values), accessToken);
-}
-
-/** The page of connections, and the renewal of tokens, one at a time. */
-function personal(person: Person): Stream[] {
-  let last: Promise<unknown> = Promise.resolve();
-  const renew = () => {
-    const renewal = last.then(() => person.renew());
-    last = renewal.catch(() => undefined);
-    return renewal;
-  };
-  return [
-    { name: 'page of connections', ask: async () => (await person.visit()) === undefined },
-    {
-      name: 'renewal of tokens',
-      ask: () =>
-        renew().then(
-          () => true,
-          (error: Error) => {
-            if (error.message.includes('invalid_grant')) return false;
-            throw error;
-          },
-        ),
-    },
-  ];
+  const [address] = processes.toolAddresses;
+  const accessToken = await createToken(connection, ORGANIZATION, LEAVER);
+  const streams = requestsAt(processes.toolAddresses, await everyTool(address!, accessToken, values), accessToken);
+  return watch(streams, async () => auth.setUserDisabled({ email: LEAVER, disabled: true }, await token(ORGANIZATION)));
 }
 
 /** Each request at each replica of a gateway. */

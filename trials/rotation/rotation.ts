@@ -3,6 +3,7 @@ import { connect } from '@crs/crs/connection';
 import { load } from '@crs/testing/load';
 import '@crs/testing/names';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
+import { Balancer } from '../faults/balancer.ts';
 import { say, startLoad } from '../faults/clients.ts';
 import { adminAt, type FaultySystem } from '../faults/system.ts';
 import { Person } from './person.ts';
@@ -57,7 +58,7 @@ export async function rotate(
   const person = new Person(system.processes);
   await person.connect(PERSON);
   const clients = startLoad({
-    gateways: system.processes,
+    balancer: new Balancer(system.processes),
     questions: system.questions,
     clients: count,
     pauseMs,

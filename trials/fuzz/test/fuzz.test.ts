@@ -10,7 +10,7 @@ const REQUESTS = 450;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
-  const system = await startFuzzSystem({ databaseUrl: database.url, say: (line) => console.log(line) });
+  const system = await startFuzzSystem(database.url);
   try {
     const report = await fuzz(system, {
       requests: REQUESTS,
@@ -18,10 +18,8 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
       concurrency: 16,
       measured: 60,
       greatest: greatestRequests(system),
-      progress: () => {},
     });
     expect(report.violations, table(report)).toEqual([]);
-    expect(report.broken).toBe(0);
     // The run had answers of every kind.
     const outcomes = [...report.outcomes.values()].flatMap((row) => [...row.keys()]);
     expect(outcomes).toEqual(

@@ -28,8 +28,8 @@ export interface Scene {
   logs: string;
   /** Starts a process of a service that is no part of the system. */
   lone(service: ProcessName, environment: Record<string, string>): Promise<Lone>;
-  /** Starts a rate-limit process that serves by TLS, no part of the system. Its certificate and the authority are valid for so long. */
-  secure(validForDays?: number, authorityDays?: number): Promise<Lone & { certificates: string }>;
+  /** Starts a rate-limit process that serves by TLS, no part of the system. @returns it, and the folder of its certificates */
+  secure(): Promise<Lone & { certificates: string }>;
   /** Starts clients of all kinds. */
   traffic(clients: number): { stop(): Promise<void> };
   /** Sends requests of an organization far above its limit. */
@@ -50,9 +50,6 @@ export interface Scene {
 export interface Lone {
   /** `host:port` of its metrics. */
   ops: string;
-  /** `host:port` of its service. */
-  listen: string;
-  process: ChildProcess;
 }
 
 export async function startScene(): Promise<Scene> {
@@ -66,12 +63,12 @@ export async function startScene(): Promise<Scene> {
   const lones: ChildProcess[] = [];
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
-    const process_ = spawn(process.execPath, [programOf(service)], {
+    const child = spawn(process.execPath, [programOf(service)], {
       env: { ...INHERITED, CRS_LISTEN: listen, CRS_OPS_LISTEN: ops, ...environment },
       stdio: ['ignore', 'ignore', openSync(join(directory, `${service}-alone.log`), 'a')],
     });
-    lones.push(process_);
-    return { ops, listen, process: process_ };
+    lones.push(child);
+    return { ops };
   };
   const operator = connect({ addresses: processes.admin, credential: OPERATOR_CREDENTIAL });
   const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
@@ -104,8 +101,8 @@ export async function startScene(): Promise<Scene> {
     system,
     logs: directory,
     lone,
-    secure: async (validForDays, authorityDays) => {
-      const authority = createAuthority('scene', validForDays, authorityDays);
+    secure: async () => {
+      const authority = createAuthority('scene');
       const { cert, key } = authority.issue('localhost');
       const files = await mkdtemp(join(directory, 'tls-'));
       for (const [name, content] of Object.entries({ 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert })) {

@@ -1,21 +1,17 @@
 import { PROCESS_NAMES } from '@crs/testing/processes';
 import { readArguments, refuseArguments } from '../arguments.ts';
 import { say } from './clients.ts';
-import { orders } from './orders.ts';
-import { randomFrom } from './random.ts';
 import { rolling } from './rolling.ts';
 import { draw, rounds, type Round } from './rounds.ts';
 import { startFaultySystem } from './system.ts';
 
 const USAGE = `usage: node trials/faults/main.ts rounds [--rounds 100] [--seed N] [--only calls:paused,postgres:killed]
        node trials/faults/main.ts rolling [--passes 3]
-       node trials/faults/main.ts orders [--seed N]
 
 Breaks the parts of a running system while clients send requests, and checks every answer. It starts the system itself; Redis is
 left out where the machine has none. Runs on Linux.
   rounds   kills, pauses or slows one part at a time, chosen at random; --only names the part and the fault of each round
   rolling  ends each of two replicas in turn by SIGTERM and starts it again
-  orders   ends all parts and starts them again, in an order in which each part once runs alone
   --clients N  number of clients that send requests one after the other (6)
 
 Prints a table and each fault: a wrong answer, a late answer, or a service that doesn't come back in time. Exits with 1 where there is a fault.
@@ -32,8 +28,8 @@ const { positionals, values } = readArguments(USAGE, {
   },
 });
 const [trial, ...surplus] = positionals;
-if (!['rounds', 'rolling', 'orders'].includes(trial ?? '') || surplus.length > 0)
-  refuseArguments(USAGE, 'Name one trial: rounds, rolling or orders.');
+if (!['rounds', 'rolling'].includes(trial ?? '') || surplus.length > 0)
+  refuseArguments(USAGE, 'Name one trial: rounds or rolling.');
 const clients = Number(values.clients);
 const count = Number(values.rounds);
 const started = performance.now();
@@ -42,11 +38,6 @@ if (trial === 'rolling') {
   const replicas = Object.fromEntries(PROCESS_NAMES.map((name) => [name, 2]));
   const system = await startFaultySystem({ replicas, relays: false });
   faults = await rolling(system, { passes: Number(values.passes), clients, pauseMs: 20, services: PROCESS_NAMES });
-  await system.stop();
-} else if (trial === 'orders') {
-  say(`seed ${values.seed}`);
-  const system = await startFaultySystem({ relays: true });
-  faults = await orders(system, randomFrom(Number(values.seed)));
   await system.stop();
 } else {
   say(`seed ${values.seed}`);

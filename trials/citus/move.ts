@@ -7,10 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '@crs/crs/import';
 import { retrying } from '@crs/crs/retry';
 import { sender } from '@crs/crs/send';
-import { prepareDatabase } from '@crs/local/stack';
-import { createDatabase, joinNodes } from '@crs/testing/postgres';
-import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import pg from 'pg';
 import { Follower } from '../changes/follower.ts';
 import { readDetails } from '../changes/rounds.ts';
 import { startSystem, type Answer } from './system.ts';
@@ -23,12 +19,7 @@ const [url] = process.argv.slice(2);
 if (url === undefined) throw new Error('Name the URL of the coordinator.');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const database = await createDatabase(url);
-await joinNodes(url, database.name);
-await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-const system = await startSystem(database.url, 40, 5);
-const admin = new pg.Client({ connectionString: database.url });
-await admin.connect();
+const system = await startSystem(url, 5);
 
 const seen: Answer[] = [];
 const refused: string[] = [];
@@ -81,7 +72,7 @@ const writers = busy.map(async ({ organization, stored }) => {
 for (const { follower } of busy) follower.start();
 await sleep(3_000);
 
-const { rows: workers } = await admin.query<{ host: string; port: number }>(
+const { rows: workers } = await system.admin.query<{ host: string; port: number }>(
   'select nodename as host, nodeport as port from pg_dist_node where shouldhaveshards and groupid > 0 order by groupid',
 );
 const last = workers.at(-1)!;
@@ -99,7 +90,7 @@ const STEPS: [name: string, text: string, values?: unknown[]][] = [
 for (const [name, text, values] of STEPS) {
   step = name;
   const [from, started] = [seen.length, performance.now()];
-  await admin.query(text, values);
+  await system.admin.query(text, values);
   const ended = performance.now();
   await sleep(1_000);
   const during = seen.slice(from);
@@ -109,7 +100,7 @@ for (const [name, text, values] of STEPS) {
     `${name}: ${((ended - started) / 1000).toFixed(1)} s, ${failed} of ${during.length} requests failed, longest ${longest} ms`,
   );
 }
-const { rows: placed } = await admin.query<{ port: number; shards: string }>(
+const { rows: placed } = await system.admin.query<{ port: number; shards: string }>(
   `select nodeport as port, count(*) as shards from citus_shards where table_name = 'calls.calls'::regclass group by 1 order by 1`,
 );
 say(`shards of calls on the workers: ${placed.map(({ shards }) => shards).join(', ')}`);
@@ -128,16 +119,15 @@ for (const { organization, ask, follower, stored } of busy) {
     if (detail === undefined) faults.push(`${organization}: ${id} is lost`);
     else if (!detail.includes(summary)) faults.push(`${organization}: ${id} has not its last summary`);
   }
-  const { rows } = await admin.query<{ count: string }>('select count(*) as count from calls.calls where organization = $1', [
-    organization,
-  ]);
+  const { rows } = await system.admin.query<{ count: string }>(
+    'select count(*) as count from calls.calls where organization = $1',
+    [organization],
+  );
   if (Number(rows[0].count) !== details.size) faults.push(`${organization}: ${rows[0].count} rows, ${details.size} calls`);
 }
 const pages = busy.reduce((sum, { follower }) => sum + follower.pages, 0);
 say(`${imports} imports, ${refused.length} refused, longest ${longestImport.toFixed(0)} ms; ${pages} pages of changes`);
 say(`${faults.length} faults`);
 for (const fault of faults.slice(0, 20)) say(`  ${fault}`);
-await admin.end();
 await system.stop();
-await database.drop();
 process.exitCode = faults.length === 0 ? 0 : 1;

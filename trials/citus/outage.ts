@@ -7,14 +7,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { prepareDatabase } from '@crs/local/stack';
-import { createDatabase, joinNodes } from '@crs/testing/postgres';
 import { childrenOf } from '@crs/testing/proc';
-import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import pg from 'pg';
 import { startSystem, type Answer } from './system.ts';
 
-const ORGANIZATIONS = 40;
 const OUTAGE_MS = 12_000;
 
 const [url, workerData, ...faults] = process.argv.slice(2);
@@ -22,10 +17,7 @@ if (url === undefined || workerData === undefined)
   throw new Error('Name the URL of the coordinator and the data directory of a worker.');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const database = await createDatabase(url);
-await joinNodes(url, database.name);
-await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
-const system = await startSystem(database.url, ORGANIZATIONS, 5);
+const system = await startSystem(url, 5);
 
 /** The id of the worker's first process, which a restart changes, and its port. */
 function readPid(): [pid: number, port: number] {
@@ -33,14 +25,11 @@ function readPid(): [pid: number, port: number] {
   return [Number(pid), Number(port)];
 }
 const [firstPid, workerPort] = readPid();
-const admin = new pg.Client({ connectionString: database.url });
-await admin.connect();
-const { rows } = await admin.query<{ id: string; port: number }>(
+const { rows } = await system.admin.query<{ id: string; port: number }>(
   `select id, nodeport as port from unnest($1::text[]) id
     join pg_dist_shard_placement on shardid = get_shard_id_for_distribution_column('calls.calls', id)`,
   [system.organizations],
 );
-await admin.end();
 const onWorker = new Set(rows.filter(({ port }) => port === workerPort).map(({ id }) => id));
 say(`${onWorker.size} of ${system.organizations.length} organizations are on the worker`);
 
@@ -108,4 +97,3 @@ for (const fault of faults.length > 0 ? faults : ['kill']) {
 }
 await stop();
 await system.stop();
-await database.drop();

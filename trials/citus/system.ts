@@ -1,21 +1,25 @@
 import { connect, type Connection } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
-import { startStack, type Stack } from '@crs/local/stack';
+import { prepareDatabase, startStack } from '@crs/local/stack';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { toolClient, type Tools } from '@crs/testing/mcp';
+import { createDatabase, joinNodes } from '@crs/testing/postgres';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import pg from 'pg';
 
 const LIMIT = { requests: 1_000_000, period_seconds: 60 };
 const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:00:00Z';
 /** Between two requests of an organization. */
 const PAUSE_MS = 200;
+const ORGANIZATIONS = 40;
 const EMAIL = 'ann@example.com';
 
-/** The system on a database that is prepared, with organizations of a few calls each. */
+/** The system, with organizations of a few calls each. */
 export interface System {
-  stack: Stack;
   operator: Connection;
+  /** A connection to the coordinator, as superuser. */
+  admin: pg.Client;
   organizations: string[];
   /** Sends a request of REST with the key of an organization. */
   ask(organization: string, path: string): Promise<Response>;
@@ -33,7 +37,8 @@ export interface Answer {
   status: number | string;
 }
 
-export async function startSystem(databaseUrl: string, organizations: number, callsOfEach: number): Promise<System> {
+/** Starts the system in this process on a database that is prepared. */
+export async function startOn(databaseUrl: string) {
   const stack = await startStack(
     {
       adminDatabaseUrl: databaseUrl,
@@ -46,9 +51,28 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
     },
     (service) => createLogger(service, { level: 'silent' }),
   );
-  const { api, authAdmin: auth, projectsAdmin: projects, callsAdmin: calls, entitiesAdmin: entities } = stack.addresses;
+  const { api, tools, authAdmin: auth, projectsAdmin: projects, callsAdmin: calls, entitiesAdmin: entities } = stack.addresses;
   const operator = connect({ addresses: { auth, projects, calls, entities }, credential: OPERATOR_CREDENTIAL });
-  const ids = Array.from({ length: organizations }, (_, i) => `org-${i}`);
+  return {
+    operator,
+    api,
+    tools,
+    stop: async () => {
+      operator.close();
+      await stack.stop();
+    },
+  };
+}
+
+/** Starts the system on a database of its own of the coordinator. */
+export async function startSystem(coordinator: string, callsOfEach: number): Promise<System> {
+  const database = await createDatabase(coordinator);
+  await joinNodes(coordinator, database.name);
+  await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
+  const { operator, api, tools: address, stop } = await startOn(database.url);
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  const ids = Array.from({ length: ORGANIZATIONS }, (_, i) => `org-${i}`);
   const callsOf = (organization: string) =>
     Array.from({ length: callsOfEach }, (_, i) => ({
       type: 'call',
@@ -68,7 +92,7 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
   const tools = new Map<string, Tools>();
   for (const id of ids) {
     keys.set(id, await createKey(operator, id));
-    tools.set(id, toolClient(stack.addresses.tools, await createToken(operator, id, EMAIL)));
+    tools.set(id, toolClient(address, await createToken(operator, id, EMAIL)));
   }
 
   const ask = (organization: string, path: string) =>
@@ -84,8 +108,8 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
   };
 
   return {
-    stack,
     operator,
+    admin,
     organizations: ids,
     ask,
     read(seen) {
@@ -106,8 +130,9 @@ export async function startSystem(databaseUrl: string, organizations: number, ca
       };
     },
     stop: async () => {
-      operator.close();
-      await stack.stop();
+      await admin.end();
+      await stop();
+      await database.drop();
     },
   };
 }

@@ -10,13 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { connect, type Connection } from '@crs/crs/connection';
-import { createLogger } from '@crs/kit/process/log';
-import { prepareDatabase, startStack } from '@crs/local/stack';
+import { prepareDatabase } from '@crs/local/stack';
 import { createKey } from '@crs/testing/credentials';
 import { erase } from '@crs/testing/erase';
 import { load } from '@crs/testing/load';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
+import { startOn } from '../citus/system.ts';
 import { Node } from './node.ts';
 
 const { values: options } = parseArgs({ options: { calls: { type: 'string', default: '2000' }, citus: { type: 'string' } } });
@@ -192,20 +191,7 @@ function callsOf(organization: string, from: number, to: number): object[] {
 }
 
 async function start() {
-  const stack = await startStack(
-    {
-      adminDatabaseUrl: first.url,
-      secret: SECRET,
-      operatorCredential: OPERATOR_CREDENTIAL,
-      apiListen: '127.0.0.1:0',
-      toolsListen: '127.0.0.1:0',
-      toolsUrl: 'http://tools.example',
-      addressLimit: { requests: LIMIT.requests, periodSeconds: LIMIT.period_seconds },
-    },
-    (service) => createLogger(service, { level: 'silent' }),
-  );
-  const { api, authAdmin: auth, projectsAdmin: projects, callsAdmin: calls, entitiesAdmin: entities } = stack.addresses;
-  const operator: Connection = connect({ addresses: { auth, projects, calls, entities }, credential: OPERATOR_CREDENTIAL });
+  const { operator, api, stop } = await startOn(first.url);
   const ask = (organization: string, path: string) =>
     fetch(`http://${api}${path}`, { headers: { authorization: `Bearer ${keys.get(organization)}` } });
 
@@ -231,9 +217,6 @@ async function start() {
     ask,
     follow,
     documents: async (organization: string) => (await follow(organization, '&expand=detail')).documents,
-    stop: async () => {
-      operator.close();
-      await stack.stop();
-    },
+    stop,
   };
 }

@@ -49,8 +49,7 @@ async function fill(id: string): Promise<void> {
     },
     { type: 'entity', ...of, id: PROJECT, project_id: PROJECT, name: id },
   ]);
-  const key = await world.createKey(id);
-  await world.rest('/v1/projects', { key, method: 'POST', body: { name: 'New', lead: 'ann@crs.example' } });
+  await world.createKey(id);
   await world.operator.auth.createToken(
     { email: 'ann@crs.example', scopes: [], expiresInSeconds: 0 },
     await world.operator.operator(id),

@@ -15,11 +15,6 @@ interface Options {
   shown?: boolean;
 }
 
-interface InNamespace extends Options {
-  /** By default the scenario's. */
-  namespace?: string;
-}
-
 /** Runs a command. @returns its standard output. @throws Error with its output where the exit code isn't 0 */
 export async function run(command: string, args: string[], { input, env, shown = false }: Options = {}): Promise<string> {
   if (shown) say(`$ ${[command, ...args].join(' ')}`);
@@ -37,12 +32,12 @@ export async function run(command: string, args: string[], { input, env, shown =
   return stdout;
 }
 
-export function helm(args: string[], { namespace = NAMESPACE, ...options }: InNamespace = {}): Promise<string> {
-  return run('helm', [...args, '--namespace', namespace], options);
+export function helm(args: string[], options?: Options): Promise<string> {
+  return run('helm', [...args, '--namespace', NAMESPACE], options);
 }
 
-export function kubectl(args: string[], { namespace = NAMESPACE, ...options }: InNamespace = {}): Promise<string> {
-  return run('kubectl', ['--namespace', namespace, ...args], options);
+export function kubectl(args: string[], options?: Options): Promise<string> {
+  return run('kubectl', ['--namespace', NAMESPACE, ...args], options);
 }
 
 interface ServiceObject {
@@ -56,9 +51,8 @@ interface ServiceObject {
  * The address by which this machine reaches a gateway: a NodePort on a node of the cluster. The chart's own Services stay as they are, so a second
  * Service selects the same pods.
  */
-export async function addressOf(gateway: string, namespace = NAMESPACE): Promise<string> {
-  const read = async (name: string) =>
-    JSON.parse(await kubectl(['get', 'service', name, '--output', 'json'], { namespace })) as ServiceObject;
+export async function addressOf(gateway: string): Promise<string> {
+  const read = async (name: string) => JSON.parse(await kubectl(['get', 'service', name, '--output', 'json'])) as ServiceObject;
   const { selector, ports } = (await read(`${NAME}-${gateway}`)).spec;
   const name = `trial-${gateway}`;
   const spec = {
@@ -67,7 +61,7 @@ export async function addressOf(gateway: string, namespace = NAMESPACE): Promise
     ports: ports.map(({ name: port, port: number, targetPort }) => ({ name: port, port: number, targetPort })),
   };
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec };
-  await kubectl(['apply', '--filename', '-'], { namespace, input: JSON.stringify(service) });
+  await kubectl(['apply', '--filename', '-'], { input: JSON.stringify(service) });
   const node = 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}';
   const [address] = (await run('kubectl', ['get', 'nodes', '--output', node])).trim().split(' ');
   return `http://${address}:${(await read(name)).spec.ports[0]!.nodePort}`;
@@ -80,7 +74,7 @@ export async function objects(kind: string, selector = ''): Promise<any[]> {
 }
 
 /** Runs `crs` in the cluster. @returns its JSON output */
-export async function crs<T>(args: string[], input?: string, namespace = NAMESPACE): Promise<T> {
+export async function crs<T>(args: string[], input?: string): Promise<T> {
   const exec = ['exec', ...(input === undefined ? [] : ['--stdin']), `deploy/${NAME}-crs`, '--', 'crs', ...args, '--json'];
-  return JSON.parse(await kubectl(exec, { namespace, ...(input !== undefined && { input }) })) as T;
+  return JSON.parse(await kubectl(exec, input === undefined ? {} : { input })) as T;
 }

@@ -1,6 +1,6 @@
 /**
  * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade and back, autoscaling and the loss of
- * pods under load, a second installation, and uninstallation. Prints a table, and exits with 1 where a step failed.
+ * pods under load, and uninstallation. Prints a table, and exits with 1 where a step failed.
  *
  * Usage: node trials/cluster/scenario.ts [STEP...]
  * Needs kubectl and helm with access to a cluster whose nodes this machine reaches, and the image `IMAGE` where the cluster finds it.
@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.ts';
 import { scale } from './autoscaling.ts';
 import { changeAuthority, deletePods, renewCertificates } from './disruptions.ts';
-import { neighbour } from './neighbour.ts';
 import { describePods, install, installLog, test, uninstall } from './release.ts';
 import { report, type Step } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
@@ -30,7 +29,6 @@ const STEPS: [string, Step][] = [
   ['rollback under load', rollback],
   ['deletion of pods under load', deletePods],
   ['autoscaling out and in under load', scale],
-  ['a neighbour on the same Redis, under load', neighbour],
   ['renewal of certificates under load', renewCertificates],
   ['another authority under load', changeAuthority],
   ['uninstall', uninstall],

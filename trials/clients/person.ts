@@ -3,25 +3,19 @@
  * throws.
  */
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { launch, look } from './browser.ts';
 
-const { MCP_URL, MCP_USER, MCP_PASSWORD, CHROMIUM, PICTURES } = process.env;
-assert(MCP_URL && MCP_USER && MCP_PASSWORD && CHROMIUM, 'set MCP_URL, MCP_USER, MCP_PASSWORD and CHROMIUM');
+const { MCP_URL, MCP_USER, MCP_PASSWORD, PICTURES } = process.env;
+assert(MCP_URL && MCP_USER && MCP_PASSWORD, 'set MCP_URL, MCP_USER and MCP_PASSWORD');
 export const { origin } = new URL(MCP_URL);
 
-const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'];
 const DESK = { width: 880, height: 640 };
 const SETTINGS = {
   light: { colorScheme: 'light', size: DESK },
   dark: { colorScheme: 'dark', size: DESK },
   phone: { colorScheme: 'light', size: { width: 360, height: 740 } },
 } as const;
-const RULES = JSON.stringify(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']);
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export interface Person {
   page: Page;
@@ -38,7 +32,7 @@ export interface Person {
 }
 
 export async function openBrowser(): Promise<Person> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ARGS });
+  const browser = await launch();
   const page = await browser.newPage({ viewport: DESK });
   const hosts = new Set<string>();
   const complaints: string[] = [];
@@ -81,20 +75,10 @@ export async function openBrowser(): Promise<Person> {
       return new URL(page.url());
     },
     async look(name) {
-      if (PICTURES) await mkdir(PICTURES, { recursive: true });
       for (const [setting, { colorScheme, size }] of Object.entries(SETTINGS)) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize(size);
-        if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}-${setting}.png`), fullPage: true });
-        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
-        assert(wide <= size.width, `${name}, ${setting}: the page is ${wide} wide`);
-        await page.evaluate(axe);
-        const { violations, passes } = await page.evaluate<AxeResults>(`axe.run({ runOnly: ${RULES} })`);
-        assert.deepEqual(
-          violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]),
-          [],
-        );
-        process.stdout.write(`  ${name}, ${setting}: ${passes.length} rules of axe, 0 violations\n`);
+        await look(page, `${name}-${setting}`, size.width, PICTURES);
       }
       await page.setViewportSize(DESK);
     },

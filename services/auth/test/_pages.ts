@@ -1,4 +1,4 @@
-/** Samples of all pages, for the tests and for `trials/pages`, which opens them in a browser. */
+/** Samples of all pages, for the tests and for `trials/clients/pages.ts`, which opens them in a browser. */
 import { assistantsPage } from '../src/sign-in/pages/assistants.ts';
 import type { Connections } from '../src/sign-in/pages/connections.ts';
 import { connectionsPage } from '../src/sign-in/pages/connections.ts';

@@ -4,25 +4,11 @@
  * the client, and from a popup back to the page that opened it. Last, another page tries to steer a click onto Allow.
  */
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { pages } from '@crs/auth/pages/samples';
-import { serveClient, servePages } from './server.ts';
+import { launch, look } from './browser.ts';
+import { serveClient, servePages } from './page-server.ts';
 
-const [, , executablePath, images] = process.argv;
-assert(executablePath !== undefined, 'usage: check.ts CHROMIUM [DIRECTORY for pictures]');
-
-const ARGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-];
 const DEVICES = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
@@ -30,16 +16,14 @@ const DEVICES = {
 const CODE = 'c0de';
 /** Below the 0.7 s after which the page's cover leaves the button. */
 const DOUBLE_CLICK_MS = 500;
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-if (images !== undefined) await mkdir(images, { recursive: true });
-const browser = await chromium.launch({ executablePath, args: ARGS });
+const browser = await launch();
 const client = await serveClient();
 const origin = await servePages(`${client}/callback?code=${CODE}`);
 for (const [device, options] of Object.entries(DEVICES)) {
   for (const colorScheme of ['light', 'dark'] as const) {
     await withContext({ ...options, colorScheme }, async (context) => {
-      for (const name of Object.keys(pages)) await look(context, name, `${device}-${colorScheme}`, options.viewport.width);
+      for (const name of Object.keys(pages)) await open(context, name, `${device}-${colorScheme}`, options.viewport.width);
     });
   }
 }
@@ -57,25 +41,11 @@ await withContext(DEVICES.desktop, consentByKeyboard);
 process.exit();
 
 /** Opens and checks one page. */
-async function look(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
+async function open(context: BrowserContext, name: string, setting: string, width: number): Promise<void> {
   const page = await context.newPage();
   const complaints = complaintsOf(page);
   await page.goto(`${origin}/${name}`);
-  if (images !== undefined) await page.screenshot({ path: join(images, `${name}-${setting}.png`), fullPage: true });
-  const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
-  assert(wide <= width, `${name} ${setting}: the page is ${wide} wide`);
-  await page.evaluate(axe);
-  const { violations, incomplete, passes } = await page.evaluate<AxeResults>(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
-  );
-  const unsure = incomplete.map(({ id }) => id).join(' ');
-  say(
-    `${name} ${setting}: ${passes.length} rules passed, ${violations.length} violations${unsure && `, to be looked at: ${unsure}`}`,
-  );
-  assert.deepEqual(
-    violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })),
-    [],
-  );
+  await look(page, `${name}-${setting}`, width, undefined);
   assert.deepEqual(complaints, []);
   await page.close();
 }

@@ -5,7 +5,7 @@ import { credentials, harmless } from './headers.ts';
 import { CALL_IDS, EMAILS, PROJECTS } from './records.ts';
 import { bad, bounded, good, headersOf, mostly, open, outcomes, type Credential, type Fuzzed, type Part } from './request.ts';
 import type { FuzzSystem } from './system.ts';
-import { broken, noInstant, noUuid, someInstant, text, valid } from './values.ts';
+import { broken, noInstant, someInstant, text, valid } from './values.ts';
 
 const WRITE_SURFACE = new Set(['/billing-offices', '/projects', '/projects/{project_id}']);
 const MAX_BODY_BYTES = 64 * 1024;
@@ -40,21 +40,16 @@ function toRoute(
       ),
       path: paths(template),
       query: queries(operation.parameters),
-      type: mostly(
-        12,
-        fc.constant(good('application/json')),
-        fc.constant(isWrite ? bad('text/plain', '415') : good('text/plain')),
-      ),
       body,
       more: harmless,
     })
-    .map(({ credential, verb: sent, path, query, type, body: project, more }): Fuzzed => {
+    .map(({ credential, verb: sent, path, query, body: project, more }): Fuzzed => {
       const isRefused = operation.security === undefined && !credential.isUsable;
       const parts = [
         isRefused ? bad(null, '401') : good(null),
         sent,
         WRITE_SURFACE.has(template) ? surface(credential, isWrite) : good(null),
-        ...(project ? [type, project.content] : []),
+        ...(project ? [project.content] : []),
         query,
         path,
       ];
@@ -68,7 +63,7 @@ function toRoute(
         headers: headersOf([
           ['Host', system.api],
           ['Authorization', credential.header],
-          ['Content-Type', project && type.value],
+          ['Content-Type', project && 'application/json'],
           ['Idempotency-Key', project?.key],
           ...more,
         ]),
@@ -95,12 +90,6 @@ function paths(template: string): fc.Arbitrary<Part<string>> {
     3,
     fc.constantFrom(...known).map((id) => good(put(id))),
     unknown.map((id) => bad(put(id), '404')),
-    (isCall ? fc.constant('%zz') : noUuid.map(encodeURIComponent)).map((id) =>
-      bad(
-        template.replace(/\{\w+\}/, () => id),
-        isCall ? '404' : '400',
-      ),
-    ),
   );
 }
 

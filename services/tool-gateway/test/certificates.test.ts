@@ -20,7 +20,7 @@ import { createDatabase, type TestDatabase } from '@crs/testing/postgres';
 import { startProcesses, type Processes } from '@crs/testing/processes';
 import { ProgramCertificates } from '@crs/testing/program-certificates';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { everyRoute, everyTool, isServed } from '@crs/testing/surface';
+import { everyRoute, everyTool, isServed } from './_surface.ts';
 import { programOf } from '@crs/testing/programs';
 
 const CRS = programOf('crs');

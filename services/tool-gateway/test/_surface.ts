@@ -1,6 +1,6 @@
-import { exchange, type Answer } from './exchange.ts';
-import { MCP_HEADERS, toolCall } from './mcp.ts';
-import type { Document } from './openapi.ts';
+import { exchange, type Answer } from '@crs/testing/exchange';
+import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
+import type { Document } from '@crs/testing/openapi';
 
 /** Values of required parameters, of fields of bodies and of arguments of tools, by their names. */
 export type Values = Record<string, string>;

@@ -1,4 +1,4 @@
-/** Generates messages to `/mcp`: valid and invalid calls of every tool by its schema, and other messages. */
+/** Generates messages to `/mcp`: valid and invalid calls of every tool by its schema. The conformance suite sends the other methods. */
 import fc from 'fast-check';
 import type { Schema } from '@crs/testing/openapi';
 import type { KnownCursor } from './cursors.ts';
@@ -20,15 +20,15 @@ export interface ListedTool {
 interface Message {
   /** Its row in the table. */
   name: string;
-  method: string;
-  params?: Record<string, unknown>;
+  params: Record<string, unknown>;
   /** The value that the header `Mcp-Name` repeats. */
-  tool?: string;
+  tool: string;
+  /** The scope that the tool needs; absent if there is no such tool. */
   scope?: string;
   /** The tool's name and its arguments. */
   parts: Part<unknown>[];
-  /** The outcomes where no part is refused. */
-  statuses: (isModern: boolean) => string[];
+  /** The outcome where no part is refused. */
+  status: string;
 }
 
 const SCOPES: Record<string, string> = {
@@ -42,7 +42,7 @@ export function toolRequests(system: FuzzSystem, tools: ListedTool[], cursors: K
   const users = credentials(system.users, system.addressLimit);
   const calls = fc.oneof(...tools.map((tool) => callOf(tool)));
   return fc.oneof(
-    { arbitrary: fc.tuple(users, fc.oneof({ arbitrary: calls, weight: 12 }, { arbitrary: others, weight: 2 }, { arbitrary: unknownTools, weight: 1 })).chain(([user, message]) => sent(system, user, message)), weight: 20 },
+    { arbitrary: fc.tuple(users, fc.oneof({ arbitrary: calls, weight: 12 }, { arbitrary: unknownTools, weight: 1 })).chain(([user, message]) => sent(system, user, message)), weight: 20 },
     { arbitrary: continued(cursors).chain(([user, message]) => sent(system, user, message)), weight: 3 },
     { arbitrary: oddities(system, users), weight: 4 },
   ).map(bounded); // prettier-ignore
@@ -51,12 +51,11 @@ export function toolRequests(system: FuzzSystem, tools: ListedTool[], cursors: K
 function calling(tool: string, args: unknown, parts: Part<unknown>[]): Message {
   return {
     name: `tools/call ${tool}`,
-    method: 'tools/call',
     tool,
     scope: SCOPES[tool]!,
     params: { name: tool, ...(args !== undefined && { arguments: args }) },
     parts,
-    statuses: () => [RESULT],
+    status: RESULT,
   };
 }
 
@@ -164,30 +163,11 @@ const unknownTools: fc.Arbitrary<Message> = fc
   .filter((name) => !Object.hasOwn(SCOPES, name))
   .map((name) => ({
     name: 'tools/call of nothing',
-    method: 'tools/call',
     tool: name,
     params: { name, arguments: {} },
     parts: [],
-    statuses: () => ['200 rpc -32602'],
+    status: '200 rpc -32602',
   }));
-
-const plain = (method: string, statuses: Message['statuses'], params?: Record<string, unknown>): Message => ({
-  name: Object.hasOwn(PLAIN, method) ? method : 'other methods',
-  method,
-  parts: [],
-  statuses,
-  ...(params && { params }),
-});
-const PLAIN = { 'tools/list': 1, initialize: 1, ping: 1, 'server/discover': 1 };
-const UNKNOWN = (isModern: boolean) => [isModern ? '404 rpc -32601' : '200 rpc -32601'];
-const others: fc.Arbitrary<Message> = fc.oneof(
-  fc.constant(plain('tools/list', () => [RESULT])),
-  fc.constant(plain('tools/list', () => [RESULT], {})),
-  fc.constant(plain('initialize', (isModern) => (isModern ? UNKNOWN(true) : [RESULT]), { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'fuzz', version: '1' } })),
-  fc.constant(plain('ping', (isModern) => (isModern ? UNKNOWN(true) : [RESULT]))),
-  fc.constant(plain('server/discover', (isModern) => (isModern ? [RESULT] : UNKNOWN(false)))),
-  fc.constantFrom('resources/list', 'prompts/list', 'resources/read', 'logging/setLevel', 'completion/complete', 'tasks/list', 'nope', 'rpc.discover', 'constructor', 'TOOLS/CALL').map((method) => plain(method, UNKNOWN)),
-); // prettier-ignore
 
 const accepts = mostly<Part<string>>(
   15,
@@ -233,10 +213,10 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
     .map(({ version, method, type, accept, origin, id, spoilt, more, size }): Fuzzed => {
       const isModern = version === MODERN;
       const params = isModern ? { ...message.params, _meta: MODERN_META } : message.params;
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method: message.method, ...(params && { params }) });
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
       const headers = toolHeaders(system.tools, credential.header, {
         version,
-        method: message.method,
+        method: 'tools/call',
         name: nameHeader(message.tool),
       });
       const replaced = headers.map(([name, value]): [string, string] => [
@@ -254,7 +234,7 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         size === 'large' ? bad(null, '413') : good(null),
         protocol,
         isScoped ? good(null) : bad(null, '403'),
-        ...(credential.isScarce ? [open(null, ...overLimit(message))] : []),
+        ...(credential.isScarce ? [open(null, '200 rate_limited', ...(message.scope === undefined ? ['429'] : []))] : []),
         ...message.parts,
       ];
       return {
@@ -265,21 +245,15 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
         headers: headersOf([...changed, ['Origin', origin.value], ...more]),
         body: size === 'large' ? body.padEnd(64 * 1024 + 1, ' ') : body,
         credential,
-        expected: outcomes(parts, message.statuses(isModern)),
+        expected: outcomes(parts, [message.status]),
         rpcId: id,
       };
     });
 }
 
-/** The limit of tool calls, and the one of all other messages, which is ten times as wide. */
-function overLimit({ tool, scope }: Message): string[] {
-  if (tool === undefined) return ['429'];
-  return scope === undefined ? ['200 rate_limited', '429'] : ['200 rate_limited'];
-}
-
 /** A name that isn't allowed in a header is sent as base64, as the protocol defines. */
-function nameHeader(name: string | undefined): string | undefined {
-  if (name === undefined || /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name)) return name;
+function nameHeader(name: string): string {
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name)) return name;
   return `=?base64?${Buffer.from(name).toString('base64')}?=`;
 }
 

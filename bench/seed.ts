@@ -2,7 +2,7 @@ import { load } from '@crs/testing/load';
 import pg from 'pg';
 import { EMAIL, type System } from './system.ts';
 
-export interface Seed {
+interface Seed {
   organizations: string[];
   /** Calls of each organization, spread evenly over the days before `before`. */
   rows: number;

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { System } from './system.ts';
 
 /** A minimal server that does the same work. */
-export interface Bare {
+interface Bare {
   origin: string;
   /** Process ids by name of the server and of PostgreSQL. */
   pidsWith(system: System): Map<string, number>;

@@ -57,7 +57,7 @@ export class Oracle {
       found.push(`X-RateLimit-Limit: ${headers.get('x-ratelimit-limit')} instead of ${limit}`);
     if (!/^\d+$/.test(headers.get('x-ratelimit-remaining') ?? '')) found.push('no X-RateLimit-Remaining');
     if (!/^\d{10}$/.test(headers.get('x-ratelimit-reset') ?? '')) found.push('no X-RateLimit-Reset');
-    const hasBody = (request.method !== 'HEAD' || isUnparsed) && status !== 304;
+    const hasBody = request.method !== 'HEAD' && status !== 304;
     if (hasBody && headers.get('content-type') !== 'application/json; charset=utf-8')
       found.push(`Content-Type: ${headers.get('content-type')}`);
     if (!hasBody && text !== '') found.push('a body');

@@ -1,6 +1,7 @@
 /**
- * Sums up a file that `testing/src/prism.ts` wrote: the HTTP exchanges that were checked against the OpenAPI document, by method and status, the
- * violations, and the exchanges that could not be passed to Prism, by reason. Fails if there is a violation, or if nothing was checked.
+ * Summarizes the report that `testing/src/prism.ts` writes: the HTTP exchanges that were checked against the OpenAPI document, by
+ * method and status, and those that could not be passed to Prism, by reason. Fails if an exchange violates the document, or if none
+ * was checked, which includes an empty report.
  *   node count-exchanges.ts FILE
  */
 import { readFileSync } from 'node:fs';
@@ -12,7 +13,9 @@ interface Exchange {
   violations?: unknown[];
 }
 
-const lines = readFileSync(process.argv[2]!, 'utf8').trim().split('\n');
+const lines = readFileSync(process.argv[2]!, 'utf8')
+  .split('\n')
+  .filter((line) => line !== '');
 const exchanges = lines.map((line) => JSON.parse(line) as Exchange);
 const checked = exchanges.filter(({ skipped }) => skipped === undefined);
 const violations = checked.flatMap((exchange) => exchange.violations ?? []);

@@ -10,7 +10,7 @@ import { routeNotFound } from './http/refusal.ts';
 import type { Context } from './route.ts';
 import { routes } from './routes/index.ts';
 
-/** The order of checks: credential, one charge, key, path and method, media types, then the checks of the route. */
+/** Checks run in this order: credential, one charge, key, path and method, media types, then the checks of the route. */
 export function createApp(
   context: Context,
   docs: Docs,
@@ -34,7 +34,7 @@ export function createApp(
   return listener;
 }
 
-/** A path that can't be decoded stands for itself, and is answered like any other unknown id. Express alone would refuse it. */
+/** Express would refuse a path that can't be decoded. Escapes it, so it gets the 404 of an unknown id. */
 function decodablePath(request: Request, _response: Response, next: NextFunction): void {
   try {
     decodeURIComponent(request.path);

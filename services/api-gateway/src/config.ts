@@ -5,7 +5,7 @@ export const readConfig = settings({
   ...GATEWAY_SETTINGS,
   listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:8080')],
   publicUrl: ['CRS_API_URL', origin],
-  /** The origin of the tools for assistants, for links. */
+  /** The origin of the tool gateway. The docs link to it. */
   toolsUrl: ['CRS_TOOLS_URL', origin.optional()],
   readTimeoutMs: ['CRS_READ_TIMEOUT_MS', milliseconds.default(5_000)],
   /** The deadline of `POST /projects`. */
@@ -13,6 +13,6 @@ export const readConfig = settings({
 });
 
 export type ApiGatewayConfig = Omit<ReturnType<typeof readConfig>, 'publicUrl'> & {
-  /** The origin by which clients know the API. Absent: the address where it listens. */
+  /** The origin that clients use. Absent: the address that the gateway listens on. */
   publicUrl?: string | undefined;
 };

@@ -14,43 +14,40 @@ export interface Context {
   openapi: Entity;
 }
 
-/** What is at a path: its operation in the OpenAPI document, and its handler, which reads requests by the same schemas. */
+/** An operation of the OpenAPI document, and its handler. Both use the same schemas. Descriptions are Markdown. */
 export interface Route {
-  /** A HEAD request takes the route of GET. */
+  /** Express also routes HEAD requests to a `get`. */
   method: 'get' | 'post';
-  /** Whether it needs no key. */
+  /** True: needs no API key. */
   isOpen?: boolean;
   /** The function's name in generated clients. */
   operationId: string;
   tag: 'Calls' | 'Projects' | 'About';
   summary: string;
-  /** Markdown. */
   description: string;
   path?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
   /** `name` is the schema's name in the document. */
   body?: { name: string; description: string; schema: z.ZodType; examples: Examples };
-  answer: Answer;
-  /** By status. The refusals that all operations share are added to them. */
+  success: {
+    status: 200 | 201;
+    /** True: the response to a GET has no `ETag`. */
+    untagged?: boolean;
+    description: string;
+    schema: z.ZodType;
+    headers?: HeaderName[];
+    examples: Examples;
+  };
+  /** By status, besides the refusals that all operations share. */
   refusals: Record<number, RefusalExample>;
   handle: (context: Context, request: Request, response: Response) => Promise<void>;
 }
 
-interface Answer {
-  status: 200 | 201;
-  /** Whether an answer to a read has no `ETag`. */
-  untagged?: boolean;
-  description: string;
-  schema: z.ZodType;
-  headers?: HeaderName[];
-  examples: Examples;
-}
-
-export type Examples = Record<string, { summary: string; value: unknown }>;
+type Examples = Record<string, { summary: string; value: unknown }>;
 
 export interface RefusalExample {
-  /** Markdown. */
+  /** Why it happens, in Markdown. */
   when: string;
   /** An example of the message. */
   message: string;

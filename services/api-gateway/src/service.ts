@@ -10,7 +10,7 @@ import { Credentials } from './http/credentials.ts';
 import { entity } from './http/send.ts';
 import { buildDocument } from './openapi/document.ts';
 
-/** REST `/v1`: authenticates and charges requests, and translates them to gRPC. It owns no data. */
+/** Creates the gateway of REST `/v1`, which authenticates and charges requests, and translates them to gRPC. It owns no data. */
 export function createApiGateway(config: ApiGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
   const { readTimeoutMs, writeTimeoutMs } = config;
   return createGateway(Math.max(readTimeoutMs, writeTimeoutMs), config, surroundings, (gateway) => {

@@ -1,11 +1,10 @@
-/** What the gateway answers at `/`, for people, and at `/llms.txt`, for models. */
 import { html, raw } from '@crs/kit/http/html';
 import { TITLE } from '../openapi/document.ts';
 
 export interface Addresses {
   /** The origin of the API. */
   publicUrl: string;
-  /** The origin of the tools for assistants; undefined where the gateway doesn't know it. */
+  /** The origin of the tool gateway. Undefined: not configured, so nothing links to it. */
   toolsUrl: string | undefined;
 }
 
@@ -13,7 +12,7 @@ const ABOUT =
   'Keeps the records of an organization’s research calls: expert interviews and recorded meetings, with summaries, key takeaways, ' +
   'questions and answers, and transcripts.';
 
-/** The page at `/`. It runs no script. */
+/** The page at `/`, which runs no script. */
 export function renderHome({ publicUrl, toolsUrl }: Addresses, { icon, style }: { icon: string; style: string }): string {
   return String(
     html`<!doctype html>

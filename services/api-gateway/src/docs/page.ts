@@ -1,4 +1,4 @@
-/** The docs page. Scalar shows the OpenAPI document and the guide. No page here loads anything from other origins. */
+/** The docs page: Scalar renders the OpenAPI document and the guide. No page loads anything from another origin. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,13 +11,12 @@ import { TITLE, VERSION } from '../openapi/document.ts';
 import { renderForModels, renderHome, type Addresses } from './home.ts';
 
 export interface Docs {
-  /** What is read by its path. */
+  /** By path. */
   pages: Record<string, Entity>;
-  /** All files under `/docs/assets`. */
   assets: Asset[];
 }
 
-/** A file of the docs page. Its path holds a hash of its bytes, so that browsers may keep it for good. */
+/** A file of the docs page. Its path contains a hash of its bytes, so browsers may cache it forever. */
 export interface Asset {
   path: string;
   plain: Entity;
@@ -27,7 +26,7 @@ export interface Asset {
 
 const compress = promisify(gzip);
 
-/** The page loads from this origin only, and no frame may hold it. Scalar sets style attributes, which need `unsafe-inline`. */
+/** Scalar sets style attributes, which need `unsafe-inline`. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -86,7 +85,7 @@ function withoutSourceMap(script: Buffer): Buffer {
 function render({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
   const settings = {
     url: reference.path,
-    // A path without a host: requests go to the origin that the page came from.
+    // Without a host, "Try it" sends requests to the origin of the page.
     servers: [{ url: '/v1', description: 'This service' }],
     favicon: icon.path,
     customCss: read('./page.css'),
@@ -94,11 +93,10 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
     defaultOpenAllTags: true,
     documentDownloadType: 'none',
     hiddenClients: HIDDEN_CLIENTS,
-    // These settings turn off features that contact other origins, and features that nobody needs here.
+    // The rest turns off features that contact other origins or that nobody needs here.
     agent: { disabled: true },
     mcp: { disabled: true },
     hideClientButton: true,
-    // Each operation shows its models in full.
     hideModels: true,
     persistAuth: false,
     showDeveloperTools: 'never',
@@ -124,7 +122,7 @@ function render({ reference, script, icon }: Record<'reference' | 'script' | 'ic
   );
 }
 
-/** Samples exist in the most used languages only, not for 40 libraries. */
+/** Request samples appear in the most used languages only, not for all 40 libraries. */
 const HIDDEN_CLIENTS = Object.fromEntries(
   ['c', 'clojure', 'dart', 'fsharp', 'http', 'kotlin', 'objc', 'ocaml', 'powershell', 'r', 'rust', 'swift'].map((name) => [
     name,

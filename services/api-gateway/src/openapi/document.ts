@@ -1,4 +1,4 @@
-/** Makes the OpenAPI document from the operations of the route tables. */
+/** Builds the OpenAPI document from the routes. */
 import type { z } from 'zod';
 import { headerComponents, headersOf } from './headers.ts';
 import { namedSchemas, refTo, requestSchema, type JsonSchema } from './json-schema.ts';
@@ -8,9 +8,6 @@ import { refusalsOf, responseComponents } from './refusals.ts';
 
 export const TITLE = 'Call Research Service';
 export const VERSION = '1.0.0';
-
-const DESCRIPTION =
-  'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.';
 
 const TAGS = [
   { name: 'Calls', description: 'Lists of calls by time of creation, one call in full, and what has changed.' },
@@ -22,14 +19,7 @@ const TAGS = [
   { name: 'About', description: 'The API itself.' },
 ];
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  bearerFormat: 'crk_...',
-  description: 'A key of the organization, `crk_...`. It is shown once, when it is issued.',
-};
-
-/** @param publicUrl the gateway's public origin; never the `Host` header, because strangers choose it */
+/** @param publicUrl the gateway's public origin; never the `Host` header, which any client can choose */
 export function buildDocument(publicUrl: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
@@ -37,16 +27,29 @@ export function buildDocument(publicUrl: string): Record<string, unknown> {
       title: TITLE,
       version: VERSION,
       summary: 'Call records and projects of an organization.',
-      description: DESCRIPTION,
+      description:
+        'Reads an organization’s call records (expert interviews and recorded meetings) and creates its projects. The guides are at `/docs`.',
       contact: { name: 'The operator of this service' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: `${publicUrl}/v1`, description: 'Version 1' }],
     security: [{ apiKey: [] }],
     tags: TAGS,
-    paths: paths(),
+    paths: Object.fromEntries(
+      Object.entries(ROUTES).map(([path, route]) => [
+        path.replace(/:(\w+)/g, '{$1}'),
+        { [route.method]: operationObject(route) },
+      ]),
+    ),
     components: {
-      securitySchemes: { apiKey: BEARER },
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'crk_...',
+          description: 'A key of the organization, `crk_...`. It is shown once, when it is issued.',
+        },
+      },
       schemas: { ...namedSchemas(), ...bodySchemas() },
       headers: headerComponents,
       responses: responseComponents,
@@ -59,15 +62,9 @@ function bodySchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(bodies.map(({ name, schema }) => [name, requestSchema(schema)]));
 }
 
-function paths(): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(ROUTES).map(([path, route]) => [path.replace(/:(\w+)/g, '{$1}'), { [route.method]: operationObject(route) }]),
-  );
-}
-
 function operationObject(route: Route): object {
-  const { answer, body } = route;
-  const isTagged = route.method === 'get' && !answer.untagged;
+  const { success, body } = route;
+  const isTagged = route.method === 'get' && !success.untagged;
   const parameters = [
     ...parametersIn('path', route.path),
     ...parametersIn('query', route.query),
@@ -89,10 +86,10 @@ function operationObject(route: Route): object {
       },
     }),
     responses: {
-      [answer.status]: {
-        description: answer.description,
-        headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...(answer.headers ?? [])]),
-        content: { 'application/json': { schema: refTo(answer.schema), examples: answer.examples } },
+      [success.status]: {
+        description: success.description,
+        headers: headersOf([...(isTagged ? (['ETag'] as const) : []), ...(success.headers ?? [])]),
+        content: { 'application/json': { schema: refTo(success.schema), examples: success.examples } },
       },
       ...(isTagged && { 304: NOT_MODIFIED }),
       ...refusalsOf(route),
@@ -113,7 +110,7 @@ const NOT_MODIFIED = {
   headers: headersOf(['ETag']),
 };
 
-function parametersIn(place: 'path' | 'query' | 'header', schema: z.ZodObject | undefined): object[] {
+function parametersIn(location: 'path' | 'query' | 'header', schema: z.ZodObject | undefined): object[] {
   if (!schema) return [];
   const { properties = {}, required = [] } = requestSchema(schema) as {
     properties?: Record<string, JsonSchema>;
@@ -121,8 +118,8 @@ function parametersIn(place: 'path' | 'query' | 'header', schema: z.ZodObject | 
   };
   return Object.entries(properties).map(([name, { description, example, ...rest }]) => ({
     name,
-    in: place,
-    required: place === 'path' || required.includes(name),
+    in: location,
+    required: location === 'path' || required.includes(name),
     description,
     schema: rest,
     ...(example !== undefined && { example }),

@@ -1,4 +1,4 @@
-/** Headers of answers, for the document. */
+/** The response headers that the document describes. */
 const HEADERS = {
   'X-Request-Id': {
     description: 'Identifies the request; log it. The same as `error.request_id`.',
@@ -54,8 +54,8 @@ const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** Headers of every answer, whatever its status. */
-const ON_EVERY_ANSWER: readonly HeaderName[] = [
+/** Headers of every response, whatever its status. */
+const COMMON_HEADERS: readonly HeaderName[] = [
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -63,12 +63,12 @@ const ON_EVERY_ANSWER: readonly HeaderName[] = [
   'Cache-Control',
 ];
 
-/** Under `components/headers`. Only one header may be absent from an answer that lists it. */
+/** For `components/headers`. Every listed header is always sent, except `Idempotent-Replayed`. */
 export const headerComponents = Object.fromEntries(
   Object.entries(HEADERS).map(([name, header]) => [name, { ...header, required: name !== 'Idempotent-Replayed' }]),
 );
 
-/** The headers of an answer, by reference. */
+/** References to the common headers and some more. */
 export function headersOf(more: readonly HeaderName[] = []): Record<string, { $ref: string }> {
-  return Object.fromEntries([...ON_EVERY_ANSWER, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries([...COMMON_HEADERS, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

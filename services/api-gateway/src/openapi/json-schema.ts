@@ -5,16 +5,16 @@ import { components } from '../schema/common.ts';
 export type JsonSchema = Record<string, unknown>;
 
 const REF = '#/components/schemas/';
-/** Keywords that a schema keeps where `wire` replaces the others. */
+/** The keywords that `wire`, the JSON Schema that a zod schema may carry in its metadata, doesn't replace. */
 const KEPT = new Set(['description', 'example']);
 
-/** The JSON Schema of requests that a zod schema reads. */
+/** The JSON Schema of what a zod schema accepts. */
 export function requestSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       simplify(jsonSchema);
-      // zod leaves out the default of a transformed value, because it is a default of the result. `wire` describes the result too.
+      // zod omits the default of a transformed value, because it has the type of the result and not of the input.
       const { def } = zodSchema._zod;
       if (def.type === 'default') jsonSchema.default = def.defaultValue;
     },
@@ -22,7 +22,7 @@ export function requestSchema(schema: z.ZodType): JsonSchema {
   return rest;
 }
 
-/** The JSON Schemas of all schemas with a name. They aren't closed, because answers may get further keys within this version. */
+/** All schemas that have a name. They allow further properties, because responses may gain some within this version. */
 export function namedSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, {
     uri: (id) => REF + id,
@@ -31,7 +31,6 @@ export function namedSchemas(): Record<string, JsonSchema> {
       simplify(jsonSchema);
     },
   });
-  // Within the document, dialect and id are implied.
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
     delete schema.$id;
@@ -39,7 +38,7 @@ export function namedSchemas(): Record<string, JsonSchema> {
   return schemas;
 }
 
-/** A reference to a schema with a name. */
+/** A reference to a schema that has a name. @throws Error if it has none */
 export function refTo(schema: z.ZodType): { $ref: string } {
   const named = components.get(schema);
   if (!named) throw new Error('the schema has no name in the document');
@@ -55,7 +54,7 @@ function simplify(schema: JsonSchema): void {
   foldNull(schema);
 }
 
-/** Turns `anyOf` a type and null into one schema with two types, which readers and code generators understand best. */
+/** Turns `anyOf` of a type and null into one schema with two types, which code generators handle best. */
 function foldNull(schema: JsonSchema): void {
   if (!Array.isArray(schema['anyOf']) || schema['anyOf'].length !== 2) return;
   const [inner, nothing] = schema['anyOf'] as [JsonSchema, JsonSchema];

@@ -1,4 +1,3 @@
-/** Describes refusals in the document. */
 import type { ErrorCode } from '@crs/kit/http/refusal';
 import { notAcceptable, unauthorized } from '../http/refusal.ts';
 import { errorEnvelope } from '../schema/common.ts';
@@ -8,10 +7,9 @@ import type { RefusalExample, Route } from '../route.ts';
 
 const REQUEST_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-/** Refusals by status, with their names under `components/responses`. */
+/** By status. `name` is the one under `components/responses`. */
 type SharedRefusals = Record<number, RefusalExample & { name: string }>;
 
-/** Refusals of every operation. */
 const EVERYWHERE: SharedRefusals = {
   406: {
     name: 'NotAcceptable',
@@ -30,7 +28,7 @@ const EVERYWHERE: SharedRefusals = {
   },
 };
 
-/** Refusals of operations that need a key and therefore the services behind the gateway. */
+/** Only operations that need a key call the services behind the gateway, so only these can fail with them. */
 const WITH_A_KEY: SharedRefusals = {
   401: {
     name: 'Unauthorized',
@@ -49,7 +47,7 @@ const WITH_A_KEY: SharedRefusals = {
   },
 };
 
-/** Under `components/responses`. */
+/** For `components/responses`. */
 export const responseComponents = Object.fromEntries(
   Object.entries({ ...EVERYWHERE, ...WITH_A_KEY }).map(([status, refusal]) => [
     refusal.name,
@@ -57,7 +55,7 @@ export const responseComponents = Object.fromEntries(
   ]),
 );
 
-/** The refusals of an operation by status. Shared refusals are references. */
+/** The refusals of an operation by status: its own in full, and the shared ones by reference. */
 export function refusalsOf({ refusals, isOpen }: Route): Record<string, object> {
   const shared = Object.entries({ ...EVERYWHERE, ...(!isOpen && WITH_A_KEY) }).map(([status, { name }]) => [
     status,

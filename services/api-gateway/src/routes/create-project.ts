@@ -25,7 +25,7 @@ const personEmail = freeText
   .pipe(email)
   .meta({ minLength: 3, maxLength: 254, pattern: String.raw`^\s*[^\s@]+@[^\s@]+\s*$` });
 
-/** Null means absent in optional fields. `meta` tells the OpenAPI document the rules that are code here. */
+/** In optional fields, null means absent. `meta` describes to the OpenAPI document the rules that are code here. */
 const body = closedObject({
   name: freeText
     .transform((name) => name.trim())
@@ -84,7 +84,7 @@ export const createProject: Route = {
       minimal: { summary: 'With what is required', value: { name: NEW_PROJECT.name, lead_email: NEW_PROJECT.lead_email } },
     },
   },
-  answer: {
+  success: {
     status: 201,
     description: 'The project is created, or was created by an earlier request of the same `Idempotency-Key`.',
     schema: projectSchema,
@@ -118,9 +118,9 @@ export const createProject: Route = {
     requireWriteSurface(response, { writes: true });
     const fields = await readBody(request, response, body);
     parseQuery(request.url, NO_PARAMETERS);
-    const given = readIdempotencyKey(request);
-    // A request without a key gets one here, so that our own retries never create the project twice.
-    const idempotencyKey = given === undefined ? `gateway:${randomUUID()}` : `client:${given}`;
+    const clientKey = readIdempotencyKey(request);
+    // A request without a key gets one, so that our own retries never create the project twice.
+    const idempotencyKey = clientKey === undefined ? `gateway:${randomUUID()}` : `client:${clientKey}`;
     const { project, replayed } = await projects
       .createProject(
         {
@@ -134,8 +134,8 @@ export const createProject: Route = {
         callOf(response),
       )
       .catch((error: unknown) => {
-        // An earlier try of our own is still running. The client doesn't know of it, so it must not read 409.
-        if (given === undefined && error instanceof ServiceError && error.reason === REASONS.idempotencyKeyInFlight) {
+        // The key in flight is ours: our own earlier attempt is still running. The client sent no key, so 409 would mislead it.
+        if (clientKey === undefined && error instanceof ServiceError && error.reason === REASONS.idempotencyKeyInFlight) {
           throw new ServiceError('unavailable', 'The project service was interrupted.', { retryAfterSeconds: 1, cause: error });
         }
         throw error;
@@ -147,12 +147,11 @@ export const createProject: Route = {
   },
 };
 
-/** The `Idempotency-Key`, if there is one. @throws ServiceError unless it is given once, as 1..255 printable ASCII characters */
+/** @throws ServiceError unless the header is absent, or given once as 1 to 255 printable ASCII characters */
 function readIdempotencyKey(request: Request): string | undefined {
-  const given = request.headersDistinct['idempotency-key'];
-  if (given === undefined) return undefined;
-  const [key] = given;
-  if (given.length > 1) throw invalid('Idempotency-Key', 'must be given once');
+  const [key, ...more] = request.headersDistinct['idempotency-key'] ?? [];
+  if (key === undefined) return undefined;
+  if (more.length > 0) throw invalid('Idempotency-Key', 'must be given once');
   const checked = headers.safeParse({ 'Idempotency-Key': key });
   if (!checked.success) throw invalid('Idempotency-Key', checked.error.issues[0]!.message);
   return key;

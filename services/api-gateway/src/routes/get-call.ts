@@ -28,7 +28,7 @@ export const getCall: Route = {
     'One call in full. Which fields there are depends on the organization’s `allowed_fields`: one that is not enabled is absent, one that is enabled but empty is null or `[]`. Treat them all as optional. The `include_` parameters leave transcripts out; they never add what is not enabled.',
   path,
   query,
-  answer: {
+  success: {
     status: 200,
     description: 'The call.',
     schema: call,

@@ -26,7 +26,7 @@ export const getOpenapi: Route = {
   tag: 'About',
   summary: 'Get this document',
   description: 'The OpenAPI 3.1 document of the API, for generators of clients and for tests. It needs no key.',
-  answer: {
+  success: {
     status: 200,
     description: 'The document.',
     schema: openapiDocument,

@@ -10,7 +10,7 @@ import type { Route } from '../route.ts';
 import { PROJECT } from '../schema/examples.ts';
 import { project } from '../schema/projects.ts';
 
-const NO_UUID = 'must be a UUID (8-4-4-4-12 hexadecimal digits)';
+const INVALID_UUID = 'must be a UUID (8-4-4-4-12 hexadecimal digits)';
 
 const path = z.object({
   project_id: z
@@ -31,14 +31,14 @@ export const getProject: Route = {
   summary: 'Get a project',
   description: 'Any project of the organization, whoever created it.',
   path,
-  answer: {
+  success: {
     status: 200,
     description: 'The project.',
     schema: project,
     examples: { project: { summary: 'A project', value: PROJECT } },
   },
   refusals: {
-    400: { when: 'The id is no UUID, or there is a query.', message: `project_id: ${NO_UUID}` },
+    400: { when: 'The id is no UUID, or there is a query.', message: `project_id: ${INVALID_UUID}` },
     404: {
       when: 'The organization has no project of this id, or is not enabled for the write surface; the message says which.',
       message: 'There is no project with this id.',
@@ -49,13 +49,13 @@ export const getProject: Route = {
     stateOf(response).facts.project_id = projectId;
     requireWriteSurface(response, { writes: false });
     parseQuery(request.url, NO_PARAMETERS);
-    if (!projectId) throw invalid('project_id', NO_UUID);
+    if (!projectId) throw invalid('project_id', INVALID_UUID);
     const { project: found } = await projects.getProject({ projectId }, callOf(response));
     await sendJson(request, response, [renderProject(found!)]);
   },
 };
 
-/** The JSON of a project, as `POST /projects` and `GET /projects/{project_id}` answer it. */
+/** The response body of `POST /projects` and `GET /projects/{project_id}`. */
 export function renderProject(project: Project): Buffer {
   return Buffer.from(
     JSON.stringify({

@@ -12,7 +12,7 @@ import { listBillingOffices } from './list-billing-offices.ts';
 import { listCalls } from './list-calls.ts';
 import { listChanges } from './list-changes.ts';
 
-/** The paths under /v1. The OpenAPI document is made from them. */
+/** By path under /v1. The OpenAPI document is built from them. */
 export const ROUTES: Record<string, Route> = {
   '/calls': listCalls,
   '/calls/:call_id': getCall,
@@ -23,10 +23,10 @@ export const ROUTES: Record<string, Route> = {
   '/openapi.json': getOpenapi,
 };
 
-/** A client may also name the charset, which the negotiator takes for another type. */
+/** A client may also name the charset, which the negotiator treats as another type. */
 const MEDIA_TYPES = ['application/json', 'application/json; charset=utf-8'];
 
-/** The router of /v1. Without a key, a request learns nothing of paths, methods or formats. */
+/** The router of /v1. Checks the key first, so a request without one learns nothing about paths, methods or formats. */
 export function routes(context: Context): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const [path, { method, isOpen = false, operationId, handle }] of Object.entries(ROUTES)) {

@@ -14,7 +14,7 @@ export const listBillingOffices: Route = {
   summary: 'List billing offices',
   description:
     'The organization’s billing offices: the default first, then by name. Their names are the values for `billing_office_name` when a project is created.',
-  answer: {
+  success: {
     status: 200,
     description: 'All billing offices.',
     schema: billingOfficeList,

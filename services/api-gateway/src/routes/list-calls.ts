@@ -8,7 +8,7 @@ import type { Route } from '../route.ts';
 import { callPage } from '../schema/calls.ts';
 import { CALL_DETAIL_LIST, CALL_LIST, EMPTY_CALL_LIST } from '../schema/examples.ts';
 
-const USUAL_PER_PAGE = 50;
+const DEFAULT_PER_PAGE = 50;
 
 const query = z.object({
   start_date: instant.meta({
@@ -43,7 +43,7 @@ export const listCalls: Route = {
   description:
     'The calls created in a range of time, newest first (by `created_at`, then `call_id`). To read them all, ask for page after page until `page` equals `total_pages`. A page past the last one is empty. With `expand=detail` each item is a call in full, which saves a request per call. A page of details is at most 8 MiB large, unless it is a single call: if it is larger, the refusal names a smaller `per_page`.',
   query,
-  answer: {
+  success: {
     status: 200,
     description: 'A page of calls.',
     schema: callPage,
@@ -60,11 +60,11 @@ export const listCalls: Route = {
     },
   },
   async handle({ calls }, request, response) {
-    const asked = parseQuery(request.url, query);
-    const { start_date: start, end_date: end, updated_since: updatedSince, page } = asked;
+    const parameters = parseQuery(request.url, query);
+    const { start_date: start, end_date: end, updated_since: updatedSince, page } = parameters;
     const { facts } = stateOf(response);
-    const { size: perPage, ...details } = detailsAsked(asked, 'per_page', USUAL_PER_PAGE);
-    facts.query = { ...asked, per_page: perPage };
+    const { size: perPage, ...details } = detailsAsked(parameters, 'per_page', DEFAULT_PER_PAGE);
+    facts.query = { ...parameters, per_page: perPage };
     if (start >= end) throw invalid('start_date', 'must be before end_date, which is exclusive');
     const { itemsJson, totalItems, itemCount, firstCallId, lastCallId } = await calls.listOrganizationCalls(
       { start, end, updatedSince, page, perPage, ...details },
@@ -77,8 +77,10 @@ export const listCalls: Route = {
       total_items: totalItems,
       total_pages: Math.max(1, Math.ceil(totalItems / perPage)),
     };
-    await sendJson(request, response, [DATA, itemsJson, Buffer.from(`,"pagination":${JSON.stringify(pagination)}}`)]);
+    await sendJson(request, response, [
+      Buffer.from('{"data":'),
+      itemsJson,
+      Buffer.from(`,"pagination":${JSON.stringify(pagination)}}`),
+    ]);
   },
 };
-
-const DATA = Buffer.from('{"data":');

@@ -7,7 +7,7 @@ import type { Route } from '../route.ts';
 import { changeList } from '../schema/changes.ts';
 import { CHANGES, DETAILED_CHANGES } from '../schema/examples.ts';
 
-const USUAL_LIMIT = 100;
+const DEFAULT_LIMIT = 100;
 
 const query = z.object({
   cursor: z
@@ -32,7 +32,7 @@ export const listChanges: Route = {
   description:
     'Fills a copy of all calls and keeps it whole. Begin without `cursor`: every call follows, and then what changes. Apply each page, keep its `next_cursor`, and send it as `cursor`, at once where `has_more` is true and later where it is false. Each call stands once, at its latest change, in the order in which changes were committed: nothing is missed, and no reaching back is needed. Pages of details end at 8 MiB, so only `has_more` tells the end. Deletions are told for 30 days.',
   query,
-  answer: {
+  success: {
     status: 200,
     untagged: true,
     description: 'A page of changes.',
@@ -49,15 +49,13 @@ export const listChanges: Route = {
     },
   },
   async handle({ calls }, request, response) {
-    const { cursor, ...asked } = parseQuery(request.url, query);
+    const { cursor, ...parameters } = parseQuery(request.url, query);
     const { facts } = stateOf(response);
-    const { size: limit, ...details } = detailsAsked(asked, 'limit', USUAL_LIMIT);
-    facts.query = { ...asked, limit, ...(cursor !== undefined && { cursor: true }) };
-    const answer = await calls.listOrganizationChanges({ cursor, limit, ...details }, callOf(response));
-    Object.assign(facts, { rows: answer.changeCount, first_id: answer.firstCallId, last_id: answer.lastCallId });
-    const end = `,"next_cursor":${JSON.stringify(answer.nextCursor)},"has_more":${answer.hasMore}}`;
-    sendJsonOnce(request, response, [DATA, answer.changesJson, Buffer.from(end)]);
+    const { size: limit, ...details } = detailsAsked(parameters, 'limit', DEFAULT_LIMIT);
+    facts.query = { ...parameters, limit, ...(cursor !== undefined && { cursor: true }) };
+    const page = await calls.listOrganizationChanges({ cursor, limit, ...details }, callOf(response));
+    Object.assign(facts, { rows: page.changeCount, first_id: page.firstCallId, last_id: page.lastCallId });
+    const end = `,"next_cursor":${JSON.stringify(page.nextCursor)},"has_more":${page.hasMore}}`;
+    sendJsonOnce(request, response, [Buffer.from('{"data":'), page.changesJson, Buffer.from(end)]);
   },
 };
-
-const DATA = Buffer.from('{"data":');

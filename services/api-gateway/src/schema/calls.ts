@@ -1,6 +1,6 @@
-/** Calls as the API answers them. What an organization isn't enabled for is absent, so such keys are optional. */
+/** Calls in responses. A field that an organization isn't enabled for is absent, so its property is optional. */
 import { z } from 'zod';
-import { components, namedObject, nullableText, pagination, shownCallId, shownInstant, shownUuid } from './common.ts';
+import { components, namedObject, nullableText, pagination, callId, timestamp, uuid } from './common.ts';
 
 const gated = (field: string) => `Absent where \`${field}\` is not among the organization's \`allowed_fields\`.`;
 
@@ -31,17 +31,17 @@ const transcriptEntry = namedObject('TranscriptEntry', 'One transcript of the ca
     .describe('The segments, in order. Empty where the transcript was recorded as plain text, and of `clean`.'),
 });
 
-/** What list items and details have in common, in the order of list items. */
+/** Properties of both list items and details. */
 const shared = {
-  call_id: shownCallId('Identifies the call within the organization. Opaque.'),
+  call_id: callId('Identifies the call within the organization. Opaque.'),
   duration_minutes: z
     .number()
     .min(0)
     .nullable()
     .meta({ description: 'Minutes. Null where unknown.', examples: [54] }),
-  created_at: shownInstant('When the record was created, which is not when the call took place.'),
-  updated_at: shownInstant('When anything that the call detail can show last changed.'),
-  date: shownInstant('When the call took place, or is to take place. Null where unknown.').nullable(),
+  created_at: timestamp('When the record was created, which is not when the call took place.'),
+  updated_at: timestamp('When anything that the call detail can show last changed.'),
+  date: timestamp('When the call took place, or is to take place. Null where unknown.').nullable(),
   call_type: z
     .enum(['interview', 'meeting'])
     .describe('`interview`: a call with an expert. `meeting`: an internal or recorded meeting.'),
@@ -49,7 +49,7 @@ const shared = {
     .enum(['candidate', 'reached_out', 'scheduled', 'not_scheduled', 'not_interested', 'done', 'rescheduled', 'canceled'])
     .nullable()
     .describe('Where scheduling stands; `done` means that the call took place. Null where not recorded.'),
-  project_id: shownUuid('The project it belongs to. Null where it belongs to none.').nullable(),
+  project_id: uuid('The project it belongs to. Null where it belongs to none.').nullable(),
   segment: nullableText(
     `The project's label for this type of interviewee. Null where it has none. ${gated('segment')}`,
   ).optional(),
@@ -97,7 +97,7 @@ const participant = namedObject('Participant', 'Somebody who took part in the ca
 });
 
 const qaBlock = namedObject('QaBlock', 'A question and its answer.', {
-  id: shownUuid('Identifies the block.'),
+  id: uuid('Identifies the block.'),
   question: nullableText('Null where not recorded.'),
   answer: nullableText('The answer, rewritten as a clean statement that stands alone. Null where not recorded.'),
   section: nullableText('The heading it belongs under. Null where it has none.'),

@@ -1,19 +1,18 @@
-/** What has changed in an organization's calls, as the API answers it. */
 import { z } from 'zod';
 import { call } from './calls.ts';
-import { components, namedObject, shownCallId, shownInstant } from './common.ts';
+import { components, namedObject, callId, timestamp } from './common.ts';
 
 const callChanged = namedObject('CallChanged', 'A call was created or changed. Replace what you have of it.', {
   type: z.literal('call.changed').describe('Which kind of change this is.'),
-  call_id: shownCallId('The `call_id` of the call.'),
-  changed_at: shownInstant('The `updated_at` of the call.'),
+  call_id: callId('The `call_id` of the call.'),
+  changed_at: timestamp('The `updated_at` of the call.'),
   call: call.optional().describe('The call in full. There with `expand=detail` only.'),
 });
 
 const callDeleted = namedObject('CallDeleted', 'A call was deleted. Delete what you have of it, if you have anything.', {
   type: z.literal('call.deleted').describe('Which kind of change this is.'),
-  call_id: shownCallId('The `call_id` of the call.'),
-  changed_at: shownInstant('When the call was deleted.'),
+  call_id: callId('The `call_id` of the call.'),
+  changed_at: timestamp('When the call was deleted.'),
 });
 
 const accessChanged = namedObject(
@@ -22,7 +21,7 @@ const accessChanged = namedObject(
   {
     type: z.literal('access.changed').describe('Which kind of change this is.'),
     call_id: z.null().describe('The change concerns every call.'),
-    changed_at: shownInstant('When the settings changed.'),
+    changed_at: timestamp('When the settings changed.'),
   },
 );
 

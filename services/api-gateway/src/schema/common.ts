@@ -1,14 +1,13 @@
 import { z } from 'zod';
 
-/** Schemas that the document names under `components/schemas`; others are written out where they are used. */
+/** The schemas under `components/schemas` of the document. All others are inlined where they are used. */
 export const components = z.registry<{ id: string }>();
 
-/** An object with exactly these keys, which the document names. */
+/** An object schema under `components/schemas`. */
 export function namedObject<Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) {
   return z.strictObject(shape).describe(description).register(components, { id });
 }
 
-/** A text, or null. */
 export function nullableText(description: string, example?: string) {
   return z
     .string()
@@ -16,8 +15,7 @@ export function nullableText(description: string, example?: string) {
     .meta({ description, ...(example !== undefined && { examples: [example] }) });
 }
 
-/** The id of a call. */
-export function shownCallId(description: string) {
+export function callId(description: string) {
   return z
     .string()
     .min(1)
@@ -25,13 +23,12 @@ export function shownCallId(description: string) {
     .meta({ description, examples: ['call_8kq2'] });
 }
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** An instant as answers show it. */
-export function shownInstant(description: string) {
+export function timestamp(description: string) {
   return z
     .string()
-    .refine((text) => INSTANT.test(text))
+    .refine((text) => TIMESTAMP.test(text))
     .meta({
       description: `${description} RFC 3339, in UTC, to the millisecond.`,
       format: 'date-time',
@@ -39,8 +36,7 @@ export function shownInstant(description: string) {
     });
 }
 
-/** An id of the form 8-4-4-4-12, in lower case. */
-export function shownUuid(description: string) {
+export function uuid(description: string) {
   return z
     .string()
     .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)

@@ -1,4 +1,4 @@
-/** Examples of answers. A test holds them against the schemas. */
+/** Example bodies for the document. A test validates them against the schemas. */
 
 const PROJECT_ID = '6f1d3c52-8a0e-4b57-9d1c-2e7f40a9b813';
 

@@ -1,6 +1,5 @@
-/** Projects and billing offices as the API answers them. */
 import { z } from 'zod';
-import { namedObject, nullableText, shownInstant, shownUuid } from './common.ts';
+import { namedObject, nullableText, timestamp, uuid } from './common.ts';
 
 const billingOffice = namedObject('BillingOffice', 'A billing office of the organization.', {
   name: z.string().meta({
@@ -20,11 +19,11 @@ const person = namedObject('Person', 'A user of the organization.', {
 });
 
 export const project = namedObject('Project', 'A project of the organization.', {
-  project_id: shownUuid('Identifies the project.'),
+  project_id: uuid('Identifies the project.'),
   name: nullableText('Null where an imported project has none.'),
   summary: nullableText('The scope of the research. Null where there is none.'),
   status: nullableText('`active` for a new project. Null where an imported project has none.', 'active'),
-  created_at: shownInstant('When the project was created.'),
+  created_at: timestamp('When the project was created.'),
   lead: person.nullable().describe('Null where an imported project has none.'),
   members: z.array(person).describe('All others on the project, further leads of an imported project among them, by e-mail.'),
   billing_office_name: nullableText('The office that is billed. Null where there is none.'),

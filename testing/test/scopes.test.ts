@@ -21,7 +21,7 @@ it('five files may see every organization', () => {
     'services/auth/src/audit-retention.ts',
     'services/auth/src/count-action.ts',
     'services/auth/src/handlers/admin/operator-rpcs.ts',
-    'services/auth/src/keys/secrets-gate.ts',
+    'services/auth/src/keys/wait-for-secrets.ts',
     'services/auth/src/sign-in/record-refusal.ts',
   ]);
 });

@@ -13,11 +13,11 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 
 const PROVIDER_HOST = /^(?:([a-z0-9][a-z0-9-]{0,39})=)?((?:\[[0-9a-fA-F:.]+\]|[^\s:/=]+):\d{1,5})$/;
 
-/** A host that OpenID providers may have at any port and address. */
+/** A host at which OpenID providers may use any port and any IP address, such as a private one. */
 export interface ProviderHost {
   /** `host:port`. */
   host: string;
-  /** The organization whose provider may have it. Undefined: every organization, if the issuer is on this host. */
+  /** The only organization whose provider may use it. Undefined: any organization whose issuer is on this host. */
   organization?: string | undefined;
 }
 
@@ -37,27 +37,27 @@ export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:50051')],
   /** Listener for operators. */
   adminListen: ['CRS_ADMIN_LISTEN', hostPort.default('0.0.0.0:50052')],
-  /** Listener for sign-in, over HTTP. Only the tool gateway reaches it; it passes requests on. */
+  /** HTTP listener for sign-in. Only the tool gateway reaches it, as a reverse proxy. */
   httpListen: ['CRS_HTTP_LISTEN', hostPort.default('0.0.0.0:8082')],
   databaseUrl: ['DATABASE_URL', postgresUrl],
   databasePasswordFile: ['CRS_DATABASE_PASSWORD_FILE', passwordFile],
   maxConnections: ['CRS_DATABASE_CONNECTIONS', databaseConnections],
-  /** Seal private keys and sign-in state, and sign cookies and forms. */
+  /** Encrypt private keys and sign-in state, and sign cookies and forms. The first one encrypts and signs. */
   secrets: ['CRS_SECRET', secrets],
   /** Public origin of the tool gateway: the issuer of access tokens and, with `/mcp`, their audience. */
   toolsUrl: ['CRS_TOOLS_URL', origin],
-  /** The organization that people sign in to when nothing else tells it. */
+  /** The organization that people sign in to if nothing else determines it. */
   defaultOrganization: [
     'CRS_DEFAULT_ORGANIZATION',
     z.string().regex(ORGANIZATION_ID, 'must be the id of an organization').optional(),
   ],
-  /** Days after which entries of the audit trail are deleted. */
+  /** Days after which entries of the audit trail are deleted. Absent: never. */
   auditDays: ['CRS_AUDIT_DAYS', z.coerce.number().int().min(90, 'must be at least 90').max(36_500).optional()],
-  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
+  /** Hosts at which client metadata documents may use any port and IP address. For tests. */
   cimdAllowHosts: ['CRS_CIMD_ALLOW_HOSTS', commaSeparated(hostPort).optional()],
-  /** Hosts of OpenID providers that may be at any port and address. Requests to them don't go through the proxy. */
+  /** Requests to these hosts bypass the proxy. */
   oidcAllowHosts: ['CRS_OIDC_ALLOW_HOSTS', commaSeparated(providerHost).optional()],
-  /** The proxy of all other requests to providers and for client metadata documents. */
+  /** The proxy for all other requests to OpenID providers and for client metadata documents. */
   proxyUrl: [
     'HTTPS_PROXY',
     z.url({ protocol: /^https?$/, error: 'must be a URL such as http://egress.example.com:3128' }).optional(),

@@ -12,17 +12,17 @@ import type { OperatorIdentity } from '@crs/kit/rpc/identity';
 import { countAgain, countFirst, type CountedEntry } from './store/audit.ts';
 import { countTry } from './store/throttles.ts';
 
-/** An action that may happen very often: all equal ones of a minute share an entry of the audit trail, which counts them. */
+/** An action that may happen very often. Equal actions within a minute share one entry of the audit trail, which counts them. */
 export interface FrequentAction extends Omit<CountedEntry, 'countedAs'> {
-  /** Tells apart actions that look equal otherwise. By default the address does. */
+  /** Actions with different keys have different entries. Absent: the address is the key. */
   key?: string;
-  /** Whose actions share the limit of new entries a minute, for example `strangers`. */
+  /** Actions of one source share a limit of new entries per minute. */
   source: string;
 }
 
 const ENTRIES_A_MINUTE = 100;
 
-/** Records the action. Beyond the limit of its source, further entries of the minute are one. */
+/** Records the action. Once its source has reached the limit of new entries, all further ones of that minute share one entry. */
 export async function countAction(db: Database, action: FrequentAction): Promise<void> {
   const { key = action.address, source, ...entry } = action;
   const { organization, actor, target, outcome } = entry;
@@ -30,17 +30,17 @@ export async function countAction(db: Database, action: FrequentAction): Promise
   const work = workFor(2_000);
   const counted = await db.run(scopeOf(organization, work), countAgain({ ...entry, countedAs }));
   if (counted.length > 0) return;
-  const [made] = await db.run(directoryScope(work), countTry(digestOf(`audit:${source}`), 60));
-  if (made!.tries <= ENTRIES_A_MINUTE) {
+  const [newEntries] = await db.run(directoryScope(work), countTry(digestOf(`audit:${source}`), 60));
+  if (newEntries!.tries <= ENTRIES_A_MINUTE) {
     await db.run(scopeOf(organization, work), countFirst({ ...entry, countedAs }));
     return;
   }
   const others = { ...entry, organization: EVERY_ORGANIZATION, target: 'others', address: '' };
-  const ofOthers = digestOf(JSON.stringify([actor, entry.action, outcome, source, 'others']));
-  await db.run(everyOrganizationScope(work), countFirst({ ...others, countedAs: ofOthers }));
+  const countedAsOther = digestOf(JSON.stringify([actor, entry.action, outcome, source, 'others']));
+  await db.run(everyOrganizationScope(work), countFirst({ ...others, countedAs: countedAsOther }));
 }
 
-/** Records what an operator was allowed to do, and may do very often. */
+/** Records an operator's permitted action, which may happen very often. */
 export function countOperatorAction(
   db: Database,
   { organization = EVERY_ORGANIZATION, name }: OperatorIdentity,

@@ -6,7 +6,7 @@ import type { OperatorDirectory } from '@crs/kit/rpc/operators';
 import { countAction, type FrequentAction } from './count-action.ts';
 import { findOperator } from './store/operators.ts';
 
-/** The operators as the database knows them at each call. */
+/** Reads operators from the database at each call, so a revoked operator is refused at once. */
 export function createOperatorDirectory(db: Database, verify: Verifier): OperatorDirectory {
   return {
     rightsOf: async (identity, call) => {
@@ -20,12 +20,12 @@ export function createOperatorDirectory(db: Database, verify: Verifier): Operato
     },
     refused: async ({ action, outcome, token, address }) => {
       const identity = token === undefined ? undefined : await verify(token).catch(() => undefined);
-      await countAction(db, { ...who(identity), action, target: '', outcome, address });
+      await countAction(db, { ...describe(identity), action, target: '', outcome, address });
     },
   };
 }
 
-function who(identity: Identity | undefined): Pick<FrequentAction, 'organization' | 'actor' | 'source'> {
+function describe(identity: Identity | undefined): Pick<FrequentAction, 'organization' | 'actor' | 'source'> {
   switch (identity?.kind) {
     case 'operator':
       return {

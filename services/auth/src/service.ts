@@ -12,53 +12,43 @@ import { adminServices, internalServices } from './handlers/index.ts';
 import { AccessTokens } from './keys/access-tokens.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { createSeals } from './keys/seals.ts';
-import { secretsFit } from './keys/secrets-gate.ts';
+import { waitForSecrets } from './keys/wait-for-secrets.ts';
 import { Signer } from './keys/signer.ts';
 import { createOperatorDirectory } from './operator-directory.ts';
 import { createSignInApp } from './sign-in/app.ts';
 import { startCleanup } from './sign-in/cleanup.ts';
 
-/** Creates auth, with the listeners `grpc` for gateways and services, `admin` for operators, and `http` for people who sign in. */
+/** Creates auth. It listens at `grpc` for gateways and services, at `admin` for operators, and at `http` for sign-in. */
 export function createAuthService(
   config: AuthConfig,
   surroundings: Surroundings,
 ): Service<{ grpc: string; admin: string; http: string }> {
   const { log, tls } = surroundings;
+  const { toolsUrl, secrets } = config;
   const closer = new Closer(log);
   return {
     async start() {
       const db = await openDatabase({ name: 'auth', migrations }, config, surroundings, closer);
-      const seals = createSeals(config.secrets);
+      const seals = createSeals(secrets);
       const rings = {
         caller_key: new KeyRing('caller_key', db, seals, log),
         token_key: new KeyRing('token_key', db, seals, log),
       };
       const signer = new Signer(rings.caller_key);
-      const accessTokens = new AccessTokens(rings.token_key, config.toolsUrl);
+      const accessTokens = new AccessTokens(rings.token_key, toolsUrl);
       const verify = createVerifier('auth', () => signer.publicKeys());
       const operators = createOperatorDirectory(db, verify);
-      const context: Context = {
-        db,
-        log,
-        verify,
-        operators,
-        signer,
-        accessTokens,
-        toolsUrl: config.toolsUrl,
-        secrets: config.secrets,
-        seals,
-        rings,
-      };
-      await secretsFit(context, log, closer);
+      const context: Context = { db, log, verify, operators, signer, accessTokens, toolsUrl, secrets, seals, rings };
+      await waitForSecrets(context, log, closer);
       const services = { internal: internalServices(context), admin: adminServices(context) };
       const { addresses, listeners } = await serveGrpc('auth', config, surroundings, closer, { verify, operators, db }, services);
       const signIn = {
         db,
         log,
         accessTokens,
-        issuer: config.toolsUrl,
+        issuer: toolsUrl,
         seals,
-        secrets: config.secrets,
+        secrets,
         defaultOrganization: config.defaultOrganization,
         cimdAllowHosts: config.cimdAllowHosts ?? [],
         oidcAllowHosts: config.oidcAllowHosts ?? [],
@@ -70,7 +60,7 @@ export function createAuthService(
       const server = tls
         ? tls.createHttpsServer(HTTP_TIMEOUTS, ['tool-gateway'], signInApp)
         : createServer(HTTP_TIMEOUTS, signInApp);
-      // No lame-duck time: the tool gateway, the only client here, repeats refused requests where that is safe.
+      // No drain period before the listener closes: the tool gateway, its only client, retries refused requests if that is safe.
       const http = await listen(server, { address: config.httpListen, lameDuckMs: 0, drainMs: DRAIN_MS });
       listeners.push(http);
       return { ...addresses, http: http.address };

@@ -4,9 +4,9 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { LineReader } from '@crs/records/import-batch';
 import { email, kept, list, organizationId, parseLine, text } from '@crs/records/import-record';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts';
-import { MAX_PERIOD_SECONDS } from './settings.ts';
+import { MAX_PERIOD_SECONDS, type OrganizationChange } from './settings.ts';
 
-/** The import records that auth stores. An absent optional field keeps the stored value, and so does null, but for `allowed_fields`. */
+/** The import records that auth stores. An optional field that is absent keeps the stored value. So does null, except in `allowed_fields`. */
 
 const rate = z.strictObject({
   requests: z.int().min(1).max(MOST_REQUESTS).describe('Requests in one period.'),
@@ -25,7 +25,7 @@ const organization = z
       'Whether REST replaces names of interviewees. False for a new organization.',
     ),
     allowed_fields: list(z.enum(ALLOWED_FIELDS), { most: ALLOWED_FIELDS.length })
-      // Each field once and in one order, as `crs org update` stores them.
+      // Normalizes the order, as `crs org update` does.
       .transform((fields) => ALLOWED_FIELDS.filter((field) => fields.includes(field)))
       .nullable()
       .optional()
@@ -33,7 +33,19 @@ const organization = z
     rate_limit: kept(rate).describe('Limit of the organization at REST. 600 requests in 60 seconds for a new organization.'),
     tool_rate_limit: kept(rate).describe('Limit of each user at the tools. 120 requests in 60 seconds for a new organization.'),
   })
-  .transform(({ id, ...settings }) => ({ ...settings, organization: id }));
+  .transform(({ type, id, rate_limit: rateLimit, tool_rate_limit: toolRateLimit, ...settings }) => {
+    const change: OrganizationChange = {
+      name: settings.name,
+      writeSurface: settings.write_surface,
+      anonymizeInterviewees: settings.anonymize_interviewees,
+      allowedFields: settings.allowed_fields,
+      rateLimitRequests: rateLimit?.requests,
+      rateLimitPeriodSeconds: rateLimit?.period_seconds,
+      toolRateLimitRequests: toolRateLimit?.requests,
+      toolRateLimitPeriodSeconds: toolRateLimit?.period_seconds,
+    };
+    return { type, organization: id, change };
+  });
 
 const user = z.strictObject({
   type: z.literal('user'),

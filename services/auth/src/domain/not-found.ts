@@ -9,7 +9,7 @@ export function noSuchUser(): ServiceError {
   return notFound('Nobody in this organization has this e-mail. "user list" shows who does.');
 }
 
-/** The record's deletion has begun and not ended: it is not found, and its id or e-mail is not free either. */
+/** Until the deletion has ended, the record isn't found, but its id or e-mail is still taken. */
 export function beingDeleted(field: string): Problem {
   return { field, reason: 'is being deleted; run its deletion again first' };
 }

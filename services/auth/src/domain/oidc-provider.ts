@@ -9,8 +9,8 @@ const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a
 const NO_PROVIDER = { oidcIssuer: null, oidcClientId: null, oidcClientSecretSealed: null, oidcDomains: null };
 
 /**
- * @param before the organization's stored provider; undefined where the organization is being created
- * @returns what to store; empty where nothing changes
+ * @param before the organization's stored provider; undefined for a new organization
+ * @returns what to store; empty if nothing changes
  * @throws ServiceError invalid_argument that names the bad or missing setting
  */
 export function changeOidcProvider(
@@ -22,10 +22,10 @@ export function changeOidcProvider(
   if (settings.issuer === '') return NO_PROVIDER;
   const oidcIssuer = settings.issuer === undefined ? before?.oidcIssuer : parseIssuer(settings.issuer);
   if (!oidcIssuer) throw invalid('oidc_issuer', 'is required, as there is no OpenID provider yet');
-  const isAnother = oidcIssuer !== before?.oidcIssuer;
+  const isNewIssuer = oidcIssuer !== before?.oidcIssuer;
 
-  const given = settings.clientId === undefined ? undefined : requireText('oidc_client_id', settings.clientId, 1, 500);
-  const oidcClientId = given ?? (isAnother ? undefined : before.oidcClientId);
+  const clientId = settings.clientId === undefined ? undefined : requireText('oidc_client_id', settings.clientId, 1, 500);
+  const oidcClientId = clientId ?? (isNewIssuer ? undefined : before.oidcClientId);
   if (!oidcClientId) throw invalid('oidc_client_id', 'is required with another issuer');
 
   const oidcDomains = settings.domains.length > 0 ? parseDomains(settings.domains) : before?.oidcDomains;
@@ -36,13 +36,13 @@ export function changeOidcProvider(
     const secret = requireText('oidc_client_secret', settings.clientSecret, 0, 1_000);
     return { ...change, oidcClientSecretSealed: secret === '' ? null : seal(secret) };
   }
-  // A secret belongs to the provider that gave it, and is sent to no other.
-  return isAnother || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
+  // The stored secret was issued by the earlier provider, and must not be sent to another one.
+  return isNewIssuer || oidcClientId !== before.oidcClientId ? { ...change, oidcClientSecretSealed: null } : change;
 }
 
 /**
- * An operator that is bound to organizations could otherwise claim the domain of another firm, and its people would be sent to a provider
- * of the operator's choice.
+ * Without this check, an operator that is bound to organizations could claim another firm's domain, and the people of that firm would be sent
+ * to a provider of the operator's choice.
  * @throws ServiceError permission_denied
  */
 export function requireMayClaim(
@@ -60,14 +60,14 @@ export function requireMayClaim(
 }
 
 /**
- * The URI to which the organization's provider redirects people. Each organization has its own, so the URI of an answer tells whose provider
- * sent it. Otherwise one provider could pass on the answer of another (RFC 9700, section 4.4.2.2).
+ * The URI that the organization's provider redirects people to. Each organization has its own, which prevents mix-up attacks: the URI of an
+ * authorization response tells whose provider sent it (RFC 9700, section 4.4.2.2).
  */
 export function redirectUriOf(toolsUrl: string, organization: string): string {
   return `${toolsUrl}/sign-in/callback/${organization}`;
 }
 
-/** Returns one spelling: linked accounts are stored with the issuer's. */
+/** Normalizes the URL, because linked accounts are found by the issuer. */
 function parseIssuer(text: string): string {
   const url = URL.parse(requireText('oidc_issuer', text, 1, 500));
   if (!url || url.protocol !== 'https:' || url.username || url.password || url.search || url.hash)

@@ -2,23 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@crs/kit/errors';
 import type { OperatorRights } from '@crs/kit/rpc/operators';
 
-/** An operator's rights, and their end. */
-interface Holder extends OperatorRights {
+/** Rights, and when they expire. */
+interface ExpiringRights extends OperatorRights {
   expiresAt: Date | null;
 }
 
-export function lives({ expiresAt }: Holder): boolean {
-  return expiresAt === null || expiresAt > new Date();
-}
-
-/** An admin of every organization who never expires: somebody has to be able to make operators. */
-export function isPermanentAdmin({ role, organizations, expiresAt }: Holder): boolean {
+/** Whether this is an admin of every organization that never expires. At least one must exist, or nobody could create operators. */
+export function isPermanentAdmin({ role, organizations, expiresAt }: ExpiringRights): boolean {
   return role === 'admin' && organizations.length === 0 && expiresAt === null;
 }
 
-/** @throws ServiceError permission_denied for a right that an operator would have and its creator, an admin, doesn't */
+/** @throws ServiceError permission_denied if the new operator would reach organizations or a time that its creator doesn't */
 export function requireWithinOwn(
-  creator: Holder,
+  creator: ExpiringRights,
   { organizations, expiresInSeconds }: { organizations: readonly string[]; expiresInSeconds: number },
 ): void {
   if (!isWithin(creator, organizations)) {
@@ -34,7 +30,7 @@ function beyondOwn(field: string, reason: string): ServiceError {
   return new ServiceError('permission_denied', `${field}: ${reason}`, { field });
 }
 
-/** Whether an operator that is bound to these organizations reaches no further than this one. */
+/** Whether an operator bound to `organizations` reaches no further than one with these rights. No organizations stand for all. */
 export function isWithin({ organizations: own }: OperatorRights, organizations: readonly string[]): boolean {
   return own.length === 0 || (organizations.length > 0 && organizations.every((each) => own.includes(each)));
 }

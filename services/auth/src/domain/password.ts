@@ -6,16 +6,16 @@ import { requireText } from './settings.ts';
 
 const derive = promisify(argon2);
 
-/** Of new passwords, in characters. Stored ones stay good, whatever their length. */
+/** In characters, of new passwords only: users whose stored password is shorter or longer can still sign in. */
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 256;
 
-/** The first characters tell enough. With these two bounds, the worst text takes about 20 ms; without them, seconds. */
+/** These two bounds limit the estimate of the worst password to about 20 ms; without them, it takes seconds. */
 const MAX_SCORED_LENGTH = 32;
 const MAX_SUBSTITUTIONS = 4;
-/** At least 10^8 guesses. */
+/** zxcvbn's score for at least 10^8 guesses. */
 const MIN_SCORE = 3;
-/** Shorter words occur in any text. */
+/** Shorter words of the context occur in any password. */
 const MIN_WORD_LENGTH = 3;
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
@@ -23,14 +23,13 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 const TAG_LENGTH = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The argon2id hash of a password, as a PHC string. */
+/** @returns the argon2id hash as a PHC string */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await hash(password, nonce, COST, TAG_LENGTH);
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** Whether a password has this hash. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const match = PHC.exec(phc);
   if (!match) return false;
@@ -50,22 +49,20 @@ function unpadded(bytes: Buffer): string {
 }
 
 /**
- * Why a password of allowed length is too easy to guess; undefined if it isn't.
- * @param context what an attacker knows of the user: names of the organization and the user, the e-mail
+ * @param password of allowed length
+ * @param context what an attacker knows about the user: id and name of the organization, name and e-mail of the user
+ * @returns why the password is too easy to guess; undefined if it isn't
  */
 export async function passwordProblem(password: string, context: (string | null | undefined)[]): Promise<string | undefined> {
   const known = context.filter((text) => text !== null && text !== undefined);
   const words = known
     .flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)])
     .filter((word) => word.length >= MIN_WORD_LENGTH);
-  if ((await estimator()).check(password, words).score >= MIN_SCORE) return undefined;
+  if ((await loadEstimator()).check(password, words).score >= MIN_SCORE) return undefined;
   return 'is too easy to guess: take a random one, or four unrelated words without names, dates and well-known phrases';
 }
 
-/**
- * The hash of a password that a user gets.
- * @throws ServiceError invalid_argument if the password's length isn't allowed or it is too easy to guess
- */
+/** @throws ServiceError invalid_argument if the password has a length that isn't allowed or is too easy to guess */
 export async function hashNewPassword(password: string, context: (string | null)[]): Promise<string> {
   requireText('password', password, MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH);
   const problem = await passwordProblem(password, context);
@@ -73,15 +70,14 @@ export async function hashNewPassword(password: string, context: (string | null)
   return hashPassword(password);
 }
 
-let made: Promise<ZxcvbnFactory> | undefined;
+let estimator: Promise<ZxcvbnFactory> | undefined;
 
-/** Loads the dictionaries at the first password: they take half a second and 40 MB, which most processes never need. */
-function estimator(): Promise<ZxcvbnFactory> {
-  made ??= makeEstimator();
-  return made;
+/** Loads the dictionaries on first use: they take half a second and 40 MB, which most processes never need. */
+function loadEstimator(): Promise<ZxcvbnFactory> {
+  return (estimator ??= createEstimator());
 }
 
-async function makeEstimator(): Promise<ZxcvbnFactory> {
+async function createEstimator(): Promise<ZxcvbnFactory> {
   const [{ ZxcvbnFactory: Factory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),
     import('@zxcvbn-ts/language-common'),

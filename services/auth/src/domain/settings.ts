@@ -8,7 +8,6 @@ import type { RateLimit } from '@crs/proto/crs/auth/v1/auth';
 
 export const MAX_PERIOD_SECONDS = 86_400;
 
-/** The settings of an organization. */
 interface Settings {
   name: string | null;
   writeSurface: boolean;
@@ -25,12 +24,12 @@ interface Settings {
   oidcDomains: string[] | null;
 }
 
-/** Settings as they are read: a secret isn't. */
+/** Settings as they are read: without the client secret. */
 type StoredSettings = Settings & { oidcHasClientSecret: boolean };
 
-/** Settings to write. An undefined setting stays. */
+/** Settings to write. Undefined settings keep their value. */
 export type OrganizationChange = { [Name in keyof Settings]?: Settings[Name] | undefined } & {
-  /** Null: the provider knows us as a public client without a secret. */
+  /** Null: a public client, which has no secret. */
   oidcClientSecretSealed?: Buffer | null;
 };
 export type OidcProviderChange = Pick<
@@ -55,7 +54,7 @@ export function parseSettings(settings: OrganizationSettings | undefined): Organ
   };
 }
 
-/** Limits are in characters. @returns the text @throws ServiceError invalid_argument */
+/** @param min in characters @returns the text @throws ServiceError invalid_argument if it is too short, too long, or can't be stored */
 export function requireText(field: string, text: string, min: number, max: number): string {
   const problem = unstorable(text);
   if (problem) throw invalid(field, problem);
@@ -79,17 +78,15 @@ function parseRate(field: string, rate: RateLimit | undefined): RateLimit | unde
   return rate;
 }
 
-/** The settings that changed, by name, from what to what. A new organization has nothing before. A secret shows no values. */
-export function changesOf(
-  before: StoredSettings | undefined,
-  after: StoredSettings,
-  isSecretNew = false,
-): Record<string, { from: unknown; to: unknown }> {
-  const [from, to] = [before && toAuditView(before), toAuditView(after)];
-  const changes = Object.entries(to).flatMap(([setting, value]) => {
-    const earlier: unknown = from?.[setting as keyof typeof from] ?? null;
-    return isDeepStrictEqual(earlier, value) ? [] : [[setting, { from: earlier, to: value }] as const];
-  });
+/** Changed settings by name, for the audit trail. Values are JSON; a changed secret has null for both. */
+export type SettingChanges = Record<string, { from: unknown; to: unknown }>;
+
+/** @param before undefined for a new organization, whose settings change from null */
+export function changesOf(before: StoredSettings | undefined, after: StoredSettings, isSecretNew = false): SettingChanges {
+  const earlier: Record<string, unknown> = before ? toAuditView(before) : {};
+  const changes = Object.entries(toAuditView(after))
+    .map(([setting, to]) => [setting, { from: earlier[setting] ?? null, to }] as const)
+    .filter(([, { from, to }]) => !isDeepStrictEqual(from, to));
   const isSecretGone = before?.oidcHasClientSecret === true && !after.oidcHasClientSecret;
   return {
     ...Object.fromEntries(changes),

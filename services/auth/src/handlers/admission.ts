@@ -9,11 +9,11 @@ import { countOperatorAction } from '../count-action.ts';
 import { requireText } from '../domain/settings.ts';
 import { operatorEntry } from '../store/audit.ts';
 
-/** The trail takes no free text from an unauthenticated client. */
+/** Keeps free text of unauthenticated clients out of the audit trail. */
 const NAME = /^[a-z][a-z_.-]{0,59}$/;
 const RECORDS = { action: 'audit.record', roles: OPERATOR_ROLES, token: 'one', bound: true } as const;
 
-/** For services, about the operators who call their admin listeners: who they are, and what they did. */
+/** For services: authenticates the operators that call their admin listeners, and records what those do. */
 export function admission({ db, verify, operators }: Context) {
   return {
     checkOperator: rpc({ anyone: true }, async (_request, call) => {

@@ -10,14 +10,14 @@ import { invalidToken } from '../keys/access-tokens.ts';
 import { findLiveKey, lookUpKey, touchKey } from '../store/api-keys.ts';
 import { findLiveConsent, touchConsent } from '../store/consents.ts';
 
-const NOTE_USE_MS = 5_000;
+const RECORD_USE_MS = 5_000;
 
 /** Turns the credentials of integrators and assistants into caller tokens. */
 export function credentials({ db, signer, accessTokens, log }: Context) {
-  /** Nobody waits for the note. */
-  const noteUse = (organization: string, statement: Statement) => {
-    db.run(credentialScope(organization, workFor(NOTE_USE_MS)), statement).catch((error) =>
-      log.warn({ err: error }, 'use of a credential could not be noted'),
+  // Not awaited, so that the caller gets its response sooner.
+  const recordUse = (organization: string, statement: Statement) => {
+    db.run(credentialScope(organization, workFor(RECORD_USE_MS)), statement).catch((error) =>
+      log.warn({ err: error }, 'use of a credential could not be recorded'),
     );
   };
   return {
@@ -28,7 +28,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       const { organization, keyId } = owner;
       const [key] = await db.read(credentialScope(organization, call), findLiveKey(organization, keyId));
       if (!key) throw invalidKey();
-      if (key.useIsNews) noteUse(organization, touchKey(organization, keyId));
+      if (key.usageIsStale) recordUse(organization, touchKey(organization, keyId));
       const { writeSurface, readOnly } = key;
       const identity = {
         kind: 'organization' as const,
@@ -53,7 +53,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
       const { organization, grantId, userId, clientId, scopes: issuedFor } = await accessTokens.verify(request.accessToken);
       const [consent] = await db.read(credentialScope(organization, call), findLiveConsent(organization, grantId));
       if (!consent || consent.userId !== userId) throw invalidToken();
-      if (consent.useIsNews) noteUse(organization, touchConsent(organization, grantId));
+      if (consent.usageIsStale) recordUse(organization, touchConsent(organization, grantId));
       const scopes = consent.scopes.filter((scope) => issuedFor.includes(scope));
       return {
         callerTokens: await signer.signForServices({ kind: 'user', organization, userId, scopes }, request.audiences),
@@ -73,7 +73,7 @@ export function credentials({ db, signer, accessTokens, log }: Context) {
   } satisfies Partial<Rpcs<AuthServiceService>>;
 }
 
-/** The answer is the same for every cause, so that nobody learns whether a key existed. */
+/** The error is the same for every cause, so that nobody learns whether a key existed. */
 export function invalidKey(): ServiceError {
   return new ServiceError('unauthenticated', 'The API key is missing, unknown, expired or revoked.', {
     reason: REASONS.invalidApiKey,

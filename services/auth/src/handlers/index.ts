@@ -26,7 +26,7 @@ import { visibility } from './visibility.ts';
 
 const RECORD_SERVICES = ['calls', 'projects', 'entities'] as const;
 
-/** The programs that may call each RPC. */
+/** The services that may call each RPC. */
 const FROM: From<AuthServiceService> = {
   authenticateKey: ['api-gateway'],
   authenticateToken: ['tool-gateway'],

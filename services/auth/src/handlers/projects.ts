@@ -7,12 +7,12 @@ import type { Problem } from '@crs/records/import-record';
 import type { Context } from '../context.ts';
 import { organizationExists } from '../store/organizations.ts';
 import { insertProjects, projectPeople } from '../store/projects.ts';
-import { putProjects, putRoles, type NamedRoles } from '../store/put-roles.ts';
+import { putProjects, putRoles, type ProjectGrants } from '../store/put-roles.ts';
 
 const MAX_GRANTS = 1_000;
 const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
 
-/** The register of projects, and who has a role in them. */
+/** The register of projects, and the roles of users in them. */
 export function projects({ db }: Context) {
   return {
     grantProject: rpc({ organization: 'write' }, async (request, call) => {
@@ -22,11 +22,12 @@ export function projects({ db }: Context) {
       const project = { projectId, createdBy: null, roles };
       const scope = callerScope(call);
       await db.transact(scope, async (query) => {
-        // A caller token outlives the first step of the organization's deletion by seconds. The project would then outlive the last step.
+        // A caller token stays valid for seconds after the organization's deletion has begun. Without this check, a project that is registered
+        // in that time could outlive the deletion.
         const [known] = await query(organizationExists(scope.organization));
         if (!known) throw unavailable('The organization is being deleted.');
         const [inserted] = await query(insertProjects(scope.organization, [project]));
-        // A repeated call changes nothing: the roles may have been changed since.
+        // A repeated call must not overwrite later changes of the roles.
         if (inserted) await putProjects(query, scope.organization, [project]);
       });
       return {};
@@ -54,7 +55,7 @@ function requireId(text: string): string {
   return projectId;
 }
 
-function parseGrants(grants: ProjectGrant[]): NamedRoles[] {
+function parseGrants(grants: ProjectGrant[]): ProjectGrants[] {
   if (grants.length > MAX_GRANTS) throw invalid('grants', `must be at most ${MAX_GRANTS}`);
   return grants.map((grant) => ({
     projectId: requireId(grant.projectId),

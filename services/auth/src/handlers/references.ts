@@ -10,7 +10,7 @@ import { describeProjects, findProjects } from '../store/projects.ts';
 import { findEmails, findUsersByEmail } from '../store/users.ts';
 
 const MAX_REFERENCES = 10_000;
-/** A lead and a hundred members. */
+/** The most that a new project may name: a lead and a hundred members. */
 const MAX_PROFILES = 101;
 const IMPORTS = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
 const EXPORTS = { action: 'export', roles: ['admin'], token: 'one', bound: true } as const;

@@ -10,7 +10,7 @@ import { visibilityVersion, visibleProjects } from '../store/projects.ts';
 import { VIEW_SETTINGS_VALID_MS } from '../view-settings.ts';
 import { invalidKey } from './credentials.ts';
 
-/** What callers may see: a user's projects, and the fields of an organization's calls. */
+/** Tells services which projects a user may see, and which fields of calls an organization may see. */
 export function visibility({ db }: Context) {
   return {
     getVisibleProjects: rpc({ user: OAUTH_SCOPES }, async (_request, call) => {
@@ -41,7 +41,7 @@ export function visibility({ db }: Context) {
   } satisfies Partial<Rpcs<AuthServiceService>>;
 }
 
-/** A caller token can outlive its user by seconds. */
+/** A caller token stays valid for seconds after its user is deleted or disabled. */
 function userGone(): ServiceError {
   return new ServiceError('unauthenticated', 'The user is gone or disabled.', { reason: REASONS.userGone });
 }

@@ -5,18 +5,13 @@ import { ORGANIZATION_ID } from '@crs/kit/text';
 import { protectUntil } from '../store/key-pairs.ts';
 import { ALGORITHM, type KeyPair, type KeyRing } from './key-ring.ts';
 
-/** The claims of an access token. Its consent may have been revoked since. */
+/** The claims of an access token. */
 interface AccessToken {
   organization: string;
   grantId: string;
   userId: string;
-  /** The scopes that the token was issued for; its consent may have more. */
+  /** The scopes that the token was issued for. Its consent may have more. */
   scopes: string[];
-}
-
-interface VerifiedToken extends AccessToken {
-  /** The OAuth client that the token was issued to. Empty: an operator issued the token. */
-  clientId: string;
 }
 
 /** Signs and verifies access tokens (RFC 9068) for the tools. */
@@ -34,7 +29,7 @@ export class AccessTokens {
     return `${this.#publicUrl}/mcp`;
   }
 
-  /** The key that signs is kept until the token expires. */
+  /** Also prevents the retirement of the signing key before the token expires. */
   async sign(query: Query, { organization, grantId, userId, scopes }: AccessToken, expiresAt: Date): Promise<string> {
     const { keyId, privateKey } = await this.#ring.current();
     const [kept] = await query(protectUntil(keyId, expiresAt));
@@ -50,15 +45,18 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** For the authorization server, which signs with the first of these keys, as {@link sign} does. */
+  /** For the authorization server. The first key signs, as in {@link sign}. */
   async keys(): Promise<KeyPair[]> {
     const current = await this.#ring.current();
-    // The keys may be loaded anew between the two questions.
     return [current, ...(await this.#ring.keys()).filter(({ keyId }) => keyId !== current.keyId)];
   }
 
-  /** @throws ServiceError unauthenticated for a token that isn't ours, isn't for the tools or has expired */
-  async verify(token: string): Promise<VerifiedToken> {
+  /**
+   * Checks signature, audience and expiry, but not whether the token's consent still exists.
+   * @returns the claims. `clientId` is the OAuth client that the token was issued to; empty if an operator issued it
+   * @throws ServiceError unauthenticated
+   */
+  async verify(token: string): Promise<AccessToken & { clientId: string }> {
     try {
       const { kid } = decodeProtectedHeader(token);
       const key = (await this.#ring.keys()).find(({ keyId }) => keyId === kid);
@@ -75,7 +73,7 @@ export class AccessTokens {
       return { organization, grantId, userId, scopes: scope.split(' '), clientId: typeof clientId === 'string' ? clientId : '' };
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // An unreadable token is the client's fault. Other errors are ours, such as a database that is down.
+      // `decodeProtectedHeader` throws TypeError. Other errors are ours, such as a database that is down.
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken(error);
       throw error;
     }

@@ -2,7 +2,7 @@ import { Seal } from '@crs/kit/data/seal';
 import type { Secrets } from '@crs/kit/process/secrets';
 import type { SealedTable } from '../store/sealed.ts';
 
-/** The seals of stored values, by the table that holds them. */
+/** The ciphers of stored values, by table. */
 export type Seals = Record<SealedTable, Seal>;
 
 export function createSeals(secrets: Secrets): Seals {

@@ -2,7 +2,7 @@ import { invalid } from '@crs/kit/errors';
 import { signIdentity, type Identity, type OrganizationIdentity, type UserIdentity } from '@crs/kit/rpc/identity';
 import type { KeyRing } from './key-ring.ts';
 
-/** Longer than a gateway reuses the tokens (1 s) and any request takes. */
+/** Longer than gateways cache a token (1 s) plus the longest request. */
 const CALLER_TOKEN_SECONDS = 30;
 const MAX_AUDIENCES = 10;
 const SERVICE_NAME = /^[a-z][a-z-]{0,39}$/;
@@ -16,15 +16,15 @@ export class Signer {
   }
 
   /**
-   * @param service the one that accepts the token, besides auth; by default every service does
-   * @throws ServiceError unavailable where there is no key to sign with
+   * @param service the only one that accepts the token, besides auth. Undefined: every service does
+   * @throws ServiceError unavailable if there is no key to sign with yet
    */
   async sign(identity: Identity, seconds: number, service?: string): Promise<string> {
     const { keyId, privateKey } = await this.#ring.current();
     return signIdentity(identity, service, keyId, privateKey, seconds);
   }
 
-  /** Caller tokens by the name of the service that accepts each. @throws ServiceError invalid_argument */
+  /** Signs a caller token for each service. @returns the tokens by service @throws ServiceError invalid_argument */
   async signForServices(identity: OrganizationIdentity | UserIdentity, services: string[]): Promise<Record<string, string>> {
     if (services.length === 0 || services.length > MAX_AUDIENCES || !services.every((name) => SERVICE_NAME.test(name))) {
       throw invalid('audiences', `must be 1 to ${MAX_AUDIENCES} names of services`);

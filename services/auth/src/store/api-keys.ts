@@ -15,34 +15,32 @@ export type ApiKeyRow = column.RowOf<typeof API_KEY>;
 
 const COLUMNS = column.selectList(API_KEY);
 
-const KEY_OWNER = { organization: column.text, keyId: column.text };
-
-/** The organization that a key belongs to. No organization owns the directory, so the statement needs none in its scope. */
-export function lookUpKey(digest: Buffer): Statement<column.RowOf<typeof KEY_OWNER>> {
+/** Finds the organization of a key, in a table without row-level security. */
+export function lookUpKey(digest: Buffer): Statement<{ organization: string; keyId: string }> {
   return {
     name: 'look_up_key',
-    row: KEY_OWNER,
+    row: { organization: column.text, keyId: column.text },
     text: 'select organization, key_id as "keyId" from auth.key_directory where digest = $1',
     values: [digest],
   };
 }
 
-const OF_ORGANIZATION = {
+const SETTINGS = {
   writeSurface: column.boolean,
   anonymizeInterviewees: column.boolean,
   allowedFields: column.textArray.orNull,
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
 };
-const LIVE_KEY = { ...OF_ORGANIZATION, readOnly: column.boolean, useIsNews: column.boolean };
+const LIVE_KEY = { ...SETTINGS, readOnly: column.boolean, usageIsStale: column.boolean };
 
-/** The key with its organization's settings; no row once the key is revoked or expired, or its organization's deletion has begun. */
+/** No row once the key is revoked or expired, or its organization's deletion has begun. */
 export function findLiveKey(organization: string, keyId: string): Statement<column.RowOf<typeof LIVE_KEY>> {
   return {
     name: 'find_live_key',
     row: LIVE_KEY,
-    text: `select ${column.selectList(OF_ORGANIZATION, 'o')}, k.read_only as "readOnly",
-        (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "useIsNews"
+    text: `select ${column.selectList(SETTINGS, 'o')}, k.read_only as "readOnly",
+        (k.last_used_at is null or k.last_used_at < now() - interval '1 minute') as "usageIsStale"
       from auth.api_keys k join auth.organizations o using (organization)
       where k.organization = $1 and k.key_id = $2 and o.erasing_at is null and k.revoked_at is null
         and (k.expires_at is null or k.expires_at > now())`,
@@ -50,7 +48,7 @@ export function findLiveKey(organization: string, keyId: string): Statement<colu
   };
 }
 
-/** At most one write a minute, however many replicas see the key used. */
+/** Writes at most once a minute, however many replicas see the key used. */
 export function touchKey(organization: string, keyId: string): Statement {
   return {
     name: 'touch_key',
@@ -60,12 +58,8 @@ export function touchKey(organization: string, keyId: string): Statement {
   };
 }
 
-interface NewApiKey {
-  keyId: string;
+interface NewApiKey extends Pick<ApiKeyRow, 'keyId' | 'prefix' | 'label' | 'readOnly'> {
   digest: Buffer;
-  prefix: string;
-  label: string;
-  readOnly: boolean;
   /** 0: never expires. */
   expiresInSeconds: number;
 }
@@ -95,7 +89,7 @@ export function listApiKeys(organization: string): Statement<ApiKeyRow> {
   };
 }
 
-/** No row where the organization has no key with this id. */
+/** No row if the organization has no such key. */
 export function revokeApiKey(organization: string, keyId: string): Statement<ApiKeyRow> {
   return {
     name: 'revoke_api_key',

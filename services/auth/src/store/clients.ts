@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** A client that an operator has registered, for all organizations. */
+/** An OAuth client that an operator has registered, for all organizations. */
 const CLIENT = {
   clientId: column.text,
   name: column.text,
@@ -35,7 +35,6 @@ export function insertClient(client: Omit<ClientRow, 'createdAt'>): Statement<Cl
   };
 }
 
-/** No row where there is no client with this id. */
 export function deleteClient(clientId: string): Statement<ClientRow> {
   return {
     name: 'delete_client',

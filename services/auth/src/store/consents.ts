@@ -3,11 +3,11 @@ import type { Query, Statement } from '@crs/kit/data/database';
 import { endSessions } from './users.ts';
 
 /**
- * Consents of users, in the table `auth.grants`: a user allows one client to read for them. The id of a consent is called `grantId`, as in
- * the access tokens and in oidc-provider.
+ * Consents, in the table `auth.grants`: a user allows one client to read on their behalf. A consent's id is called `grantId`, as in access
+ * tokens and in oidc-provider.
  */
 
-const OF_GRANT = {
+const GRANT = {
   grantId: column.text,
   client: column.text,
   scopes: column.textArray,
@@ -16,12 +16,12 @@ const OF_GRANT = {
   revokedAt: column.instant.orNull,
   lastUsedAt: column.instant.orNull,
 };
-const CONSENT = { ...OF_GRANT, email: column.text };
+const CONSENT = { ...GRANT, email: column.text };
 export type ConsentRow = column.RowOf<typeof CONSENT>;
 
-const COLUMNS = `${column.selectList(OF_GRANT, 'g')}, u.email`;
+const COLUMNS = `${column.selectList(GRANT, 'g')}, u.email`;
 
-/** The client of a token that an operator has made. No assistant has this name. */
+/** The client name of tokens that an operator issued. No assistant has this name. */
 export const OPERATORS_CLIENT = 'crs token create';
 
 interface NewConsent {
@@ -67,7 +67,7 @@ export function listConsentsOfUser(organization: string, userId: string): Statem
   };
 }
 
-/** Also deletes what oidc-provider stores under the consent. @returns undefined where there is no such consent */
+/** Also deletes what oidc-provider stores under the consent. @returns undefined if there is no such consent */
 export async function revokeConsent(query: Query, organization: string, grantId: string): Promise<ConsentRow | undefined> {
   const [row] = await query({
     name: 'revoke_grant',
@@ -81,7 +81,7 @@ export async function revokeConsent(query: Query, organization: string, grantId:
   return row;
 }
 
-/** Ends all consents of a user, tokens of `crs token create` included. @returns how many were live */
+/** Revokes all consents of a user, including tokens of `crs token create`. @returns how many were live */
 export async function revokeConsentsOfUser(query: Query, organization: string, userId: string): Promise<number> {
   const revoked = await query({
     name: 'revoke_grants_of_user',
@@ -95,13 +95,13 @@ export async function revokeConsentsOfUser(query: Query, organization: string, u
   return revoked.filter(({ wasLive }) => wasLive).length;
 }
 
-/** Ends the user's browser sessions and all of the user's consents. @returns how many consents were live */
+/** Ends the user's browser sessions and consents. @returns how many consents were live */
 export async function endAccess(query: Query, organization: string, userId: string): Promise<number> {
   await query(endSessions(organization, userId));
   return revokeConsentsOfUser(query, organization, userId);
 }
 
-/** At most one write a minute, however many replicas see the consent used. */
+/** Writes at most once a minute, however many replicas see the consent used. */
 export function touchConsent(organization: string, grantId: string): Statement {
   return {
     name: 'touch_grant',
@@ -114,7 +114,7 @@ export function touchConsent(organization: string, grantId: string): Statement {
 const LIVE_CONSENT = {
   userId: column.uuid,
   scopes: column.textArray,
-  useIsNews: column.boolean,
+  usageIsStale: column.boolean,
   toolRateLimitRequests: column.integer,
   toolRateLimitPeriodSeconds: column.integer,
 };
@@ -124,7 +124,7 @@ export function findLiveConsent(organization: string, grantId: string): Statemen
   return {
     name: 'find_live_grant',
     row: LIVE_CONSENT,
-    text: `select g.user_id as "userId", g.scopes, (g.last_used_at is null or g.last_used_at < now() - interval '1 minute') as "useIsNews",
+    text: `select g.user_id as "userId", g.scopes, (g.last_used_at is null or g.last_used_at < now() - interval '1 minute') as "usageIsStale",
         o.tool_rate_limit_requests as "toolRateLimitRequests", o.tool_rate_limit_period_seconds as "toolRateLimitPeriodSeconds"
       from auth.grants g join auth.users u using (organization, user_id) join auth.organizations o using (organization)
       where g.organization = $1 and g.grant_id = $2 and g.revoked_at is null and g.expires_at > now()

@@ -4,7 +4,7 @@ import type { Query, Statement } from '@crs/kit/data/database';
 const OWNER = { domain: column.text, organization: column.text };
 type DomainOwner = column.RowOf<typeof OWNER>;
 
-/** The organization that an e-mail domain belongs to. No organization owns the directory, so the statement needs none in its scope. */
+/** Finds the organization of an e-mail domain, in a table without row-level security. */
 export function findDomainOwner(domain: string): Statement<DomainOwner> {
   return {
     name: 'find_domain_owner',
@@ -15,16 +15,16 @@ export function findDomainOwner(domain: string): Statement<DomainOwner> {
 }
 
 /**
- * Makes these domains, and no others, the organization's. The caller rolls back if a domain belongs to another organization.
- * @returns a domain that belongs to another organization, if there is one
+ * Makes these the only domains of the organization.
+ * @returns a domain that another organization has already, if any: the caller must then roll back
  */
 export async function setDomains(
   query: Query,
   organization: string,
   domains: readonly string[],
 ): Promise<DomainOwner | undefined> {
-  // The update changes nothing, but locks the row and returns its owner. So of two organizations that claim a domain at the same time, the
-  // second waits for the first and then sees it.
+  // The update changes nothing, but locks the row and returns its owner. If two organizations claim a domain at the same time, the second one
+  // waits for the first to commit, and then sees it as the owner.
   const owners = await query({
     name: 'claim_domains',
     row: OWNER,
@@ -37,7 +37,6 @@ export async function setDomains(
   return taken;
 }
 
-/** Frees all domains of the organization, except for the kept ones. */
 export function releaseDomains(organization: string, kept: readonly string[] = []): Statement {
   return {
     name: 'release_domains',

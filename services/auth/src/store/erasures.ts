@@ -3,11 +3,11 @@ import type { Query, Statement } from '@crs/kit/data/database';
 import { deleteNext } from '@crs/kit/data/delete-next';
 import { fold } from '@crs/kit/text';
 import { releaseDomains } from './domain-directory.ts';
-import { moveVersions } from './projects.ts';
+import { incrementVisibilityVersions } from './projects.ts';
 
-/** The first and the last step of deletions that span services. Each finds its target, whether or not the first step ran before. */
+/** The first and last step of deletions that span services. Both are idempotent. */
 
-/** One row where the organization exists. */
+/** No row if the organization does not exist. */
 export function markOrganization(organization: string): Statement<{ organization: string }> {
   return {
     name: 'mark_organization',
@@ -28,11 +28,11 @@ export async function markProject(query: Query, organization: string, projectId:
     values: [organization, projectId],
   });
   if (!row) return false;
-  await query(moveVersions(organization, row.userIds));
+  await query(incrementVisibilityVersions(organization, row.userIds));
   return true;
 }
 
-/** The user's id, or no row where nobody has this e-mail. */
+/** No row if nobody has this e-mail. */
 export function markUser(organization: string, email: string): Statement<{ userId: string }> {
   return {
     name: 'mark_user',
@@ -43,20 +43,20 @@ export function markUser(organization: string, email: string): Statement<{ userI
   };
 }
 
-/** The organization may have been removed and made anew between two steps. */
+/** Between two steps, the organization may have been deleted and created again. */
 const WHILE_ERASED = 'and exists (select from auth.organizations where organization = $1 and erasing_at is not null)';
 
-/** Some projects of an organization under deletion, with their roles. */
+/** Deletes a batch of projects with their roles. */
 export const removeProjects = deleteNext({
   name: 'remove_projects',
   table: 'auth.projects',
   key: 'project_id',
   where: WHILE_ERASED,
 });
-/** Some users of an organization under deletion, with their consents. */
+/** Deletes a batch of users with their consents. */
 export const removeUsers = deleteNext({ name: 'remove_users', table: 'auth.users', key: 'user_id', where: WHILE_ERASED });
 
-/** Deletes the organization with its keys, and the users and projects that are left, and frees its domains. Its audit trail stays. */
+/** Deletes the organization with its keys and its remaining users and projects, and frees its domains. Its audit trail stays. */
 export async function removeOrganization(query: Query, organization: string): Promise<void> {
   const removed = await query({
     name: 'remove_organization',

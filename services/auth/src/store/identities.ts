@@ -1,8 +1,6 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** The accounts of OpenID providers that users sign in with. */
-
 const LINKED_USER = {
   userId: column.uuid,
   email: column.text,
@@ -10,7 +8,7 @@ const LINKED_USER = {
   sessionVersion: column.integer,
 };
 
-/** The user who signs in with this account, disabled users included. */
+/** The user whose account at an OpenID provider this is, even a disabled one. */
 export function findLinkedUser(
   organization: string,
   issuer: string,
@@ -26,7 +24,7 @@ export function findLinkedUser(
   };
 }
 
-/** No row where the account belongs to a user already, or the user has another account at this provider. */
+/** No row if the account is linked to a user already, or the user is linked to another account of this provider. */
 export function insertIdentity(
   organization: string,
   identity: { issuer: string; subject: string; userId: string },

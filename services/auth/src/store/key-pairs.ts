@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** Each kind has a table. Only token keys sign tokens that live longer than minutes. */
+/** Each kind has a table. Only token keys have the column: caller tokens live for less than a minute. */
 const PROTECTS_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protects_until' };
 export type KeyKind = keyof typeof PROTECTS_UNTIL;
 
@@ -13,7 +13,7 @@ const KEY_PAIR = {
 };
 type KeyPairRow = column.RowOf<typeof KEY_PAIR>;
 
-/** One replica at a time makes or drops keys of a kind. The lock is held until the transaction ends. */
+/** Lets one replica at a time create or retire keys of a kind, until its transaction ends. */
 export function lockKeyPairs(kind: KeyKind): Statement {
   return { name: `lock_${kind}s`, text: `select pg_advisory_xact_lock(hashtext('auth.${kind}s'))` };
 }
@@ -35,7 +35,7 @@ export function insertKeyPair(kind: KeyKind, key: Omit<KeyPairRow, 'protectsUnti
   };
 }
 
-/** The key is kept until this time at least. No row where it has been retired. */
+/** Prevents the retirement of the key before this time. No row if it is retired already. */
 export function protectUntil(keyId: string, until: Date): Statement<{ keyId: string }> {
   return {
     name: 'protect_until',
@@ -45,7 +45,7 @@ export function protectUntil(keyId: string, until: Date): Statement<{ keyId: str
   };
 }
 
-/** Deletes key pairs, and notes when they signed and were retired. */
+/** Deletes key pairs. Their ids and times stay, for operators. */
 export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
   return {
     name: `retire_${kind}s`,
@@ -55,13 +55,12 @@ export function retireKeyPairs(kind: KeyKind, keyIds: string[]): Statement {
   };
 }
 
-const RETIRED = { keyId: column.text, signFrom: column.instant, retiredAt: column.instant };
-
-export function listRetiredKeys(limit: number): Statement<column.RowOf<typeof RETIRED>> {
+export function listRetiredKeys(limit: number): Statement<{ keyId: string; signFrom: Date; retiredAt: Date }> {
   return {
     name: 'list_retired_keys',
-    row: RETIRED,
-    text: `select ${column.selectList(RETIRED)} from auth.retired_keys order by retired_at desc, key_id limit $1`,
+    row: { keyId: column.text, signFrom: column.instant, retiredAt: column.instant },
+    text: `select key_id as "keyId", sign_from as "signFrom", retired_at as "retiredAt"
+      from auth.retired_keys order by retired_at desc, key_id limit $1`,
     values: [limit],
   };
 }

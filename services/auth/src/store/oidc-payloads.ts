@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-/** The objects that oidc-provider stores, by model and by the digest of their id. Expired ones are not found. */
+/** The objects that oidc-provider stores. Queries leave out expired ones. */
 
 export interface PayloadKey {
   model: string;
@@ -36,7 +36,7 @@ export function upsertPayload(payload: NewPayload): Statement {
   };
 }
 
-/** @param graceSeconds how long a consumed payload still counts as fresh */
+/** @param graceSeconds how long a consumed payload is still returned as not consumed */
 export function findPayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement<PayloadRow> {
   return {
     name: 'find_payload',
@@ -59,8 +59,8 @@ export function findPayloadByUid(model: string, uidDigest: Buffer): Statement<Pa
 }
 
 /**
- * One row for the first who consumes the payload, and for everybody within the grace after the first. A consumed payload is kept for a
- * week at most, so that its replay is noticed.
+ * One row for the first caller, and for callers within the grace period after it; otherwise none. A consumed payload is kept for up to a
+ * week, so that a replay is detected.
  */
 export function consumePayload({ model, idDigest }: PayloadKey, graceSeconds: number): Statement<{ model: string }> {
   return {
@@ -91,7 +91,7 @@ export function destroyPayloadsOfGrant(model: string, grantId: string): Statemen
   };
 }
 
-/** Moves the payload's expiry to this time, unless it is later already. */
+/** Extends the payload's lifetime; never shortens it. */
 export function keepPayload({ model, idDigest }: PayloadKey, until: Date): Statement {
   return {
     name: 'keep_payload',
@@ -100,7 +100,7 @@ export function keepPayload({ model, idDigest }: PayloadKey, until: Date): State
   };
 }
 
-/** Notes that a browser came back for an authorization: it sent the cookie that it got with the first answer. */
+/** Records that a browser continued an authorization: it sent the cookie that it got with the first response. */
 export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statement {
   return {
     name: 'note_browser',
@@ -111,23 +111,23 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
 }
 
 /**
- * How many payloads of a model all strangers together may have. Anybody can begin an authorization, register a client, and prove to be a
- * client that they registered.
+ * The most payloads of each model that all unauthenticated clients together may have. Anybody can begin an authorization, register a client,
+ * and authenticate as a client that they registered.
  */
 export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
-/** The same for throttles: strangers choose the accounts at which they guess. */
+/** The same for throttles, of which each guessed account has one. */
 const MOST_THROTTLES = 200_000;
 
-/** How many rows a statement has deleted: of all models, the largest number. */
+/** Numbers of deleted rows. If several statements deleted payloads, the largest number. */
 export interface Gone {
   payloads: number;
   throttles: number;
 }
 
 /**
- * Deletes some of what unauthenticated clients have stored beyond the bounds. It begins with what no browser came back for, so that a flood of requests
- * deletes its own rows and not those of people who are signing in; and among these, with what would expire next. A client that somebody
- * consented to is kept: it expires later than in a day.
+ * Deletes a batch of what unauthenticated clients have stored beyond the bounds. Payloads that no browser returned for go first, so that a flood
+ * of requests deletes its own rows and not those of people who are signing in; among these, those that expire next. Only payloads that expire
+ * within a day are deleted, which keeps clients that somebody consented to.
  */
 export async function deleteExcess(
   query: Query,
@@ -137,7 +137,7 @@ export async function deleteExcess(
 ): Promise<Gone> {
   let payloads = 0;
   for (const [model, bound] of Object.entries(most)) {
-    const gone = await query({
+    const deleted = await query({
       name: 'delete_excess_payloads',
       row: { model: column.text },
       text: `delete from auth.oidc_payloads where model = $1 and id_digest in (
@@ -145,7 +145,7 @@ export async function deleteExcess(
         order by browser_returned desc, expires_at desc offset $2 limit $3) returning model`,
       values: [model, bound, limit],
     });
-    payloads = Math.max(payloads, gone.length);
+    payloads = Math.max(payloads, deleted.length);
   }
   const throttles = await query({
     name: 'delete_excess_throttles',
@@ -157,7 +157,7 @@ export async function deleteExcess(
   return { payloads, throttles: throttles.length };
 }
 
-/** Deletes some of the expired payloads and throttles, except rows that another replica is deleting. */
+/** Deletes a batch of expired payloads and throttles, and skips rows that another replica is deleting. */
 export async function deleteExpired(query: Query, limit: number): Promise<Gone> {
   const [payloads, throttles] = await Promise.all([
     query({

@@ -10,7 +10,7 @@ const OIDC_PROVIDER = {
 };
 export type OidcProviderRow = column.RowOf<typeof OIDC_PROVIDER>;
 
-/** An organization's own OpenID provider. No row where it has none, or its deletion has begun. */
+/** No row if the organization has no OpenID provider of its own, or its deletion has begun. */
 export function findOidcProvider(organization: string): Statement<OidcProviderRow> {
   return {
     name: 'find_oidc_provider',

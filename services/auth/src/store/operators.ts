@@ -17,7 +17,6 @@ export type OperatorRow = column.RowOf<typeof OPERATOR>;
 const COLUMNS = column.selectList(OPERATOR);
 const IS_LIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
-/** The live operator with this credential. */
 export function findOperatorByCredential(digest: Buffer): Statement<OperatorRow> {
   return {
     name: 'find_operator_by_credential',
@@ -27,7 +26,7 @@ export function findOperatorByCredential(digest: Buffer): Statement<OperatorRow>
   };
 }
 
-/** The live operator with this name that was created at that time (ISO 8601). */
+/** @param since when the operator was created (ISO 8601): a later operator of the same name is another one */
 export function findOperator(name: string, since: string): Statement<OperatorRow> {
   return {
     name: 'find_operator',
@@ -38,17 +37,15 @@ export function findOperator(name: string, since: string): Statement<OperatorRow
   };
 }
 
-interface NewOperator {
-  name: string;
+interface NewOperator extends Pick<OperatorRow, 'name' | 'role'> {
   digest: Buffer;
-  role: OperatorRole;
   /** Empty: all. */
   organizations: readonly string[];
   /** 0: never. */
   expiresInSeconds: number;
 }
 
-/** No row where an operator that wasn't revoked has this name. */
+/** No row if an operator that isn't revoked has this name. */
 export function insertOperator({ name, digest, role, organizations, expiresInSeconds }: NewOperator): Statement<OperatorRow> {
   return {
     name: 'insert_operator',
@@ -60,12 +57,11 @@ export function insertOperator({ name, digest, role, organizations, expiresInSec
   };
 }
 
-/** By name, revoked ones included. */
 export function listOperators(): Statement<OperatorRow> {
   return { name: 'list_operators', row: OPERATOR, text: `select ${COLUMNS} from auth.operators order by name, created_at` };
 }
 
-/** Locks the operators that weren't revoked, so that two revocations can't remove the last two admins. */
+/** Locks the operators that aren't revoked, so that two concurrent revocations can't remove the last two admins. */
 export function lockOperators(): Statement<OperatorRow> {
   return {
     name: 'lock_operators',
@@ -84,8 +80,8 @@ export function revokeOperator(name: string): Statement<OperatorRow> {
 }
 
 /**
- * Stores the first operator, whose credential was made outside: nobody could create that operator by an RPC. Runs as the migration role.
- * Changes nothing where a live operator has the name, or any operator the credential.
+ * Creates the first operator, as the migration role: no operator exists that could do it by RPC. Changes nothing if an operator that isn't
+ * revoked has the name, or any operator has the credential.
  */
 export async function ensureOperator(admin: AdminDatabase, name: string, digest: Buffer): Promise<void> {
   const client = new Client(adminConnection(admin));

@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { built, sql } from '@crs/kit/data/sql';
-import type { Knex } from 'knex';
 import { noSuchOrganization } from '../domain/not-found.ts';
 import type { OrganizationChange } from '../domain/settings.ts';
 
@@ -38,7 +38,7 @@ export function findOrganization(organization: string): Statement<OrganizationRo
   };
 }
 
-/** One row where the organization exists and its deletion has not begun. */
+/** No row if the organization doesn't exist, or its deletion has begun. */
 export function organizationExists(organization: string): Statement<{ name: string | null }> {
   return {
     name: 'organization_exists',
@@ -48,7 +48,7 @@ export function organizationExists(organization: string): Statement<{ name: stri
   };
 }
 
-/** @throws ServiceError not_found where the organization doesn't exist, or its deletion has begun */
+/** @throws ServiceError not_found if the organization doesn't exist, or its deletion has begun */
 export async function requireOrganization(query: Query, organization: string): Promise<{ name: string | null }> {
   const [found] = await query(organizationExists(organization));
   if (!found) throw noSuchOrganization();
@@ -63,7 +63,7 @@ const VIEW_SETTINGS = {
   settingsChangedAt: column.instant,
 };
 
-/** The settings that decide how an organization sees its calls; no row once its deletion has begun. */
+/** No row once the organization's deletion has begun. */
 export function findViewSettings(organization: string): Statement<column.RowOf<typeof VIEW_SETTINGS>> {
   return {
     name: 'find_view_settings',
@@ -73,7 +73,7 @@ export function findViewSettings(organization: string): Statement<column.RowOf<t
   };
 }
 
-/** By id: these, or all, which takes a scope of every organization. */
+/** @param ids more than one take a scope of every organization */
 export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZATION): Statement<OrganizationRow> {
   return {
     name: 'list_organizations',
@@ -84,7 +84,7 @@ export function listOrganizations(ids: readonly string[] | typeof EVERY_ORGANIZA
   };
 }
 
-/** No row where the id is taken. */
+/** No row if the id is taken. */
 export function insertOrganization(organization: string, change: OrganizationChange): Statement<{ organization: string }> {
   const insert = sql('auth.organizations')
     .insert({ organization, ...columnsOf(change) })
@@ -94,28 +94,27 @@ export function insertOrganization(organization: string, change: OrganizationCha
   return built('insert_organization', insert, { organization: column.text });
 }
 
-/** Undefined where the change sets nothing. */
-export function updateOrganization(organization: string, change: OrganizationChange): Statement | undefined {
+/** @param before as {@link findOrganization} read and locked it */
+export async function updateOrganization(query: Query, before: OrganizationRow, change: OrganizationChange): Promise<void> {
   const columns = columnsOf(change);
-  if (Object.keys(columns).length === 0) return undefined;
+  if (Object.keys(columns).length === 0) return;
+  // Followers of the change feed notice new view settings by their version.
+  const version = changesView(before, change) && {
+    settings_version: sql.raw('settings_version + 1'),
+    settings_changed_at: new Date(),
+  };
+  const { organization } = before;
   const update = sql('auth.organizations')
     .where({ organization, erasing_at: null })
-    .update({ ...columns, ...settingsVersion(change) });
-  return built('update_organization', update);
+    .update({ ...columns, ...version });
+  await query(built('update_organization', update));
 }
 
-/** The version of the settings that decide how calls look moves with the settings, so that followers of changes hear of it. */
-function settingsVersion({ allowedFields, anonymizeInterviewees }: OrganizationChange): Record<string, unknown> {
-  const differs: [string, Knex.Value[]][] = [];
-  if (allowedFields !== undefined) differs.push(['allowed_fields is distinct from ?::text[]', [allowedFields]]);
-  if (anonymizeInterviewees !== undefined) differs.push(['anonymize_interviewees <> ?', [anonymizeInterviewees]]);
-  if (differs.length === 0) return {};
-  const moved = differs.map(([condition]) => condition).join(' or ');
-  const values = differs.flatMap(([, each]) => each);
-  return {
-    settings_version: sql.raw(`settings_version + case when ${moved} then 1 else 0 end`, values),
-    settings_changed_at: sql.raw(`case when ${moved} then ?::timestamptz else settings_changed_at end`, [...values, new Date()]),
-  };
+function changesView(before: OrganizationRow, { allowedFields, anonymizeInterviewees }: OrganizationChange): boolean {
+  return (
+    (allowedFields !== undefined && !isDeepStrictEqual(allowedFields, before.allowedFields)) ||
+    (anonymizeInterviewees !== undefined && anonymizeInterviewees !== before.anonymizeInterviewees)
+  );
 }
 
 function columnsOf(change: OrganizationChange): Record<string, unknown> {

@@ -3,16 +3,23 @@ import type { Query, Statement } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
 import { MAX_ITEMS } from '@crs/records/import-record';
 
-/** The register of projects, with their creators and the roles of users in them. A user sees a project by any of these. */
+/** The register of projects. A user may see a project as its creator, or by a role in it. */
+
 export type Role = 'lead' | 'member';
+
+export interface Membership {
+  projectId: string;
+  userId: string;
+  role: Role;
+}
 
 export interface ProjectRoles {
   projectId: string;
   createdBy: string | null;
-  roles: { userId: string; role: Role }[];
+  roles: Pick<Membership, 'userId' | 'role'>[];
 }
 
-/** Registers projects without roles. One row for each that was not registered yet. */
+/** Registers projects without roles. Returns a row for each that was not registered yet. */
 export function insertProjects(
   organization: string,
   projects: Pick<ProjectRoles, 'projectId' | 'createdBy'>[],
@@ -28,10 +35,10 @@ export function insertProjects(
 }
 
 /**
- * Changes nothing where the user has the role already.
- * @throws ServiceError failed_precondition if the project would have more roles than an import takes: it couldn't be exported
+ * Changes nothing if the user has the role already.
+ * @throws ServiceError failed_precondition if the project has as many roles as an import record may: its export couldn't be imported
  */
-export async function addRole(query: Query, organization: string, projectId: string, userId: string, role: Role): Promise<void> {
+export async function addRole(query: Query, organization: string, { projectId, userId, role }: Membership): Promise<void> {
   const added = await query({
     name: 'add_role',
     row: { userId: column.uuid },
@@ -50,17 +57,12 @@ export async function addRole(query: Query, organization: string, projectId: str
     const message = `The project has ${MAX_ITEMS} members, and can't have more. Remove one, then add this one.`;
     throw new ServiceError('failed_precondition', message);
   }
-  await query(moveVersions(organization, [userId]));
+  await query(incrementVisibilityVersions(organization, [userId]));
 }
 
-/** @returns false where the user did not have the role */
-export async function removeRole(
-  query: Query,
-  organization: string,
-  projectId: string,
-  userId: string,
-  role: Role,
-): Promise<boolean> {
+/** @returns false if the user did not have the role */
+export async function removeRole(query: Query, organization: string, membership: Membership): Promise<boolean> {
+  const { projectId, userId, role } = membership;
   const removed = await query({
     name: 'remove_role',
     row: { userId: column.uuid },
@@ -68,14 +70,14 @@ export async function removeRole(
       returning user_id as "userId"`,
     values: [organization, projectId, userId, role],
   });
-  if (removed.length > 0) await query(moveVersions(organization, [userId]));
+  if (removed.length > 0) await query(incrementVisibilityVersions(organization, [userId]));
   return removed.length > 0;
 }
 
-/** Locks users in the order of their ids, so that two transactions can't wait for each other, and without blocking inserts of roles. */
-export function moveVersions(organization: string, userIds: string[]): Statement {
+/** Locks users in the order of their ids, so that transactions can't deadlock, and without blocking inserts of their roles. */
+export function incrementVisibilityVersions(organization: string, userIds: string[]): Statement {
   return {
-    name: 'move_visibility_versions',
+    name: 'increment_visibility_versions',
     text: `update auth.users u set visibility_version = visibility_version + 1 from (
         select user_id from auth.users where organization = $1 and user_id = any($2) order by user_id for no key update) locked
       where u.organization = $1 and u.user_id = locked.user_id`,
@@ -83,22 +85,19 @@ export function moveVersions(organization: string, userIds: string[]): Statement
   };
 }
 
-const FIND_PROJECTS = `select project_id as "projectId" from auth.projects
-  where organization = $1 and project_id = any($2::uuid[]) and erasing_at is null`;
-
-/** Those of the projects that are registered. */
+/** Leaves out projects that aren't registered, or whose deletion has begun. */
 export function findProjects(organization: string, projectIds: string[]): Statement<{ projectId: string }> {
   return {
     name: 'find_projects',
     row: { projectId: column.uuid },
-    text: FIND_PROJECTS,
+    text: `select project_id as "projectId" from auth.projects
+      where organization = $1 and project_id = any($2::uuid[]) and erasing_at is null`,
     values: [organization, projectIds],
   };
 }
 
 const PERSON = { email: column.text, name: column.text.orNull, lead: column.boolean };
 
-/** The users with a role in a project, by folded e-mail. */
 export function projectPeople(organization: string, projectId: string): Statement<column.RowOf<typeof PERSON>> {
   return {
     name: 'project_people',
@@ -110,7 +109,7 @@ export function projectPeople(organization: string, projectId: string): Statemen
   };
 }
 
-/** Those of the projects whose deletion has begun and not ended. */
+/** Finds only projects whose deletion has begun and not ended. */
 export function findErasingProjects(organization: string, projectIds: string[]): Statement<{ projectId: string }> {
   return {
     name: 'find_erasing_projects',
@@ -130,7 +129,7 @@ interface VisibleProject {
 
 const VISIBLE = { version: column.bigint, projects: column.json<VisibleProject[]>() };
 
-/** The projects that a user may see and the version of that set, both of one moment. No row for a user who is gone or disabled. */
+/** The projects that a user may see, and the version of that set, read in one snapshot. No row for a deleted or disabled user. */
 export function visibleProjects(organization: string, userId: string): Statement<column.RowOf<typeof VISIBLE>> {
   return {
     name: 'visible_projects',
@@ -151,13 +150,11 @@ export function visibleProjects(organization: string, userId: string): Statement
   };
 }
 
-const VERSION = { version: column.bigint };
-
-/** No row for a user who is gone or disabled. */
-export function visibilityVersion(organization: string, userId: string): Statement<column.RowOf<typeof VERSION>> {
+/** No row for a deleted or disabled user. */
+export function visibilityVersion(organization: string, userId: string): Statement<{ version: string }> {
   return {
     name: 'visibility_version',
-    row: VERSION,
+    row: { version: column.bigint },
     text: 'select visibility_version as version from auth.users where organization = $1 and user_id = $2 and disabled_at is null',
     values: [organization, userId],
   };
@@ -169,7 +166,7 @@ const DESCRIBED = {
   members: column.json<{ email: string; lead: boolean }[]>(),
 };
 
-/** Those of the projects that exist and aren't being deleted, with the e-mails of their people. */
+/** Leaves out projects that don't exist or whose deletion has begun. */
 export function describeProjects(organization: string, projectIds: string[]): Statement<column.RowOf<typeof DESCRIBED>> {
   return {
     name: 'describe_projects',

@@ -4,45 +4,43 @@ import type { Problem } from '@crs/records/import-record';
 import { missing } from '@crs/records/missing-reference';
 import { fold } from '@crs/kit/text';
 import { beingDeleted } from '../domain/not-found.ts';
-import { findErasingProjects, insertProjects, moveVersions, type ProjectRoles, type Role } from './projects.ts';
+import { findErasingProjects, insertProjects, incrementVisibilityVersions, type ProjectRoles, type Role } from './projects.ts';
 import { findUsersByEmail } from './users.ts';
 
-/** A project's creator and the roles of users in it, by e-mail. */
-export interface NamedRoles {
+/** A project with the e-mails of its creator and members. */
+export interface ProjectGrants {
   projectId: string;
   createdBy: string | null;
   members: { email: string; role: Role }[];
 }
 
 /**
- * Replaces the creators and roles of projects, in as few statements for a thousand projects as for one.
- * @returns for each project whether that changed anything, or the field whose e-mail belongs to nobody
+ * Replaces the creators and roles of projects. The number of statements doesn't grow with the number of projects.
+ * @returns for each project whether that changed anything, or why it was refused
  */
-export async function putRoles(query: Query, organization: string, projects: NamedRoles[]): Promise<(boolean | Problem)[]> {
+export async function putRoles(query: Query, organization: string, projects: ProjectGrants[]): Promise<(boolean | Problem)[]> {
   const seen = new Set<string>();
-  const again = projects.findIndex(({ projectId }) => seen.size === seen.add(projectId).size);
-  // A project that is there twice is replaced twice.
-  if (again >= 0) {
-    const earlier = await putRoles(query, organization, projects.slice(0, again));
-    return [...earlier, ...(await putRoles(query, organization, projects.slice(again)))];
+  const repeated = projects.findIndex(({ projectId }) => seen.size === seen.add(projectId).size);
+  if (repeated >= 0) {
+    const earlier = await putRoles(query, organization, projects.slice(0, repeated));
+    return [...earlier, ...(await putRoles(query, organization, projects.slice(repeated)))];
   }
 
   const erasing = new Set((await query(findErasingProjects(organization, [...seen]))).map(({ projectId }) => projectId));
   const emails = projects.flatMap(({ createdBy, members }) => [createdBy ?? [], members.map(({ email }) => email)].flat());
   const found = await query(findUsersByEmail(organization, [...new Set(emails.map(fold))]));
   const users = new Map(found.map(({ emailFolded, userId }) => [emailFolded, userId]));
-  const named = projects.map((project) => (erasing.has(project.projectId) ? beingDeleted('id') : rolesOf(project, users)));
-  const good = named.filter((roles) => 'roles' in roles);
-
-  const changed = await putProjects(query, organization, good);
-  return named.map((roles) => ('roles' in roles ? changed.has(roles.projectId) : roles));
+  const resolved = projects.map((project) => (erasing.has(project.projectId) ? beingDeleted('id') : resolve(project, users)));
+  const accepted = resolved.filter((project) => 'roles' in project);
+  const changed = await putProjects(query, organization, accepted);
+  return resolved.map((project) => ('roles' in project ? changed.has(project.projectId) : project));
 }
 
-/** The roles by user id, or the field whose e-mail belongs to nobody. @param users ids by folded e-mail */
-function rolesOf({ projectId, createdBy, members }: NamedRoles, users: Map<string, string>): ProjectRoles | Problem {
+/** Replaces e-mails by user ids. @param users ids by folded e-mail @returns the problem if an e-mail belongs to nobody */
+function resolve({ projectId, createdBy, members }: ProjectGrants, users: Map<string, string>): ProjectRoles | Problem {
   if (createdBy !== null && !users.has(fold(createdBy))) return missing('user', 'created_by');
-  const stranger = members.findIndex(({ email }) => !users.has(fold(email)));
-  if (stranger >= 0) return missing('user', `members[${stranger}].email`);
+  const unknown = members.findIndex(({ email }) => !users.has(fold(email)));
+  if (unknown >= 0) return missing('user', `members[${unknown}].email`);
   return {
     projectId,
     createdBy: createdBy === null ? null : users.get(fold(createdBy))!,
@@ -50,33 +48,33 @@ function rolesOf({ projectId, createdBy, members }: NamedRoles, users: Map<strin
   };
 }
 
-/** A user who comes into a project or goes out of it. Null stands for no creator. */
-interface Move {
+/** A user who gains or loses access to a project. Null: the project had or gets no creator. */
+interface AccessChange {
   projectId: string;
   userId: string | null;
 }
 
 /**
- * Registers projects or replaces their creators and roles, and moves the visibility version of everybody who comes in or goes out. No
- * project may be there twice.
- * @returns the ids of the projects that this changed
+ * Registers projects or replaces their creators and roles, and increments the visibility version of everybody who gains or loses access.
+ * @param projects each one at most once
+ * @returns the ids of the changed projects
  */
 export async function putProjects(query: Query, organization: string, projects: ProjectRoles[]): Promise<Set<string>> {
   const inserted = new Set((await query(insertProjects(organization, projects))).map(({ projectId }) => projectId));
   const created = projects.filter(({ projectId }) => inserted.has(projectId));
   const others = projects.filter(({ projectId }) => !inserted.has(projectId));
-  const moves: Move[] = [
+  const changes: AccessChange[] = [
     ...created.map(({ projectId, createdBy }) => ({ projectId, userId: createdBy })),
     ...(await replaceCreators(query, organization, others)),
     ...(await replaceRoles(query, organization, projects)),
   ];
-  const users = moves.flatMap(({ userId }) => userId ?? []);
-  if (users.length > 0) await query(moveVersions(organization, users));
-  return new Set(moves.map(({ projectId }) => projectId));
+  const users = changes.flatMap(({ userId }) => userId ?? []);
+  if (users.length > 0) await query(incrementVisibilityVersions(organization, users));
+  return new Set(changes.map(({ projectId }) => projectId));
 }
 
 /** Locks the projects until the transaction ends. */
-async function replaceCreators(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
+async function replaceCreators(query: Query, organization: string, projects: ProjectRoles[]): Promise<AccessChange[]> {
   const rows = await query({
     name: 'lock_projects',
     row: { projectId: column.uuid, createdBy: column.uuid.orNull },
@@ -100,7 +98,7 @@ async function replaceCreators(query: Query, organization: string, projects: Pro
   ]);
 }
 
-async function replaceRoles(query: Query, organization: string, projects: ProjectRoles[]): Promise<Move[]> {
+async function replaceRoles(query: Query, organization: string, projects: ProjectRoles[]): Promise<AccessChange[]> {
   const roles = projects.flatMap(({ projectId, roles }) => roles.map((role) => ({ projectId, ...role })));
   const columns = [roles.map((r) => r.projectId), roles.map((r) => r.userId), roles.map((r) => r.role)];
   const row = { projectId: column.uuid, userId: column.uuid };

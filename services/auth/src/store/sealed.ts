@@ -2,7 +2,7 @@ import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { secretIdSql } from '@crs/kit/data/seal';
 
-/** The column of each table that holds values sealed under CRS_SECRET, and the text that names a row: each value is bound to it. */
+/** The tables with values encrypted under CRS_SECRET: the column, and an expression for the row's id, which is authenticated with the value. */
 const COLUMNS = {
   token_keys: { sealed: 'private_key_sealed', row: 'key_id' },
   caller_keys: { sealed: 'private_key_sealed', row: 'key_id' },
@@ -19,41 +19,43 @@ export const SEALED_TABLES = Object.keys(COLUMNS) as SealedTable[];
 const ROW = { row: column.text, sealed: column.bytes };
 export type SealedRow = column.RowOf<typeof ROW>;
 
-const COUNT = { secretId: column.text, count: column.integer };
-
-/** The number of values by the id of their secret. Of organizations, it counts those of the scope. */
-export function countSealed(table: SealedTable): Statement<column.RowOf<typeof COUNT>> {
+/** Counts values by the id of their secret. */
+export function countSealed(table: SealedTable): Statement<{ secretId: string; count: number }> {
   const { sealed } = COLUMNS[table];
   return {
     name: `count_sealed_${table}`,
-    row: COUNT,
+    row: { secretId: column.text, count: column.integer },
     text: `select ${secretIdSql(sealed)} as "secretId", count(*)::integer as count
       from auth.${table} where ${sealed} is not null group by 1`,
   };
 }
 
-/** Some values under this secret. */
 export function sealedUnder(table: SealedTable, secretId: string, limit: number): Statement<SealedRow> {
-  return list('sealed_under', table, '=', secretId, limit);
+  return listSealed('sealed_under', table, '=', secretId, limit);
 }
 
-/** Some values under any other secret than this one. */
 export function notSealedUnder(table: SealedTable, secretId: string, limit: number): Statement<SealedRow> {
-  return list('not_sealed_under', table, '<>', secretId, limit);
+  return listSealed('not_sealed_under', table, '<>', secretId, limit);
 }
 
-function list(name: string, table: SealedTable, compares: string, secretId: string, limit: number): Statement<SealedRow> {
+function listSealed(
+  name: string,
+  table: SealedTable,
+  operator: '=' | '<>',
+  secretId: string,
+  limit: number,
+): Statement<SealedRow> {
   const { sealed, row } = COLUMNS[table];
   return {
     name: `${name}_${table}`,
     row: ROW,
     text: `select ${row} as "row", ${sealed} as sealed from auth.${table}
-      where ${sealed} is not null and ${secretIdSql(sealed)} ${compares} $1 limit $2`,
+      where ${sealed} is not null and ${secretIdSql(sealed)} ${operator} $1 limit $2`,
     values: [secretId, limit],
   };
 }
 
-/** Replaces values that are still as they were read. Of organizations, it replaces that of the scope. */
+/** Skips values that have changed since they were read. */
 export function replaceSealed(
   table: SealedTable,
   values: { row: string; before: Buffer; after: Buffer }[],

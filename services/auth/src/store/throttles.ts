@@ -1,13 +1,11 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-const THROTTLE = { tries: column.integer, resetsInSeconds: column.integer };
-
-/** Counts a try. A window begins with its first try. */
-export function countTry(bucket: Buffer, windowSeconds: number): Statement<column.RowOf<typeof THROTTLE>> {
+/** Counts an attempt. A window begins with its first attempt. */
+export function countTry(bucket: Buffer, windowSeconds: number): Statement<{ tries: number; resetsInSeconds: number }> {
   return {
     name: 'count_try',
-    row: THROTTLE,
+    row: { tries: column.integer, resetsInSeconds: column.integer },
     text: `insert into auth.throttles as t (bucket, tries, resets_at) values ($1, 1, now() + $2::integer * interval '1 second')
       on conflict (bucket) do update set
         tries = case when t.resets_at <= now() then 1 else t.tries + 1 end,

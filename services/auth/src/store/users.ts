@@ -17,7 +17,7 @@ export type UserRow = column.RowOf<typeof USER>;
 
 const COLUMNS = column.selectList(USER);
 
-/** Disabled users included. */
+/** Finds disabled users too. */
 export function findUser(organization: string, email: string): Statement<UserRow> {
   return {
     name: 'find_user',
@@ -27,7 +27,7 @@ export function findUser(organization: string, email: string): Statement<UserRow
   };
 }
 
-/** Disabled users included. @throws ServiceError invalid_argument, or not_found where nobody has the e-mail */
+/** Finds disabled users too. @throws ServiceError invalid_argument, or not_found if nobody has the e-mail */
 export async function requireUser(query: Query, organization: string, email: string): Promise<UserRow> {
   const [user] = await query(findUser(organization, requireText('email', email, 3, 254)));
   if (!user) throw noSuchUser();
@@ -52,7 +52,7 @@ const USER_BY_EMAIL = {
 };
 const FOUND_USER = { ...USER_BY_EMAIL, hasPassword: column.boolean };
 
-/** The users who have one of these folded e-mails, disabled users included. */
+/** Finds disabled users too. */
 export function findUsersByEmail(organization: string, foldedEmails: string[]): Statement<column.RowOf<typeof FOUND_USER>> {
   return {
     name: 'find_users_by_email',
@@ -65,7 +65,7 @@ export function findUsersByEmail(organization: string, foldedEmails: string[]): 
 
 type NewUser = Pick<UserRow, 'email' | 'name' | 'passwordHash'>;
 
-/** No row where the e-mail is taken. */
+/** No row if the e-mail is taken. */
 export function insertUser(organization: string, user: NewUser): Statement<UserRow> {
   return {
     name: 'insert_user',
@@ -76,7 +76,7 @@ export function insertUser(organization: string, user: NewUser): Statement<UserR
   };
 }
 
-/** Sets the password only where the user has none. */
+/** Sets the password only if the user has none. */
 export function updateUser(organization: string, userId: string, user: NewUser): Statement {
   return {
     name: 'update_user',
@@ -85,7 +85,6 @@ export function updateUser(organization: string, userId: string, user: NewUser):
   };
 }
 
-/** No row where nobody has this e-mail. */
 export function setUserDisabled(organization: string, email: string, disabled: boolean): Statement<UserRow> {
   return {
     name: disabled ? 'disable_user' : 'enable_user',
@@ -96,7 +95,6 @@ export function setUserDisabled(organization: string, email: string, disabled: b
   };
 }
 
-/** Ends the user's browser sessions. */
 export function endSessions(organization: string, userId: string): Statement {
   return {
     name: 'end_sessions',
@@ -105,7 +103,6 @@ export function endSessions(organization: string, userId: string): Statement {
   };
 }
 
-/** No row where there is no such user, or the deletion of the user has begun. */
 export function setPassword(organization: string, userId: string, passwordHash: string): Statement<UserRow> {
   return {
     name: 'set_password',
@@ -116,7 +113,7 @@ export function setPassword(organization: string, userId: string, passwordHash: 
   };
 }
 
-/** No row for a disabled user. Until the transaction ends, nobody disables the user, deletes them or ends their sessions. */
+/** No row for a disabled user. Until the transaction ends, nobody can disable or delete the user or end their sessions. */
 export function lockEnabledUser(organization: string, userId: string): Statement<{ sessionVersion: number }> {
   return {
     name: 'lock_enabled_user',
@@ -136,40 +133,35 @@ const LIVE_USER = {
 };
 export type LiveUserRow = column.RowOf<typeof LIVE_USER>;
 
-/** A user who may sign in: no row for a disabled user, or once the deletion of the user or of the organization has begun. */
+/** No row for a disabled user, or once the deletion of the user or of the organization has begun. */
 export function findLiveUser(organization: string, userId: string): Statement<LiveUserRow> {
   return {
     name: 'find_live_user',
     row: LIVE_USER,
-    text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion",
-        o.name as "organizationName"
+    text: `select u.user_id as "userId", u.email, u.name, u.session_version as "sessionVersion", o.name as "organizationName"
       from auth.users u join auth.organizations o using (organization)
       where u.organization = $1 and u.user_id = $2 and u.disabled_at is null and u.erasing_at is null and o.erasing_at is null`,
     values: [organization, userId],
   };
 }
 
-const EXPORTED = { email: column.text, emailFolded: column.text, name: column.text.orNull, disabledAt: column.instant.orNull };
-
-/** Users after a folded e-mail, in that order. Users whose deletion has begun are left out. */
-export function exportUsers(organization: string, after: string): Statement<column.RowOf<typeof EXPORTED>> {
+/** @param after the folded e-mail of the last user that was read */
+export function exportUsers(organization: string, after: string): Statement<column.RowOf<typeof USER_BY_EMAIL>> {
   return {
     name: 'export_users',
-    row: EXPORTED,
-    text: `select ${column.selectList(EXPORTED)} from auth.users
+    row: USER_BY_EMAIL,
+    text: `select ${column.selectList(USER_BY_EMAIL)} from auth.users
       where organization = $1 and email_folded > $2 and erasing_at is null order by email_folded`,
     values: [organization, after],
   };
 }
 
-const EMAIL = { userId: column.uuid, email: column.text };
-
-/** The e-mails of those of the users who exist and aren't being deleted. */
-export function findEmails(organization: string, userIds: string[]): Statement<column.RowOf<typeof EMAIL>> {
+/** Leaves out users who don't exist or whose deletion has begun. */
+export function findEmails(organization: string, userIds: string[]): Statement<{ userId: string; email: string }> {
   return {
     name: 'find_emails',
-    row: EMAIL,
-    text: `select ${column.selectList(EMAIL)} from auth.users
+    row: { userId: column.uuid, email: column.text },
+    text: `select user_id as "userId", email from auth.users
       where organization = $1 and user_id = any($2::uuid[]) and erasing_at is null`,
     values: [organization, userIds],
   };

@@ -2,7 +2,7 @@ import { EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import type { AuditEntry } from '@crs/proto/crs/auth/v1/admin';
 import { countOperatorAction } from '../../count-action.ts';
-import { listAudit, listAuditAfter, type AuditOf, type EntryRow } from '../../store/audit.ts';
+import { listAudit, listAuditAfter, type OrganizationIds, type EntryRow } from '../../store/audit.ts';
 import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -16,11 +16,11 @@ export const audit = {
       const { db, scope, identity, address } = operation;
       if (request.limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
       const limit = request.limit || DEFAULT_LIMIT;
-      const of = organizationsOf(operation);
-      if (request.afterId === undefined) return { entries: (await db.read(scope, listAudit(of, limit))).map(toAuditEntry) };
-      const rows = await db.read(scope, listAuditAfter(of, request.afterId, limit));
+      const ids = organizationsOf(operation);
+      if (request.afterId === undefined) return { entries: (await db.read(scope, listAudit(ids, limit))).map(toAuditEntry) };
+      const rows = await db.read(scope, listAuditAfter(ids, request.afterId, limit));
       operation.auditedElsewhere();
-      // A reader that follows the trail asks every second. It would follow its own entries forever if reading these made new ones.
+      // A client that follows the trail polls every second. If polls that return only its own entries were recorded, they would never end.
       if (rows.some(({ actor, action }) => actor !== identity.name || action !== ACTION)) {
         await countOperatorAction(db, identity, { action: ACTION, target: '', address });
       }
@@ -29,7 +29,7 @@ export const audit = {
   },
 } satisfies Partial<OperatorRpcs>;
 
-function organizationsOf({ organization, rights: { organizations } }: Operation): AuditOf {
+function organizationsOf({ organization, rights: { organizations } }: Operation): OrganizationIds {
   if (organization !== EVERY_ORGANIZATION) return [organization];
   return organizations.length > 0 ? organizations : EVERY_ORGANIZATION;
 }

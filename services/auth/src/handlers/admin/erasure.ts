@@ -15,13 +15,12 @@ import {
   removeUser,
   removeUsers,
 } from '../../store/erasures.ts';
-import { untilViewsFollow } from '../../view-settings.ts';
+import { waitForViewCaches } from '../../view-settings.ts';
 import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
 
-/** What an operator deletes. The audit trail calls it by its `kind`. */
 type Target = { kind: 'organization' } | { kind: 'project'; projectId: string } | { kind: 'user'; email: string };
 
-/** Made at the first use, because metrics are set up after modules are loaded. */
+/** Created on first use, because metrics are set up after modules are loaded. */
 let erase: ReturnType<typeof eraser> | undefined;
 
 export const erasure = {
@@ -35,8 +34,8 @@ export const erasure = {
         if (marked !== undefined) await audit(`${target.kind}.delete`, marked);
         return marked;
       });
-      // An organization of the same id may come next, with settings of its own.
-      if (id !== undefined && target.kind === 'organization') await untilViewsFollow();
+      // The id may be used again at once, by an organization with other settings.
+      if (id !== undefined && target.kind === 'organization') await waitForViewCaches();
       return { found: id !== undefined, userId: target.kind === 'user' ? (id ?? '') : '' };
     },
   },
@@ -75,14 +74,14 @@ function parseTarget(request: ErasureTarget | undefined): Target {
   }
 }
 
-/** @returns the target's id, or undefined where it doesn't exist */
+/** @returns the target's id; undefined if it doesn't exist */
 async function mark(query: Query, organization: string, target: Target): Promise<string | undefined> {
   if (target.kind === 'organization') return (await query(markOrganization(organization)))[0]?.organization;
   if (target.kind === 'user') return (await query(markUser(organization, target.email)))[0]?.userId;
   return (await markProject(query, organization, target.projectId)) ? target.projectId : undefined;
 }
 
-/** Projects come first, as they name the users who created them. */
+/** Projects go first, because they reference the users who created them. */
 function stepsOf({ organization, transact }: Operation): Step[] {
   const all = (next: typeof removeProjects) =>
     inOrder(

@@ -35,7 +35,7 @@ async function organizationLine(db: Database, scope: Scope): Promise<object> {
     ...(row.name !== null && { name: row.name }),
     write_surface: row.writeSurface,
     anonymize_interviewees: row.anonymizeInterviewees,
-    // Null means the default set. Absent, the field would keep the fields of an organization that exists elsewhere.
+    // Null imports as the default set. If it were absent, an import into an existing organization would keep the fields of that one.
     allowed_fields: row.allowedFields,
     rate_limit: { requests: row.rateLimitRequests, period_seconds: row.rateLimitPeriodSeconds },
     tool_rate_limit: { requests: row.toolRateLimitRequests, period_seconds: row.toolRateLimitPeriodSeconds },

@@ -14,33 +14,35 @@ import { countOperatorAction } from '../../count-action.ts';
 import { lineReader, type AuthRecord, type OrganizationRecord, type UserRecord } from '../../domain/import-records.ts';
 import { beingDeleted } from '../../domain/not-found.ts';
 import { hashPassword, passwordProblem } from '../../domain/password.ts';
-import { changesOf, type OrganizationChange } from '../../domain/settings.ts';
+import { changesOf } from '../../domain/settings.ts';
 import { operatorEntry } from '../../store/audit.ts';
 import { endAccess } from '../../store/consents.ts';
 import { findOrganization, insertOrganization, organizationExists, updateOrganization } from '../../store/organizations.ts';
 import { findUser, findUsersByEmail, insertUser, setUserDisabled, updateUser, type UserRow } from '../../store/users.ts';
-import { setsView, untilViewsFollow } from '../../view-settings.ts';
+import { setsView, waitForViewCaches } from '../../view-settings.ts';
 
-/** What became of a line. */
+type OperatorCall = CallContext<'operator'>;
+
+/** The result of a line. */
 type Outcome = 'accepted' | 'unchanged' | Problem;
 
 export function imports({ db }: Context) {
-  // The entry of an import names the changed settings, so it is written with them.
+  // The entry of an import lists the changed settings, so the transaction below writes it.
   const record: RecordImport = async ({ counted, ...entry }, call) => {
     if (counted) await countOperatorAction(db, call.identity, entry);
   };
-  const store = async (batch: ImportLine[], call: CallContext<'operator'>) => {
+  const store = async (batch: ImportLine[], call: OperatorCall) => {
     const scope = callerScope(call);
     const { lines, errors } = await readBatch(batch, lineReader, scope);
-    const passwords = await setPasswords(db, scope, lines, hashPassword);
-    const { mayBeSeen, ...answer } = await db.transact(scope, async (query) => {
+    const passwords = await hashPasswords(db, scope, lines, hashPassword);
+    const { existed, ...response } = await db.transact(scope, async (query) => {
       let accepted = 0;
       let unchanged = 0;
-      const disabled: string[] = [];
       const [before] = await query(findOrganization(scope.organization));
       let exists = before !== undefined;
       const store = (record: AuthRecord): Outcome | Promise<Outcome> => {
-        if (record.type === 'user') return exists ? storeUser(query, record, passwords.hashes, disabled) : missing('organization', 'organization');
+        if (record.type === 'user')
+          return exists ? storeUser(query, record, passwords.hashes, call) : missing('organization', 'organization');
         return before || call.rights.organizations.length === 0 ? storeOrganization(query, record) : MAY_NOT_CREATE;
       };
       for (const { number, record } of lines) {
@@ -50,18 +52,17 @@ export function imports({ db }: Context) {
         else if (outcome === 'unchanged') unchanged++;
         else errors.push(refusedLine(number, outcome));
       }
-      for (const email of disabled) await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
       const [after] = await query(findOrganization(scope.organization));
       const details = { address: call.address, changes: after ? changesOf(before, after) : {} };
       await query(operatorEntry(call.identity, 'auth.import', `${batch.length} lines`, details));
-      return { accepted, unchanged, errors: byLine(errors), mayBeSeen: before !== undefined };
+      return { accepted, unchanged, errors: byLine(errors), existed: before !== undefined };
     });
-    const setView = lines.some(({ record }) => record.type === 'organization' && setsView(changeOf(record)));
-    if (mayBeSeen && setView) await untilViewsFollow();
-    return answer;
+    const viewSet = lines.some(({ record }) => record.type === 'organization' && setsView(record.change));
+    if (existed && viewSet) await waitForViewCaches();
+    return response;
   };
   const findProblems = async (lines: Line<AuthRecord>[], scope: Scope) => {
-    const { refused } = await setPasswords(db, scope, lines, () => Promise.resolve(''));
+    const { refused } = await hashPasswords(db, scope, lines, () => Promise.resolve(''));
     return [...refused].map(([number, problem]) => refusedLine(number, problem));
   };
   return importRpcs('auth', record, lineReader, store, findProblems);
@@ -69,20 +70,16 @@ export function imports({ db }: Context) {
 
 const MAY_NOT_CREATE: Problem = { field: 'id', reason: 'must exist, because this operator may not create organizations' };
 
-/** Hashes by folded e-mail. */
-type Hashes = Map<string, string>;
-
 /**
- * Checks and hashes the passwords that the import sets: those of users who have none. A hash takes long, so this happens before the
- * transaction, and side by side.
- * @returns the hashes, and the problems by line number
+ * Checks and hashes the passwords of users who have none yet. Hashing is slow, so an import does this before its transaction, in parallel.
+ * @returns the hashes by folded e-mail, and the problems by line number
  */
-async function setPasswords(
+async function hashPasswords(
   db: Database,
   scope: Scope,
   lines: Line<AuthRecord>[],
   hash: (password: string) => Promise<string>,
-): Promise<{ hashes: Hashes; refused: Map<number, Problem> }> {
+): Promise<{ hashes: Map<string, string>; refused: Map<number, Problem> }> {
   const refused = new Map<number, Problem>();
   const withPassword = lines.flatMap(({ number, record }) =>
     record.type === 'user' && record.password
@@ -99,9 +96,9 @@ async function setPasswords(
   const done = new Set(known.filter(({ hasPassword }) => hasPassword).map(({ emailFolded }) => emailFolded));
   const hashing: Promise<readonly [string, string]>[] = [];
   for (const { number, folded, email, name, password } of withPassword) {
-    // The first line sets the password; later lines find one.
+    // Later lines of the same user must not replace the password that the first one sets.
     if (done.has(folded)) continue;
-    // An estimate takes up to some milliseconds, for which nobody else must wait.
+    // An estimate takes up to 20 ms, so let other requests run in between.
     await setImmediate();
     const reason = await passwordProblem(password, [organization, stored?.name, name, email]);
     if (reason) refused.set(number, { field: 'password', reason });
@@ -113,42 +110,26 @@ async function setPasswords(
   return { hashes: new Map(await Promise.all(hashing)), refused };
 }
 
-function changeOf(record: OrganizationRecord): OrganizationChange {
-  return {
-    name: record.name,
-    writeSurface: record.write_surface,
-    anonymizeInterviewees: record.anonymize_interviewees,
-    allowedFields: record.allowed_fields,
-    rateLimitRequests: record.rate_limit?.requests,
-    rateLimitPeriodSeconds: record.rate_limit?.period_seconds,
-    toolRateLimitRequests: record.tool_rate_limit?.requests,
-    toolRateLimitPeriodSeconds: record.tool_rate_limit?.period_seconds,
-  };
-}
-
-async function storeOrganization(query: Query, record: OrganizationRecord): Promise<Outcome> {
-  const change = changeOf(record);
-  const [inserted] = await query(insertOrganization(record.organization, change));
+async function storeOrganization(query: Query, { organization, change }: OrganizationRecord): Promise<Outcome> {
+  const [inserted] = await query(insertOrganization(organization, change));
   if (inserted) return 'accepted';
-  const [before] = await query(findOrganization(record.organization));
+  const [before] = await query(findOrganization(organization));
   if (!before) return beingDeleted('id');
-  const update = updateOrganization(record.organization, change);
-  if (!update) return 'unchanged';
-  await query(update);
-  const [after] = await query(findOrganization(record.organization));
+  await updateOrganization(query, before, change);
+  const [after] = await query(findOrganization(organization));
   return isDeepStrictEqual(before, after) ? 'unchanged' : 'accepted';
 }
 
-/** @param disabled gets the e-mails of the users whom the record disables */
-async function storeUser(query: Query, record: UserRecord, hashes: Hashes, disabled: string[]): Promise<Outcome> {
+/** @param hashes by folded e-mail */
+async function storeUser(query: Query, record: UserRecord, hashes: Map<string, string>, call: OperatorCall): Promise<Outcome> {
   const { organization, email } = record;
   const [before] = await query(findUser(organization, email));
-  // An import sets a password only where there is none, so that it can't take over the account of a user who has signed in since.
+  // An import sets a password only if there is none, so that it can't take over the account of an existing user.
   const passwordHash = before?.passwordHash ?? (record.password ? (hashes.get(fold(email)) ?? null) : null);
   const after = { email, name: record.name ?? before?.name ?? null, passwordHash };
   if (!before) {
     const [inserted] = await query(insertUser(organization, after));
-    if (inserted && record.disabled) await disable(query, organization, inserted, disabled);
+    if (inserted && record.disabled) await disable(query, organization, inserted, call);
     if (inserted) return 'accepted';
     const [other] = await query(findUser(organization, email));
     if (!other) return beingDeleted('email');
@@ -158,12 +139,12 @@ async function storeUser(query: Query, record: UserRecord, hashes: Hashes, disab
   if (!disables && before.email === after.email && before.name === after.name && before.passwordHash === after.passwordHash)
     return 'unchanged';
   await query(updateUser(organization, before.userId, after));
-  if (disables) await disable(query, organization, before, disabled);
+  if (disables) await disable(query, organization, before, call);
   return 'accepted';
 }
 
-async function disable(query: Query, organization: string, { userId, email }: UserRow, disabled: string[]): Promise<void> {
+async function disable(query: Query, organization: string, { userId, email }: UserRow, call: OperatorCall): Promise<void> {
   await query(setUserDisabled(organization, email, true));
   await endAccess(query, organization, userId);
-  disabled.push(email);
+  await query(operatorEntry(call.identity, 'user.disable', email, { address: call.address }));
 }

@@ -2,7 +2,7 @@ import type { Query } from '@crs/kit/data/database';
 import { invalid, notFound } from '@crs/kit/errors';
 import { parseUuid } from '@crs/kit/text';
 import { ProjectRole, type AddMemberRequest } from '@crs/proto/crs/auth/v1/admin';
-import { addRole, findProjects, removeRole, type Role } from '../../store/projects.ts';
+import { addRole, findProjects, removeRole, type Membership, type Role } from '../../store/projects.ts';
 import { requireUser } from '../../store/users.ts';
 import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 
@@ -15,26 +15,26 @@ export const members = {
   addMember: {
     access: { action: 'member.add', roles: ['admin', 'manager'], token: 'one', bound: true },
     handle: inTransaction(async (request, { organization, query, audit }) => {
-      const { projectId, userId, role } = await findMembership(query, organization, request);
-      await addRole(query, organization, projectId, userId, role);
-      await audit(`member.add.${role}`, `${projectId} ${userId}`);
+      const membership = await parseMembership(query, organization, request);
+      await addRole(query, organization, membership);
+      await audit(`member.add.${membership.role}`, `${membership.projectId} ${membership.userId}`);
       return {};
     }),
   },
   removeMember: {
     access: { action: 'member.remove', roles: ['admin', 'manager'], token: 'one', bound: true },
     handle: inTransaction(async (request, { organization, query, audit }) => {
-      const { projectId, userId, role } = await findMembership(query, organization, request);
-      if (!(await removeRole(query, organization, projectId, userId, role)))
-        throw notFound(`The user is no ${role} of this project.`);
-      await audit(`member.remove.${role}`, `${projectId} ${userId}`);
+      const membership = await parseMembership(query, organization, request);
+      const removed = await removeRole(query, organization, membership);
+      if (!removed) throw notFound(`The user is no ${membership.role} of this project.`);
+      await audit(`member.remove.${membership.role}`, `${membership.projectId} ${membership.userId}`);
       return {};
     }),
   },
 } satisfies Partial<OperatorRpcs>;
 
-/** Reads the role that a request names. @throws ServiceError invalid_argument, or not_found for the user or the project */
-async function findMembership(query: Query, organization: string, request: AddMemberRequest) {
+/** @throws ServiceError invalid_argument, or not_found for the user or the project */
+async function parseMembership(query: Query, organization: string, request: AddMemberRequest): Promise<Membership> {
   const projectId = parseUuid(request.projectId);
   if (!projectId) throw invalid('project', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
   const role = ROLES[request.role];

@@ -13,7 +13,7 @@ import type {
 } from '@crs/proto/crs/auth/v1/admin';
 import type { Context } from '../../context.ts';
 import { countAction, type FrequentAction } from '../../count-action.ts';
-import { createOperatorCredential, isPermanentAdmin, isWithin, lives, requireWithinOwn } from '../../domain/operators.ts';
+import { createOperatorCredential, isPermanentAdmin, isWithin, requireWithinOwn } from '../../domain/operators.ts';
 import { requireText } from '../../domain/settings.ts';
 import {
   findOperatorByCredential,
@@ -36,9 +36,10 @@ export const operators = {
     handle: inTransaction(async (request, { identity, query, audit }) => {
       const wanted = parse(request);
       const credential = createOperatorCredential();
-      // Under the lock nobody is revoked. The caller may have been since the call was admitted.
+      // The caller may have been revoked since the call was admitted. Under the lock it can't be.
       const creator = (await query(lockOperators())).find(({ name }) => name === identity.name);
-      if (!creator || !lives(creator)) throw new ServiceError('unauthenticated', 'The operator was revoked or has expired.');
+      if (!creator || (creator.expiresAt && creator.expiresAt <= new Date()))
+        throw new ServiceError('unauthenticated', 'The operator was revoked or has expired.');
       requireWithinOwn(creator, wanted);
       const known = await query(listOrganizations(wanted.organizations));
       if (known.length < wanted.organizations.length) {
@@ -69,12 +70,12 @@ export const operators = {
   revokeOperator: {
     access: { action: 'operator.revoke', roles: ['admin'], token: 'none', bound: true },
     handle: inTransaction(async ({ name }, { rights, query, audit }) => {
-      const others = await query(lockOperators());
-      const target = others.find((each) => each.name === name);
+      const live = await query(lockOperators());
+      const target = live.find((each) => each.name === name);
       if (!target || !isWithin(rights, target.organizations)) {
         throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
       }
-      if (isPermanentAdmin(target) && others.filter(isPermanentAdmin).length === 1) {
+      if (isPermanentAdmin(target) && live.filter(isPermanentAdmin).length === 1) {
         throw new ServiceError(
           'failed_precondition',
           'This is the last admin of all organizations that never expires; nobody could create another. Create one first.',
@@ -88,8 +89,8 @@ export const operators = {
   },
 } satisfies Partial<OperatorRpcs>;
 
-function parse({ name, role: named, organizationIds, expiresInSeconds }: CreateOperatorRequest) {
-  const role = OPERATOR_ROLES.find((each) => each === (named || 'admin'));
+function parse({ name, role: roleName, organizationIds, expiresInSeconds }: CreateOperatorRequest) {
+  const role = OPERATOR_ROLES.find((each) => each === (roleName || 'admin'));
   if (!role) throw invalid('role', `must be one of ${OPERATOR_ROLES.join(', ')}`);
   if (organizationIds.length > MAX_ORGANIZATIONS) throw invalid('organizations', `must be at most ${MAX_ORGANIZATIONS}`);
   if (expiresInSeconds > MAX_SECONDS) throw invalid('expires_in', 'must be at most 36500 days');
@@ -110,11 +111,11 @@ function toOperator({ organizations, expiresAt, revokedAt, ...operator }: Operat
   };
 }
 
-/** A token alone does nothing, and each call with it has an entry in the audit trail. So only refusals have one here. */
+/** Audits only refusals: each call with the token has an entry of its own. */
 export function issueOperatorToken({ db, signer }: Context) {
   const refusals = operatorRefusals();
   return rpc({ anyone: true }, async (request: IssueOperatorTokenRequest, call): Promise<IssueOperatorTokenResponse> => {
-    const refuse = async (error: ServiceError, by: Pick<FrequentAction, 'actor' | 'target' | 'source'>) => {
+    const recordRefusal = async (error: ServiceError, by: Pick<FrequentAction, 'actor' | 'target' | 'source'>) => {
       refusals.add(1, { reason: error.reason });
       const entry = { organization: EVERY_ORGANIZATION, action: 'operator.token', outcome: error.kind, address: call.address };
       await countAction(db, { ...entry, ...by });
@@ -125,7 +126,7 @@ export function issueOperatorToken({ db, signer }: Context) {
       const error = new ServiceError('unauthenticated', 'The operator credential is unknown, revoked or expired.', {
         reason: REASONS.invalidOperator,
       });
-      throw await refuse(error, { actor: 'unknown operator', target: '', source: 'strangers' });
+      throw await recordRefusal(error, { actor: 'unknown operator', target: '', source: 'strangers' });
     }
     const { name, createdAt } = operator;
     const organization = request.organizationId || undefined;
@@ -136,7 +137,7 @@ export function issueOperatorToken({ db, signer }: Context) {
       try {
         requireBound(operator, organization);
       } catch (error) {
-        throw await refuse(error as ServiceError, { actor: name, target: organization, source: `operator ${name}` });
+        throw await recordRefusal(error as ServiceError, { actor: name, target: organization, source: `operator ${name}` });
       }
     }
     const identity = { kind: 'operator' as const, name, since: createdAt.toISOString() };

@@ -14,7 +14,7 @@ import {
   updateOrganization,
   type OrganizationRow,
 } from '../../store/organizations.ts';
-import { setsView, untilViewsFollow } from '../../view-settings.ts';
+import { setsView, waitForViewCaches } from '../../view-settings.ts';
 import type { Operation, OperatorRpcs } from './operator-rpcs.ts';
 
 export const organizations = {
@@ -51,8 +51,7 @@ export const organizations = {
         const provider = changeOidcProvider(before, settings?.oidcProvider, sealerOf(operation));
         requireMayClaim(rights, before, provider);
         await claimDomains(query, organization, provider);
-        const statement = updateOrganization(organization, { ...change, ...provider });
-        if (statement) await query(statement);
+        await updateOrganization(query, before, { ...change, ...provider });
         const [after] = await query(findOrganization(organization));
         const changes = changesOf(before, after!, settings?.oidcProvider?.clientSecret !== undefined);
         await audit('organization.update', organization, changes);
@@ -60,7 +59,7 @@ export const organizations = {
         if (settings?.oidcProvider) await audit('organization.oidc', `${organization} ${after!.oidcIssuer ?? 'none'}`);
         return { organization: toOrganization(after!, toolsUrl) };
       });
-      if (setsView(change)) await untilViewsFollow();
+      if (setsView(change)) await waitForViewCaches();
       return response;
     },
   },
@@ -82,14 +81,15 @@ export const organizations = {
   },
 } satisfies Partial<OperatorRpcs>;
 
-/** Encrypts a client secret of the organization's provider. */
+/** Returns the function that encrypts the client secret of the organization's provider. */
 function sealerOf({ seals, organization }: Operation) {
   return (clientSecret: string) => seals.organizations.seal(Buffer.from(clientSecret), organization);
 }
 
 /**
- * Makes the domains of a changed provider the organization's.
- * @throws ServiceError already_exists if another organization has one of them. Only operators who may see all organizations get this error.
+ * Does nothing if the change sets no domains.
+ * @throws ServiceError already_exists, which names the organization that has a domain already. Other organizations may only be named to
+ *   operators who may see them all; {@link requireMayClaim} refuses the others first.
  */
 async function claimDomains(query: Query, organization: string, { oidcDomains }: OidcProviderChange): Promise<void> {
   if (oidcDomains === undefined) return;

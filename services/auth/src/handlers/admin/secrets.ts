@@ -11,8 +11,8 @@ import {
 } from '../../store/sealed.ts';
 import type { OperatorRpcs } from './operator-rpcs.ts';
 
-/** Values of one table that one call encrypts again at most. */
-const STEP = 500;
+/** The most values that one call encrypts again. */
+const BATCH = 500;
 
 export const secrets = {
   getSecretStatus: {
@@ -37,18 +37,18 @@ export const secrets = {
     access: { action: 'secret.reseal', roles: ['admin'], token: 'none', bound: false },
     async handle(_request, { db, scope, seals, transact }) {
       for (const table of SEALED_TABLES) {
-        const found = await db.read(scope, notSealedUnder(table, seals[table].secretId, STEP));
+        const found = await db.read(scope, notSealedUnder(table, seals[table].secretId, BATCH));
         if (found.length === 0) continue;
-        // Row-level security shows an operator all organizations, and lets each be changed by itself alone.
-        const parts: [Scope, SealedRow[]][] =
+        // Row-level security lets an operator read all organizations, but change only the one in scope.
+        const batches: [Scope, SealedRow[]][] =
           table === 'organizations' ? found.map((each) => [credentialScope(each.row, scope), [each]]) : [[scope, found]];
         let resealed = 0;
-        for (const [within, rows] of parts) {
+        for (const [writeScope, rows] of batches) {
           const values = rows.map((row) => reseal(seals, table, row));
-          resealed += (await db.run(within, replaceSealed(table, values))).length;
+          resealed += (await db.run(writeScope, replaceSealed(table, values))).length;
         }
         await transact((_query, audit) => audit('secret.reseal', `${resealed} values of ${table}`));
-        // Values that changed meanwhile are left to the next call.
+        // Values that changed in the meantime remain for the next call.
         return { resealed, done: false };
       }
       return { resealed: 0, done: true };

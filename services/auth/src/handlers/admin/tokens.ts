@@ -11,7 +11,7 @@ import { inTransaction, type OperatorRpcs } from './operator-rpcs.ts';
 const DEFAULT_SECONDS = 30 * 86_400;
 const MAX_SECONDS = 10 * 365 * 86_400;
 
-/** Tokens are consents of users: those that operators make, and those of assistants. */
+/** Each token stands for a consent of a user: one that an operator created, or one to an assistant. */
 export const tokens = {
   createToken: {
     access: { action: 'token.create', roles: ['admin', 'manager'], token: 'one', bound: true },

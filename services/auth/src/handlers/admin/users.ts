@@ -30,7 +30,7 @@ export const users = {
       const name = requireText('name', request.name, 1, 200);
       let passwordHash: string | null = null;
       if (request.password !== '') {
-        // Hashing takes long, so it happens outside of the transaction.
+        // Hashing is slow, so it happens outside the transaction.
         const { name: organizationName } = await transact((query) => requireOrganization(query, organization));
         passwordHash = await hashNewPassword(request.password, [organization, organizationName, name, email]);
       }
@@ -64,7 +64,7 @@ export const users = {
   setUserPassword: {
     access: { action: 'user.set-password', roles: ['admin', 'manager'], token: 'one', bound: true },
     async handle(request, { organization, transact }) {
-      // Hashing takes long, so it happens outside of the transaction.
+      // Hashing is slow, so it happens outside the transaction.
       const { organizationName, userId, name, email } = await transact(async (query) => {
         const user = await requireUser(query, organization, request.email);
         return { ...user, organizationName: (await requireOrganization(query, organization)).name };
@@ -75,7 +75,7 @@ export const users = {
         if (!user) throw noSuchUser();
         await query(endSessions(organization, userId));
         const endedConnections = request.endConnections ? await revokeConsentsOfUser(query, organization, userId) : 0;
-        // The user may have used up the tries with passwords that they no longer knew.
+        // The user may have reached the limit of attempts with forgotten passwords.
         await query(forget(PASSWORDS_OF_ACCOUNT, accountOf({ organization, email })));
         await audit('user.set-password', user.email);
         const [provider] = await query(findOidcProvider(organization));

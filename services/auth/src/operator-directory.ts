@@ -26,18 +26,9 @@ export function createOperatorDirectory(db: Database, verify: Verifier): Operato
 }
 
 function describe(identity: Identity | undefined): Pick<FrequentAction, 'organization' | 'actor' | 'source'> {
-  switch (identity?.kind) {
-    case 'operator':
-      return {
-        organization: identity.organization ?? EVERY_ORGANIZATION,
-        actor: identity.name,
-        source: `operator ${identity.name}`,
-      };
-    case 'organization':
-      return { organization: identity.organization, actor: `key ${identity.keyId}`, source: identity.organization };
-    case 'user':
-      return { organization: identity.organization, actor: `user ${identity.userId}`, source: identity.organization };
-    case undefined:
-      return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'strangers' };
-  }
+  if (!identity) return { organization: EVERY_ORGANIZATION, actor: 'unknown operator', source: 'strangers' };
+  const { organization = EVERY_ORGANIZATION } = identity;
+  if (identity.kind === 'operator') return { organization, actor: identity.name, source: `operator ${identity.name}` };
+  const actor = identity.kind === 'organization' ? `key ${identity.keyId}` : `user ${identity.userId}`;
+  return { organization, actor, source: organization };
 }

@@ -10,19 +10,7 @@ import { entity, type Entity } from '../http/send.ts';
 import { TITLE, VERSION } from '../openapi/document.ts';
 import { renderForModels, renderHome, type Addresses } from './home.ts';
 
-export interface Docs {
-  /** By path. */
-  pages: Record<string, Entity>;
-  assets: Asset[];
-}
-
-/** A file of the docs page. Its path contains a hash of its bytes, so browsers may cache it forever. */
-export interface Asset {
-  path: string;
-  plain: Entity;
-  /** Compresses the file at the first call. */
-  compressed: () => Promise<Entity>;
-}
+export type Docs = ReturnType<typeof buildDocs>;
 
 const compress = promisify(gzip);
 
@@ -46,7 +34,7 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf
 const SCALAR = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser/standalone.js');
 
 /** @param document the OpenAPI document */
-export function buildDocs(document: Record<string, unknown>, addresses: Addresses): Docs {
+export function buildDocs(document: Record<string, unknown>, addresses: Addresses) {
   const guide = [read('./guide.md'), read('./reference.md')].join('\n').replaceAll('{base_url}', `${addresses.publicUrl}/v1`);
   const reference = asset(
     'reference.json',
@@ -67,13 +55,17 @@ export function buildDocs(document: Record<string, unknown>, addresses: Addresse
   };
 }
 
-function asset(name: string, type: string, body: Buffer): Asset {
+/**
+ * A file of the docs page. Its path contains a hash of its bytes, so browsers may cache it forever. `compressed` compresses it at the first
+ * call.
+ */
+function asset(name: string, type: string, body: Buffer) {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
   let compressed: Promise<Entity> | undefined;
   return {
     path: `/docs/assets/${hash}/${name}`,
     plain: entity(type, body),
-    compressed: () => (compressed ??= compress(body, { level: 9 }).then((bytes) => entity(type, bytes))),
+    compressed: (): Promise<Entity> => (compressed ??= compress(body, { level: 9 }).then((bytes) => entity(type, bytes))),
   };
 }
 
@@ -82,7 +74,7 @@ function withoutSourceMap(script: Buffer): Buffer {
   return Buffer.from(script.toString().replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'));
 }
 
-function render({ reference, script, icon }: Record<'reference' | 'script' | 'icon', Asset>): string {
+function render({ reference, script, icon }: Record<'reference' | 'script' | 'icon', { path: string }>): string {
   const settings = {
     url: reference.path,
     // Without a host, "Try it" sends requests to the origin of the page.

@@ -110,7 +110,7 @@ export function deleteOldEntries(days: number, limit: number): Statement<{ audit
   return {
     name: 'delete_old_audit',
     row: { auditId: column.bigint },
-    // Citus can only delete with a limit by joining a materialized subquery.
+    // Citus needs the entries as the rows of a subquery.
     text: `with oldest as materialized (select organization, audit_id, at from auth.audit order by audit_id limit $2)
       delete from auth.audit a using oldest o
       where a.organization = o.organization and a.audit_id = o.audit_id and o.at < now() - $1 * interval '1 day'

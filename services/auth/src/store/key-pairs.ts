@@ -1,7 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 
-/** Each kind has a table. Only token keys have the column: caller tokens live for less than a minute. */
+/** Each kind has a table. Caller keys need no such column, because their tokens live for at most a minute. */
 const PROTECTS_UNTIL = { caller_key: 'null::timestamptz', token_key: 'protects_until' };
 export type KeyKind = keyof typeof PROTECTS_UNTIL;
 

@@ -115,7 +115,7 @@ export function noteBrowser(interaction: PayloadKey, client: PayloadKey): Statem
  * and authenticate as a client that they registered.
  */
 export const MOST_OF_STRANGERS = { Interaction: 50_000, Client: 20_000, ReplayDetection: 100_000 };
-/** The same for throttles, of which each guessed account has one. */
+/** The same for throttles. An attacker creates one with each account that they guess at. */
 const MOST_THROTTLES = 200_000;
 
 /** Numbers of deleted rows. If several statements deleted payloads, the largest number. */

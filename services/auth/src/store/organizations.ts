@@ -11,13 +11,11 @@ const STORED = {
   name: column.text.orNull,
   writeSurface: column.boolean,
   anonymizeInterviewees: column.boolean,
-  /** Null: the default set. */
   allowedFields: column.textArray.orNull,
   rateLimitRequests: column.integer,
   rateLimitPeriodSeconds: column.integer,
   toolRateLimitRequests: column.integer,
   toolRateLimitPeriodSeconds: column.integer,
-  /** Null: users sign in with passwords. */
   oidcIssuer: column.text.orNull,
   oidcClientId: column.text.orNull,
   oidcDomains: column.textArray.orNull,
@@ -56,7 +54,6 @@ export async function requireOrganization(query: Query, organization: string): P
 }
 
 const VIEW_SETTINGS = {
-  /** Null: the default set. */
   allowedFields: column.textArray.orNull,
   anonymizeInterviewees: column.boolean,
   settingsVersion: column.integer,

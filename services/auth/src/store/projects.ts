@@ -1,6 +1,7 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { ServiceError } from '@crs/kit/errors';
+import type { VisibleProject } from '@crs/proto/crs/auth/v1/auth';
 import { MAX_ITEMS } from '@crs/records/import-record';
 
 /** The register of projects. A user may see a project as its creator, or by a role in it. */
@@ -118,13 +119,6 @@ export function findErasingProjects(organization: string, projectIds: string[]):
       where organization = $1 and project_id = any($2::uuid[]) and erasing_at is not null`,
     values: [organization, projectIds],
   };
-}
-
-interface VisibleProject {
-  projectId: string;
-  created: boolean;
-  lead: boolean;
-  member: boolean;
 }
 
 const VISIBLE = { version: column.bigint, projects: column.json<VisibleProject[]>() };

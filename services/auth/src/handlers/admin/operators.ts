@@ -70,12 +70,12 @@ export const operators = {
   revokeOperator: {
     access: { action: 'operator.revoke', roles: ['admin'], token: 'none', bound: true },
     handle: inTransaction(async ({ name }, { rights, query, audit }) => {
-      const live = await query(lockOperators());
-      const target = live.find((each) => each.name === name);
+      const unrevoked = await query(lockOperators());
+      const target = unrevoked.find((each) => each.name === name);
       if (!target || !isWithin(rights, target.organizations)) {
         throw notFound('There is no live operator with this name. "operator list" shows those that exist.');
       }
-      if (isPermanentAdmin(target) && live.filter(isPermanentAdmin).length === 1) {
+      if (isPermanentAdmin(target) && unrevoked.filter(isPermanentAdmin).length === 1) {
         throw new ServiceError(
           'failed_precondition',
           'This is the last admin of all organizations that never expires; nobody could create another. Create one first.',
@@ -141,8 +141,7 @@ export function issueOperatorToken({ db, signer }: Context) {
       }
     }
     const identity = { kind: 'operator' as const, name, since: createdAt.toISOString() };
-    return {
-      operatorToken: await signer.sign({ ...identity, ...(organization !== undefined && { organization }) }, TOKEN_SECONDS),
-    };
+    const bound = { ...identity, ...(organization !== undefined && { organization }) };
+    return { operatorToken: await signer.sign(bound, TOKEN_SECONDS) };
   });
 }

@@ -9,7 +9,7 @@ const NEEDED = {
 const allowed = (text: string) => readConfig({ ...NEEDED, CRS_OIDC_ALLOW_HOSTS: text }).oidcAllowHosts;
 
 describe('CRS_OIDC_ALLOW_HOSTS', () => {
-  it('takes hosts for all organizations and for one', () => {
+  it('accepts hosts for all organizations and for one', () => {
     expect(allowed('login.corp:443, acme=idp.corp:8443,[::1]:443')).toEqual([
       { host: 'login.corp:443' },
       { organization: 'acme', host: 'idp.corp:8443' },

@@ -12,18 +12,18 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 const START = Date.parse('2026-01-01T00:00:00Z');
-/** A replica may sign with a key for this long after another replica has made its successor current. */
+/** How long a replica may still sign with a key after its successor became current. */
 const LEARNS_WITHIN = MINUTE;
 const TOKEN_LIVES = MINUTE;
 
 interface Life extends KeyTimes {
   made: number;
-  /** When it last signed, as far as any replica goes. */
+  /** When a replica last signed with it. */
   signed: number;
   dropped?: number;
 }
 
-/** Runs the rotation at each of these moments, and checks what must hold at every one of them. */
+/** Runs the rotation at each of these times, and checks the invariants after each run. */
 function live(moments: Iterable<number>): Life[] {
   const lives: Life[] = [];
   let keys: Life[] = [];
@@ -76,7 +76,7 @@ describe('rotation', () => {
     expect(planRotation([], new Date(START))).toEqual({ createFrom: new Date(START), retire: [] });
   });
 
-  it('plans nothing more where a plan was carried out', () => {
+  it('plans nothing more after a plan is carried out', () => {
     const due = new Date(START + DAY - 10 * MINUTE);
     const { createFrom } = planRotation([times('a', START)], due);
     const keys = [times('a', START), times('b', createFrom!.getTime())];
@@ -101,7 +101,7 @@ describe('rotation', () => {
     expect(planRotation(keys, new Date(START + DAY + age)).retire).toEqual(drop);
   });
 
-  it('goes on signing with the old key after days in which nobody was there to rotate, and still publishes ahead', () => {
+  it('keeps signing with the old key after days without rotation, and publishes the successor ahead', () => {
     const lives = live([START, START + MINUTE, ...every(MINUTE, START + 5 * DAY, START + 9 * DAY)]);
     const [first, second] = lives;
     expect(first!.signed).toBe(START + 5 * DAY + 9 * MINUTE);
@@ -109,7 +109,7 @@ describe('rotation', () => {
     expect(second!.signFrom.getTime() - second!.made).toBe(10 * MINUTE);
   });
 
-  it('holds whenever it is asked: at irregular moments, by many replicas', () => {
+  it('works at irregular times and with many replicas', () => {
     let random = 1;
     const next = () => (random = (random * 48_271) % 2_147_483_647) / 2_147_483_647;
     function* irregular() {
@@ -123,7 +123,7 @@ describe('rotation', () => {
 });
 
 describe('the current key', () => {
-  it('is the newest that may sign by now, in whatever order they come', () => {
+  it('is the newest one that may sign already, in any order of the list', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((keyId, i) => times(keyId, START + i * DAY)) as [KeyTimes, KeyTimes, KeyTimes];
     expect(currentKey([b, a, c], new Date(START + 2 * DAY - 1))).toBe(b);
     expect(currentKey([b, c, a], new Date(START + 2 * DAY))).toBe(c);
@@ -136,11 +136,11 @@ describe('token keys', () => {
   const rotated = [times('new', START + DAY), old];
   const retired = (keys: KeyTimes[], now: number) => plan(keys, new Date(now), TOKEN_KEYS).retire;
 
-  it('sign until an operator asks for a successor', () => {
+  it('sign until an operator rotates them', () => {
     expect(plan([old], new Date(START + 1_000 * DAY), TOKEN_KEYS)).toEqual({ retire: [] });
   });
 
-  it('retire by themselves twenty minutes after they stopped signing', () => {
+  it('retire automatically twenty minutes after they stopped signing', () => {
     expect(retired(rotated, START + DAY + 20 * MINUTE)).toEqual([]);
     expect(retired(rotated, START + DAY + 20 * MINUTE + 1)).toEqual(['old']);
   });

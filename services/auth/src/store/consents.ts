@@ -24,12 +24,9 @@ const COLUMNS = `${column.selectList(GRANT, 'g')}, u.email`;
 /** The client name of tokens that an operator issued. No assistant has this name. */
 export const OPERATORS_CLIENT = 'crs token create';
 
-interface NewConsent {
-  grantId: string;
+/** `client` is the assistant's name, or {@link OPERATORS_CLIENT}. */
+interface NewConsent extends Pick<ConsentRow, 'grantId' | 'client' | 'scopes'> {
   userId: string;
-  /** The assistant's name, or {@link OPERATORS_CLIENT}. */
-  client: string;
-  scopes: string[];
   expiresInSeconds: number;
 }
 

@@ -1,15 +1,15 @@
 import { AuthServiceService } from '@crs/proto/crs/auth/v1/auth';
+import { Fresh } from '@crs/kit/fresh';
 import { Database } from '@crs/kit/data/database';
 import type { Migration } from '@crs/kit/data/migration';
 import { databaseConnections, hostPort, passwordFile, postgresUrl, settings } from '@crs/kit/process/config';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';
-import { Fresh } from '@crs/kit/fresh';
 import { client, type ServiceClient } from '@crs/kit/rpc/client';
 import { createVerifier } from '@crs/kit/rpc/identity';
 import type { OperatorDirectory, OperatorRights, OperatorRole } from '@crs/kit/rpc/operators';
 import type { BoundService } from '@crs/kit/rpc/server';
-import { openDatabase, serveGrpc } from './frame.ts';
+import { openDatabase, serveGrpc } from './bootstrap.ts';
 
 /** Settings of a service that owns records of organizations: calls, projects, entities. */
 export const readRecordServiceConfig = settings({
@@ -77,11 +77,11 @@ export function createRecordService(
         tls,
       });
       closer.defer('auth client', () => auth.close());
-      const keys = async () => {
-        const answer = await auth.listCallerKeys({});
-        return new Map(answer.keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
+      const callerKeys = async () => {
+        const { keys } = await auth.listCallerKeys({});
+        return new Map(keys.map(({ keyId, publicJwk }) => [keyId, publicJwk]));
       };
-      const callers = { verify: createVerifier(service.name, keys), operators: askAboutOperators(auth), db };
+      const callers = { verify: createVerifier(service.name, callerKeys), operators: createOperatorDirectory(auth), db };
       const context = { db, importDb, auth, log };
       const services = { internal: service.internalServices(context), admin: service.adminServices(context) };
       return (await serveGrpc(service.name, config, surroundings, closer, callers, services)).addresses;
@@ -90,15 +90,15 @@ export function createRecordService(
   };
 }
 
-/** Asks auth about operators, at most once a second for each token. While auth doesn't answer, no operator is admitted. */
-function askAboutOperators(auth: ServiceClient<AuthServiceService>): OperatorDirectory {
-  const rights = new Fresh<OperatorRights>({ maxAgeMs: 1_000 });
-  const ask = async (token: string): Promise<OperatorRights> => {
+/** Calls auth at most once a second for each token. While auth is unavailable, no operator is admitted. */
+function createOperatorDirectory(auth: RecordContext['auth']): OperatorDirectory {
+  const cache = new Fresh<OperatorRights>({ maxAgeMs: 1_000 });
+  const load = async (token: string): Promise<OperatorRights> => {
     const { role, organizationIds } = await auth.checkOperator({}, { token });
     return { role: role as OperatorRole, organizations: organizationIds };
   };
   return {
-    rightsOf: (_identity, { token = '' }) => rights.get(token, () => ask(token)),
+    rightsOf: (_identity, { token = '' }) => cache.get(token, () => load(token)),
     refused: async ({ token, ...refusal }) => {
       await auth.recordRefusal(refusal, token === undefined ? {} : { token });
     },

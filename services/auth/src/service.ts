@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { HTTP_TIMEOUTS, listen } from '@crs/kit/http/listener';
 import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecycle';
-import { openDatabase, serveGrpc } from '@crs/records/frame';
+import { openDatabase, serveGrpc } from '@crs/records/bootstrap';
 import { createVerifier } from '@crs/kit/rpc/identity';
 import { DRAIN_MS } from '@crs/kit/rpc/server';
 import { migrations } from '../migrations/index.ts';

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
-import { readSecret } from '../process/read-secret.ts';
+import { readSecret } from '../process/secrets.ts';
 
 /** PostgreSQL, as a role that may create schemas and roles, and that owns what it creates. Services run under other roles. */
 export interface AdminDatabase {

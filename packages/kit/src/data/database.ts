@@ -5,7 +5,7 @@ import { failSpan, SpanKind, tracer } from '../process/telemetry.ts';
 import { FIND_NODE, NodeQueues } from './citus-nodes.ts';
 import type { Column, Columns } from './column.ts';
 import { errorType } from './database-errors.ts';
-import { allOrFirstError, inOnePacket, send } from './exchange.ts';
+import { allOrFirstError, corked, send } from './pipeline.ts';
 import { ConnectionPool, operationDuration, type PoolOptions } from './pool.ts';
 import { directoryScope, workFor, type Scope } from './scope.ts';
 
@@ -86,7 +86,7 @@ export class Database {
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
     return this.#use(scope, async (client) => {
-      await allOrFirstError(inOnePacket(client, () => [send(client, 'begin'), send(client, settings(scope))] as const));
+      await allOrFirstError(corked(client, () => [send(client, 'begin'), send(client, settings(scope))] as const));
       const result = await work((statement) => this.#run(client, statement), client);
       await send(client, 'commit');
       return result;
@@ -103,7 +103,7 @@ export class Database {
     return this.#use(scope, async (client) => {
       // Citus plans for the values, as the organization decides which node runs the statement.
       const plannedOnce = statement.plannedOnce && this.#pool.isCitus ? undefined : statement.plannedOnce;
-      const sent = inOnePacket(
+      const sent = corked(
         client,
         () =>
           [

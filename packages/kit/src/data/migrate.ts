@@ -18,7 +18,7 @@ export interface MigrateOptions extends AdminDatabase {
   loginRole?: string | undefined;
   migrations: Migration[];
   /** How long a step is tried again while others hold its locks; ten minutes by default. */
-  lockPatienceMs?: number | undefined;
+  lockTimeoutMs?: number | undefined;
 }
 
 const LOCK = 0x637273;
@@ -26,7 +26,7 @@ const TURN_EVERY_MS = 200;
 
 /** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { service, migrations, password, lockPatienceMs, loginRole = roleOf(service) } = options;
+  const { service, migrations, password, lockTimeoutMs, loginRole = roleOf(service) } = options;
   const db = knexFactory({
     client: 'pg',
     connection: adminConnection(options),
@@ -53,7 +53,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       );
       // The service reads this table to know whether its schema is complete.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
-      const names = await runSteps(db, service, migrations, lockPatienceMs);
+      const names = await runSteps(db, service, migrations, lockTimeoutMs);
       await distributeTenants(db, service);
       return names;
     });

@@ -5,7 +5,7 @@ import type { Logger } from '../process/log.ts';
 import { meter, observeGauge } from '../process/telemetry.ts';
 import { connectionTo } from './connection.ts';
 import { errorType, translate } from './database-errors.ts';
-import { socketOf } from './exchange.ts';
+import { socketOf } from './pipeline.ts';
 import type { Work } from './scope.ts';
 
 export interface PoolOptions {

@@ -10,6 +10,7 @@ import type { Logger } from '../process/log.ts';
 import { meter } from '../process/telemetry.ts';
 import type { Tls } from '../process/tls.ts';
 import { client, type ServiceClient } from '../rpc/client.ts';
+import { FixedWindows } from './fixed-windows.ts';
 import { formatRule, type Decision, type Rule, type Verdict } from './rule.ts';
 
 /** Requests of one organization, one user or one address share a counter. */
@@ -49,12 +50,6 @@ interface Refusal {
   refusedUntil: number;
 }
 
-/** A window that this process counts by itself. */
-interface LocalWindow {
-  count: number;
-  endsAt: number;
-}
-
 const DOMAIN = 'call-research';
 const MAX_DESCRIPTORS = 100;
 const MAX_COUNTERS = 100_000;
@@ -73,7 +68,8 @@ export class RateLimiter {
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #refusals = new LRUCache<string, Refusal>({ max: MAX_COUNTERS });
-  readonly #localWindows = new LRUCache<string, LocalWindow>({ max: MAX_COUNTERS });
+  /** Counts while the service doesn't respond. */
+  readonly #localWindows: FixedWindows;
   readonly #decisions = meter('kit').createCounter('crs.ratelimit.decisions', {
     description: 'Charges that were decided. A request over IPv6 without a usable credential has three.',
   });
@@ -88,6 +84,7 @@ export class RateLimiter {
     this.#log = log;
     // Fractions would add up to one more millisecond.
     this.#now = () => Math.floor(now());
+    this.#localWindows = new FixedWindows(now, MAX_COUNTERS);
   }
 
   /**
@@ -172,13 +169,8 @@ export class RateLimiter {
 
   #countLocally(check: Check): Decision {
     const { requests: limit, periodSeconds } = check.rule;
-    const key = keyOf(check);
-    const now = this.#now();
-    const known = this.#localWindows.get(key);
-    const { count, endsAt } = known && known.endsAt > now ? known : { count: 0, endsAt: now + periodSeconds * 1_000 };
-    this.#localWindows.set(key, { count: count + 1, endsAt });
-    const remaining = Math.max(0, limit - count - 1);
-    return { allowed: count < limit, limit, remaining, resetInMs: endsAt - now, source: 'fallback' };
+    const { count, resetInMs } = this.#localWindows.add(keyOf(check), 1, periodSeconds * 1_000);
+    return { allowed: count <= limit, limit, remaining: Math.max(0, limit - count), resetInMs, source: 'fallback' };
   }
 
   #count({ kind }: Check, decision: Decision): Decision {

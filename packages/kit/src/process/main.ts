@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { commaSeparated, dnsName, hostPort, settings, type Environment } from './config.ts';
-import { connectAll } from './connections.ts';
 import { startHealth } from './health.ts';
 import { Closer, runUntilSignal, type Service, type Surroundings } from './lifecycle.ts';
 import { createLogger } from './log.ts';
 import { trimMemory } from './memory.ts';
 import { startOps } from './ops.ts';
 import { Peers } from './peers.ts';
+import { connectAll } from '../rpc/channel.ts';
 import { observeGauge } from './telemetry.ts';
 import { startTelemetry } from './telemetry-sdk.ts';
 import { Tls } from './tls.ts';
@@ -30,7 +30,7 @@ const readConfig = settings({
 });
 
 /** A process waits so long for connections to other services before it is ready without them: taking it out of use would not bring them back. */
-const CONNECT_PATIENCE_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Runs the process around a service: reads the environment, starts telemetry, the operators' listener and the health listener, then the
@@ -66,7 +66,7 @@ export async function runMain(
     const watched: Service = {
       start: async () => {
         const addresses = await service.start();
-        const away = await connectAll(CONNECT_PATIENCE_MS);
+        const away = await connectAll(CONNECT_TIMEOUT_MS);
         if (away.length > 0) log.warn({ away }, 'there is no connection to some services yet');
         trimMemory();
         if (state === 'starting') {

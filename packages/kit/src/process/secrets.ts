@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 /** One of the secrets of an installation. */
 export interface Secret {
   id: string;
@@ -46,4 +48,9 @@ function parseOne(part: string, index: number): Secret {
 
 function requireLength(secret: string, must: string): void {
   if (secret.length < MIN_LENGTH) throw new Error(`${must} at least ${MIN_LENGTH} characters`);
+}
+
+/** Returns the text of a file that another program renews, without its final newline. */
+export async function readSecret(path: string): Promise<string> {
+  return (await readFile(path, 'utf8')).trimEnd();
 }

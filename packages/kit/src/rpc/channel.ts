@@ -1,8 +1,21 @@
 import { Client, connectivityState, type ChannelCredentials } from '@grpc/grpc-js';
-import { connections } from '../process/connections.ts';
 
 /** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
 const CONNECT_MS = 5_000;
+
+/** The open channels of this process. */
+const channels = new Set<Channel>();
+
+/**
+ * Waits until every channel of this process has a connection, so that no first request has to. On a new pod that can take seconds: its network policies
+ * may come into force after its start, and a lost DNS query is repeated after 5 s.
+ * @returns the targets without a connection after that time. Their channels keep trying
+ */
+export async function connectAll(timeoutMs: number): Promise<string[]> {
+  const deadline = Date.now() + timeoutMs;
+  const failed = await Promise.all(Array.from(channels, async (each) => ((await each.isReadyBy(deadline)) ? [] : [each.target])));
+  return failed.flat();
+}
 
 /**
  * The connections to a target. grpc-js sets no limit to connecting. The address of a machine that is gone accepts packets and never
@@ -22,7 +35,7 @@ export class Channel {
     const options = channelOptions(retry);
     this.#create = () => new Client(target, credentials, options);
     this.#client = this.#create();
-    connections.add(this);
+    channels.add(this);
   }
 
   isReadyBy(deadline: number): Promise<boolean> {
@@ -47,7 +60,7 @@ export class Channel {
   }
 
   close(): void {
-    connections.delete(this);
+    channels.delete(this);
     this.#client.close();
   }
 }

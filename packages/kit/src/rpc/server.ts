@@ -17,7 +17,7 @@ import type { Program } from '../process/peers.ts';
 import type { Tls } from '../process/tls.ts';
 import { admit, type Admission } from './admission.ts';
 import type { Identity, IdentityKind, Verifier } from './identity.ts';
-import { operatorGate, type Gate } from './operator-gate.ts';
+import { operatorInterceptor, type Interceptor } from './operator-interceptor.ts';
 import type { OperatorDirectory, OperatorRights, IncomingCall } from './operators.ts';
 import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
@@ -146,7 +146,7 @@ function implement(
   const { name, log } = options;
   const { admission } = target;
   const access = 'operator' in admission ? admission.operator : undefined;
-  const gate = access ? operatorGate(access, options) : callerGate(admission, options.verify);
+  const gate = access ? operatorInterceptor(access, options) : callerInterceptor(admission, options.verify);
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
@@ -234,6 +234,6 @@ function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function callerGate(admission: Admission, verify: Verifier): Gate {
+function callerInterceptor(admission: Admission, verify: Verifier): Interceptor {
   return async ({ token }, handle) => handle(await admit(admission, token, verify), undefined);
 }

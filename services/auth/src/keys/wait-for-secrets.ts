@@ -1,5 +1,5 @@
 import type { Seal } from '@crs/kit/data/seal';
-import { waitForDatabase, type Obstacle } from '@crs/kit/data/schema-gate';
+import { waitForDatabase, type Obstacle } from '@crs/kit/data/schema-readiness';
 import { everyOrganizationScope, workFor } from '@crs/kit/data/scope';
 import type { Closer } from '@crs/kit/process/lifecycle';
 import type { Logger } from '@crs/kit/process/log';

@@ -1,4 +1,4 @@
-import { readSecret } from '@crs/kit/process/read-secret';
+import { readSecret } from '@crs/kit/process/secrets';
 import { createClient, createCluster, defineScript, type CommandParser } from 'redis';
 import type { Count, Hit } from '../domain/counter.ts';
 

@@ -124,14 +124,18 @@ export class RedisStore implements CounterStore {
 
 class TimedOut extends Error {
   override readonly name = 'TimedOut';
+
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`);
+  }
 }
 
-/** @throws TimedOut */
+/** Returns what `work` resolves to. @throws TimedOut if that takes longer */
 async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new TimedOut(`no answer within ${ms} ms`)), ms);
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new TimedOut(ms)), ms);
   try {
-    return await Promise.race([work, promise]);
+    return await Promise.race([work, timedOut]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,7 +1,7 @@
 import { digestOf } from '@crs/kit/api-key';
 import { directoryScope, EVERY_ORGANIZATION } from '@crs/kit/data/scope';
 import { invalid, notFound, REASONS, ServiceError } from '@crs/kit/errors';
-import { operatorRefusals } from '@crs/kit/rpc/operator-gate';
+import { operatorRefusals } from '@crs/kit/rpc/operator-interceptor';
 import { OPERATOR_ROLES, requireBound } from '@crs/kit/rpc/operators';
 import { rpc } from '@crs/kit/rpc/server';
 import { ORGANIZATION_ID } from '@crs/kit/text';

@@ -7,7 +7,7 @@ import type { Identity, OperatorIdentity, Verifier } from './identity.ts';
 import { checkAccess, type Access, type OperatorDirectory, type OperatorRights, type IncomingCall } from './operators.ts';
 
 /** Admits the caller of a call, and then has the call handled. */
-export type Gate = (
+export type Interceptor = (
   call: IncomingCall,
   handle: (identity: Identity | undefined, rights: OperatorRights | undefined) => Promise<unknown>,
 ) => Promise<unknown>;
@@ -16,10 +16,10 @@ export type Gate = (
 const REFUSALS = new Set(['unauthenticated', 'permission_denied']);
 
 /** The gate of an RPC of operators. It asks auth about the operator of each call, and records each call that fails. */
-export function operatorGate(
+export function operatorInterceptor(
   access: Access,
   { name, verify, operators, log }: { name: string; verify: Verifier; operators?: OperatorDirectory; log: Logger },
-): Gate {
+): Interceptor {
   if (!operators) throw new Error(`${access.action} admits operators: the listener needs a directory of them.`);
   const refusals = operatorRefusals();
   const record = async (error: ServiceError, { token, address }: IncomingCall) => {

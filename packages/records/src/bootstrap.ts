@@ -1,6 +1,6 @@
 import { Database } from '@crs/kit/data/database';
 import type { Migration } from '@crs/kit/data/migration';
-import { schemaReady } from '@crs/kit/data/schema-gate';
+import { schemaReady } from '@crs/kit/data/schema-readiness';
 import { directoryScope, workFor } from '@crs/kit/data/scope';
 import type { Closer, Surroundings } from '@crs/kit/process/lifecycle';
 import type { Verifier } from '@crs/kit/rpc/identity';

@@ -18,7 +18,7 @@ export function send(client: PoolClient, statement: string | QueryConfig): Promi
 }
 
 /** Sends several statements by one system call. The driver alone would make one for each, and wake the server each time. */
-export function inOnePacket<T>(client: PoolClient, work: () => T): T {
+export function corked<T>(client: PoolClient, work: () => T): T {
   const socket = socketOf(client);
   socket.cork();
   try {

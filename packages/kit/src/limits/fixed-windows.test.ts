@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { FixedWindows } from './fixed-windows.ts';
+
+const WINDOW_MS = 1_000;
+
+it('drops the window that was used least recently when it is full', () => {
+  const windows = new FixedWindows(() => 0, 2);
+  for (const key of ['a', 'b', 'a', 'c']) windows.add(key, 1, WINDOW_MS);
+  expect(windows.add('a', 1, WINDOW_MS)).toMatchObject({ count: 3 });
+  expect(windows.add('b', 1, WINDOW_MS)).toMatchObject({ count: 1 });
+});
+
+it('closes a window in the very millisecond that was stated', () => {
+  let now = 0;
+  const windows = new FixedWindows(() => now);
+  windows.add('a', 1, WINDOW_MS);
+  now = 999;
+  expect(windows.add('a', 1, WINDOW_MS)).toEqual({ count: 2, resetInMs: 1 });
+  now = 1_000;
+  expect(windows.add('a', 1, WINDOW_MS)).toEqual({ count: 1, resetInMs: 1_000 });
+});
+
+it.each([0.25, 0.7, 16.1, 12_345.678_9, 98_765_432.1])(
+  'states whole milliseconds with a clock that has fractions: %d',
+  (start) => {
+    let now = start;
+    const windows = new FixedWindows(() => now);
+    expect(windows.add('a', 1, WINDOW_MS)).toEqual({ count: 1, resetInMs: 1_000 });
+    now += 500;
+    const { resetInMs } = windows.add('a', 1, WINDOW_MS);
+    expect(resetInMs).toBe(500);
+    now += resetInMs;
+    expect(windows.add('a', 1, WINDOW_MS)).toMatchObject({ count: 1 });
+  },
+);

@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache';
+
+interface Window {
+  count: number;
+  endsAt: number;
+}
+
+/** Counts hits in fixed windows, in the memory of this process. A window opens with the first hit on its key. */
+export class FixedWindows {
+  readonly #windows: LRUCache<string, Window>;
+  readonly #now: () => number;
+
+  /**
+   * @param now milliseconds of a monotonic clock
+   * @param max the number of windows that are kept; those used least recently are dropped
+   */
+  constructor(now: () => number = () => performance.now(), max = 100_000) {
+    this.#now = now;
+    this.#windows = new LRUCache({ max });
+  }
+
+  /** @returns all hits of the window, these included, and the whole milliseconds until it closes */
+  add(key: string, amount: number, windowMs: number): { count: number; resetInMs: number } {
+    // Fractions would add up to one more millisecond.
+    const now = Math.floor(this.#now());
+    let window = this.#windows.get(key);
+    if (!window || window.endsAt <= now) this.#windows.set(key, (window = { count: 0, endsAt: now + windowMs }));
+    window.count += amount;
+    return { count: window.count, resetInMs: window.endsAt - now };
+  }
+
+  delete(key: string): void {
+    this.#windows.delete(key);
+  }
+}

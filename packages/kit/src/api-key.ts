@@ -6,22 +6,22 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 33;
 const CHECK_LENGTH = 6;
 /** 39 = {@link RANDOM_LENGTH} + {@link CHECK_LENGTH}. */
-const FORM = /^crk_[0-9A-Za-z]{39}$/;
+const PATTERN = /^crk_[0-9A-Za-z]{39}$/;
 
-/** A new API key: `crk_`, a random part, and a checksum, by which a typo is found without a look-up. */
+/** Creates an API key: `crk_`, a random part, and a checksum that reveals typos without a look-up. */
 export function createApiKey(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `crk_${random}${checksum(random)}`;
 }
 
-/** Whether the text has the form of a key and the right checksum. */
+/** Whether the text is well formed and its checksum is right. */
 export function isApiKey(text: string): boolean {
-  if (!FORM.test(text)) return false;
+  if (!PATTERN.test(text)) return false;
   const random = text.slice(4, 4 + RANDOM_LENGTH);
   return checksum(random) === text.slice(4 + RANDOM_LENGTH);
 }
 
-/** The SHA-256 of a secret, to be stored in its place. Only for secrets that are random enough to need no salt. */
+/** The SHA-256 of a secret, to store instead of it. Only for random secrets, which need no salt. */
 export function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }

@@ -12,7 +12,7 @@ export type ErrorKind =
   | 'deadline_exceeded'
   | 'internal';
 
-/** Facts that programs distinguish within a kind: the `reason` of an error's `ErrorInfo` on the wire. */
+/** Distinguish errors within a kind: the `reason` of the `ErrorInfo` on the wire. */
 export const REASONS = {
   invalidApiKey: 'INVALID_API_KEY',
   invalidAccessToken: 'INVALID_ACCESS_TOKEN',
@@ -22,18 +22,18 @@ export const REASONS = {
   /** The operator is bound to other organizations. */
   operatorBound: 'OPERATOR_BOUND',
   userGone: 'USER_GONE',
-  /** The caller is known, and lacks a scope or a right of its key that the call needs. */
+  /** The caller is authenticated, but lacks a scope or a right that the call needs. */
   insufficientScope: 'INSUFFICIENT_SCOPE',
-  /** The certificate of the connection is of a program that may not make this call. */
+  /** The client certificate belongs to a program that may not make this call. */
   peerNotAdmitted: 'PEER_NOT_ADMITTED',
-  /** No replica that was asked has this call, or none admits the caller to it. During an upgrade, some replicas are of another version. */
+  /** No replica that was tried offers this call to the caller. During an upgrade, replicas of another version may. */
   notOffered: 'NOT_OFFERED',
   idempotencyKeyReused: 'IDEMPOTENCY_KEY_REUSED',
   idempotencyKeyInFlight: 'IDEMPOTENCY_KEY_IN_FLIGHT',
   overloaded: 'OVERLOADED',
-  /** The work itself was too slow; the service that did it is healthy. */
+  /** The work was too slow, but the service is healthy. */
   slowWork: 'SLOW_WORK',
-  /** A node that holds a part of the rows is away; the service and its database are healthy. */
+  /** One node of a distributed database is down, but the service and the coordinator are healthy. */
   nodeAway: 'NODE_AWAY',
 } as const;
 
@@ -42,16 +42,14 @@ export interface ErrorOptions {
   reason?: string | undefined;
   /** Dotted path of the offending field or parameter. */
   field?: string;
-  /** After how many seconds the caller may try again. */
   retryAfterSeconds?: number;
-  /** For the log only. */
+  /** Only logged. */
   cause?: unknown;
 }
 
 /**
- * The one error vocabulary. Services throw it, `wire-errors` carries it over gRPC, and each gateway renders it once. `message` is public
- * text. Text that must not leave the process goes into `cause`, which is only logged. Any other thrown value is unexpected: callers see
- * `internal`, and the log sees the value.
+ * The error type of all services. `wire-errors.ts` encodes it for gRPC, and each gateway renders it in one place. `message` is public; text that must not
+ * leave the process goes into `cause`, which is only logged. Any other thrown value is unexpected, and reaches callers as `internal`.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
@@ -69,7 +67,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The error of a field or parameter that can't be used. `problem` continues the sentence after its name: `must be ...`. */
+/** @param problem continues the sentence that starts with the field's name: `must be ...` */
 export function invalid(field: string, problem: string): ServiceError {
   return new ServiceError('invalid_argument', `${field}: ${problem}`, { field });
 }
@@ -78,7 +76,6 @@ export function notFound(message: string): ServiceError {
   return new ServiceError('not_found', message);
 }
 
-/** The error of a dependency that doesn't answer. */
 export function unavailable(message: string, cause?: unknown, reason?: string): ServiceError {
   return new ServiceError('unavailable', message, { reason, retryAfterSeconds: 1, cause });
 }
@@ -88,9 +85,8 @@ export function deadlineExceeded(cause?: unknown, reason?: string): ServiceError
 }
 
 /**
- * The error of a request that is refused so that other requests are served. It isn't `unavailable`: clients would repeat the request at
- * once, which triples the load, and would count it against the health of a target that is healthy for everybody else. The time to try
- * again is random, so that clients which are refused together come back apart.
+ * The error of a request that is shed so that others can be served. It isn't `unavailable`, which clients retry at once, tripling the load, and count against
+ * the target's health. The retry time is random, so that clients that were refused together don't return together.
  */
 export function overloaded(): ServiceError {
   const retryAfterSeconds = 1 + Math.floor(Math.random() * 3);
@@ -100,7 +96,7 @@ export function overloaded(): ServiceError {
   });
 }
 
-/** Any thrown value as a {@link ServiceError}. An unexpected value becomes an opaque `internal` and stays its cause, for the log. */
+/** Converts any thrown value. An unexpected one becomes an opaque `internal` with the value as its cause, for the log. */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   return new ServiceError('internal', 'An unexpected error occurred.', { cause: thrown });

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 
 export interface FreshOptions<V> {
-  /** How long a value is used (milliseconds), counted from the start of the load that returned it. */
+  /** How long a value is used (milliseconds), counted from the start of its load. */
   maxAgeMs: number | ((value: V) => number);
-  /** From this age on, a value is still used, and loaded again in the background. Absent: never. */
+  /** From this age on, a value is refreshed in the background when it is used. Absent: never. */
   refreshMs?: number;
-  /** While loads fail, an older value is used up to this age. Absent: never. */
+  /** While loads fail, a value is used up to this age. Absent: not beyond `maxAgeMs`. */
   staleMs?: number;
-  /** The number of values that are kept; those used least recently are dropped. */
+  /** The number of values to keep; those used least recently are dropped. */
   max?: number;
 }
 
@@ -24,15 +24,15 @@ interface Load<V> {
 }
 
 interface Entry<V> {
+  /** The value of the latest load that succeeded. */
   latest?: Loaded<V>;
-  /** The latest load. */
+  /** The latest load, whatever its state. */
   load?: Load<V>;
 }
 
 /**
- * A cache of values that may change at their source, such as whether a key is revoked. A value is loaded again once it is too old. Its age counts from the
- * start of its load, because only loads that start after a change are sure to see it. Callers share a pending load, which isn't cancelled with the caller
- * that started it.
+ * A cache of values that may change at their source, such as whether a key is revoked. A value's age counts from the start of its load, because only loads
+ * that start after a change are sure to see it. Callers share a pending load, which isn't cancelled with the caller that started it.
  */
 export class Fresh<V> {
   readonly #options: FreshOptions<V>;
@@ -45,8 +45,8 @@ export class Fresh<V> {
 
   /**
    * @param load loads the value; its errors aren't cached
-   * @param maxAgeMs in place of the option; 0: the value of a load that starts now or later
-   * @throws what `load` throws, unless a cached value may be used
+   * @param maxAgeMs overrides the option; 0 requires a load that starts now or later
+   * @throws the error of `load`, unless a stale value may be used
    */
   async get(key: string, load: () => Promise<V>, maxAgeMs?: number): Promise<V> {
     const arrivedAt = performance.now();
@@ -59,7 +59,7 @@ export class Fresh<V> {
         return latest.value;
       }
       const stale = latest && !this.#isOlder(latest, this.#options.staleMs ?? -1) ? latest : undefined;
-      // While loads fail, they are repeated as seldom as values are refreshed.
+      // While loads fail, retry at most once per refresh interval.
       if (stale && entry.load!.state === 'failed' && !this.#isOlder(entry.load!, this.#options.refreshMs ?? 0))
         return stale.value;
       const shared = this.#pending(entry, arrivedAt, maxAgeMs) ?? this.#start(entry, load);
@@ -67,13 +67,13 @@ export class Fresh<V> {
         await shared.value;
       } catch (error) {
         if (stale) return stale.value;
-        // A load that another caller started may have failed for a reason of that caller's, such as its deadline.
+        // An earlier load may have failed because of the caller that started it, for example at its deadline.
         if (shared.startedAt >= arrivedAt) throw error;
       }
     }
   }
 
-  /** The latest value of any age, without a load. */
+  /** Returns the latest value, whatever its age, without loading it. */
   peek(key: string): V | undefined {
     return this.#entries.peek(key)?.latest?.value;
   }
@@ -84,7 +84,7 @@ export class Fresh<V> {
     return latest.startedAt >= arrivedAt || !this.#isOlder(latest, allowed);
   }
 
-  /** A pending load whose value may be usable for a caller that arrived at that time. */
+  /** Returns the pending load if its value may be fresh enough for a caller that arrived at that time. */
   #pending({ load }: Entry<V>, arrivedAt: number, maxAgeMs?: number): Load<V> | undefined {
     if (load?.state !== 'pending') return undefined;
     const { maxAgeMs: usual } = this.#options;

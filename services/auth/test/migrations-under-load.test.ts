@@ -34,8 +34,8 @@ const step = (up: Migration['up'], more: Partial<Migration> = {}): Migration => 
   down: async () => {},
   ...more,
 });
-const up = (last: Migration, lockTimeoutMs?: number) =>
-  migrate({ adminUrl: database.url, service: 'auth', migrations: [...migrations, last], lockTimeoutMs });
+const up = (last: Migration, lockRetryMs?: number) =>
+  migrate({ adminUrl: database.url, service: 'auth', migrations: [...migrations, last], lockRetryMs });
 const addColumn = step((db) => db.raw('alter table auth.users add column later integer'));
 
 /** Takes the locks that pg_dump holds from its first to its last row. */

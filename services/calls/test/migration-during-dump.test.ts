@@ -117,8 +117,8 @@ const addColumn = step('add-column', (db) => db.raw('alter table calls.calls add
 const addIndex = step('add-index', (db) => buildIndex(db, 'calls', 'calls_later', 'calls.calls (organization, later)'), {
   outsideTransaction: true,
 });
-const up = (lockTimeoutMs?: number) =>
-  migrate({ adminUrl: world.databaseUrl, service: 'calls', migrations: [...migrations, addColumn, addIndex], lockTimeoutMs });
+const up = (lockRetryMs?: number) =>
+  migrate({ adminUrl: world.databaseUrl, service: 'calls', migrations: [...migrations, addColumn, addIndex], lockRetryMs });
 
 it(`${DUMP} makes a migration wait, but no request`, async () => {
   const requests = askAllTheTime();

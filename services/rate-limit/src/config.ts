@@ -7,7 +7,7 @@ const redisUrls = z.string().refine((text) => text.split(',').every((part) => re
   error: 'must be a redis:// or rediss:// URL, or several of a Redis Cluster, separated by commas',
 });
 
-/** A brace would change the part of the key by which a Redis Cluster chooses the node. */
+/** Admits no braces, which would change the hash tag by which a Redis Cluster chooses the node. */
 const redisPrefix = z.string().regex(/^[A-Za-z0-9_.:/-]{0,128}$/, {
   error: 'must have at most 128 characters of A-Z, a-z, 0-9 and _ . : / -',
 });
@@ -16,14 +16,14 @@ export type RateLimitConfig = ReturnType<typeof readConfig>;
 
 export const readConfig = settings({
   listen: ['CRS_LISTEN', hostPort],
-  /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: the counters are in this process, which must then be the only one. */
+  /** URL of the Redis server, or of several nodes of a Redis Cluster. Absent: counters are in memory, so only one process may run. */
   redisUrl: ['REDIS_URL', redisUrls.optional()],
   redisPasswordFile: ['CRS_REDIS_PASSWORD_FILE', passwordFile],
-  /** In front of each key, so that installations can share a Redis. */
+  /** Precedes each key, so that installations can share a Redis. */
   redisPrefix: ['CRS_REDIS_PREFIX', redisPrefix.default('')],
   /** How long a hit waits for Redis. */
   redisTimeoutMs: ['CRS_REDIS_TIMEOUT_MS', milliseconds.default(100)],
-  // Limits of descriptors that have this `kind` and bring no limit of their own.
+  // Default limits, by the descriptor's `kind`.
   organization: ['CRS_RATE_LIMIT_ORGANIZATION', ruleSetting.prefault('600/60')],
   user: ['CRS_RATE_LIMIT_USER', ruleSetting.prefault('120/60')],
   address: ['CRS_RATE_LIMIT_ADDRESS', ruleSetting.prefault('60/60')],

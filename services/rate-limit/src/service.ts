@@ -6,22 +6,23 @@ import { Closer, type Service, type Surroundings } from '@crs/kit/process/lifecy
 import type { Logger } from '@crs/kit/process/log';
 import { DRAIN_MS, serve } from '@crs/kit/rpc/server';
 import type { RateLimitConfig } from './config.ts';
-import type { CounterStore } from './domain/counter.ts';
 import { internalServices } from './handlers/index.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { RedisStore } from './store/redis-store.ts';
 
 const NAME = 'rate-limit';
 
-/** Counts requests for any client of Envoy's rate limit protocol. Starts and runs without Redis too: calls then fail with `unavailable`. */
+/** Counts requests for any client of Envoy's rate limit protocol. It also starts while Redis is down; calls then fail with `unavailable`. */
 export function createRateLimitService(config: RateLimitConfig, { log, tls }: Surroundings): Service<{ grpc: string }> {
   const closer = new Closer(log);
-  let store: CounterStore | undefined;
-  const dependencies: Dependencies = config.redisUrl === undefined ? {} : { redis: async () => store?.isConnected === true };
+  const redis = openRedis(config, log);
+  const dependencies: Dependencies = redis ? { redis: async () => redis.isConnected } : {};
   return {
     dependencies,
     async start() {
-      store = await openStore(config, log, closer);
+      closer.defer('redis', () => redis?.close());
+      await redis?.open();
+      const store = redis ?? new MemoryStore();
       const { organization, user, address } = config;
       const defaults = new Map(Object.entries({ organization, user, address } satisfies Record<LimitedKind, Rule>));
       const services = internalServices({ store, defaults });
@@ -33,17 +34,9 @@ export function createRateLimitService(config: RateLimitConfig, { log, tls }: Su
   };
 }
 
-async function openStore(
-  { redisUrl, redisPasswordFile, redisPrefix, redisTimeoutMs }: RateLimitConfig,
-  log: Logger,
-  closer: Closer,
-): Promise<CounterStore> {
-  if (redisUrl === undefined) return new MemoryStore();
-  const options = { url: redisUrl, passwordFile: redisPasswordFile, prefix: redisPrefix, timeoutMs: redisTimeoutMs, log };
-  const store = new RedisStore(options);
-  closer.defer('redis', () => store.close());
-  await store.open();
-  return store;
+function openRedis(config: RateLimitConfig, log: Logger): RedisStore | undefined {
+  const { redisUrl: url, redisPasswordFile: passwordFile, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = config;
+  return url === undefined ? undefined : new RedisStore({ url, passwordFile, prefix, timeoutMs, log });
 }
 
 /** Stock clients of the protocol send no caller token, so no RPC of this service reads one. */

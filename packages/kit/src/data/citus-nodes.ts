@@ -3,7 +3,7 @@ import { FairQueue, type FairQueueOptions, type Release } from '../limits/fair-q
 import { integer } from './column.ts';
 import { EVERY_ORGANIZATION, type Scope } from './scope.ts';
 
-/** Finds the node with the rows of an organization, which is the same for all tables. The coordinator knows it without asking a node. */
+/** Finds the node with the rows of an organization, which is the same for all tables. Only the coordinator's catalog is read. */
 export const FIND_NODE = {
   name: 'find-node',
   row: { node: integer },
@@ -15,18 +15,17 @@ export const FIND_NODE = {
 /** The share of the connections that may work for the organizations on one node. */
 const NODE_SHARE = 0.75;
 
-/** Organizations move seldom. Until their new node is found, they wait in the queue of their earlier one. */
-const NODES = { max: 100_000, ttl: 60_000, allowStale: true };
+/** Organizations rarely move. Until the new node is found, their work queues for the old one. */
+const NODE_CACHE = { max: 100_000, ttl: 60_000, allowStale: true };
 
 /**
- * Bounds the work for each node of Citus. Statements for a node that hangs wait until their deadlines, and a few organizations on that node would
- * hold every connection of the pool. With this bound a quarter is left to the organizations on other nodes.
+ * Bounds the work for each node of Citus. Otherwise statements that wait for a stalled node could hold every connection of the pool. This leaves a
+ * quarter of them to organizations on other nodes.
  */
 export class NodeQueues {
   readonly #options: FairQueueOptions;
-  /** The node of each organization. */
+  /** Cached by organization. */
   readonly #nodes: LRUCache<string, string>;
-  /** By node. */
   readonly #queues = new Map<string, FairQueue>();
 
   /**
@@ -35,10 +34,10 @@ export class NodeQueues {
    */
   constructor(options: FairQueueOptions, find: (organization: string) => Promise<string>) {
     this.#options = options;
-    this.#nodes = new LRUCache({ ...NODES, fetchMethod: find });
+    this.#nodes = new LRUCache({ ...NODE_CACHE, fetchMethod: find });
   }
 
-  /** Waits for a turn at the organization's node. @returns undefined for rows on the coordinator or on all nodes */
+  /** Acquires a slot of the organization's node. @returns undefined for rows on the coordinator or on all nodes */
   async acquire(scope: Scope): Promise<Release | undefined> {
     const { organization } = scope;
     if (organization === '' || organization === EVERY_ORGANIZATION) return undefined;

@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
 
 /**
- * Spreads the tenant tables of a schema over the nodes of Citus, by `organization`; does nothing on plain PostgreSQL. A tenant table is one with
- * forced row-level security. All others stay on the coordinator. It may be repeated, and takes tables with rows, too.
+ * Distributes the tenant tables of a schema over the nodes of Citus, by `organization`; does nothing on plain PostgreSQL. Tenant tables are those with
+ * forced row-level security; all others stay on the coordinator. Idempotent, and works for tables with rows.
  *
- * A migration that adds a foreign key to a new table calls it between the two: Citus lets no table that it hasn't distributed refer to one that it has.
- * @throws Error with the table's name where Citus refuses it, or has it distributed otherwise
+ * A migration that creates a table and a foreign key from it calls this in between, because Citus refuses a foreign key from a local table to a
+ * distributed one.
+ * @throws Error with the table's name if Citus refuses it, or has distributed it differently
  */
 export async function distributeTenants(db: Knex, schema: string): Promise<void> {
   if (!(await hasCitus(db))) return;
@@ -32,8 +33,8 @@ export async function distributeTenants(db: Knex, schema: string): Promise<void>
 }
 
 /**
- * Lets the nodes of Citus know the organization that a service's transaction has set; does nothing on plain PostgreSQL. Without it, row-level security
- * would show no rows there.
+ * Makes Citus propagate the organization that a transaction of this role has set, without which row-level security on the nodes would hide all rows. Does
+ * nothing on plain PostgreSQL.
  */
 export async function passScopeOn(db: Knex, role: string): Promise<void> {
   if (await hasCitus(db)) await db.raw(`alter role ?? set citus.propagate_set_commands = 'local'`, [role]);
@@ -44,7 +45,7 @@ async function hasCitus(db: Knex): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Each table after those that it refers to. */
+/** Lists the local tenant tables, each after those that it references. */
 async function undistributed(db: Knex, schema: string): Promise<string[]> {
   const { rows } = await db.raw<{ rows: { table: string }[] }>(
     `with recursive tenants as (

@@ -1,18 +1,16 @@
-/** Types of columns, to declare the rows of a {@link Statement} with: `{ userId: column.uuid, name: column.text.orNull }`. */
+/** Types of columns, to declare the rows of a statement: `{ userId: column.uuid, name: column.text.orNull }`. */
 
-/** A PostgreSQL type, and the value that the driver makes of it. */
+/** A PostgreSQL type, and the type of its values in JavaScript. */
 export interface Column<T> {
-  /** Object ids of the PostgreSQL types that fit. */
+  /** Object ids of the PostgreSQL types that match. */
   readonly oids: readonly number[];
   readonly orNull: Column<T | null>;
-  /** For the compiler alone. */
+  /** Exists only in types. */
   readonly value?: T;
 }
 
-/** One column for each property of a row. */
 export type Columns<Row> = { readonly [K in keyof Row]: Column<Row[K]> };
 
-/** The row that columns declare. */
 export type RowOf<C> = { [K in keyof C]: C[K] extends Column<infer T> ? T : never };
 
 function column<T>(...oids: number[]): Column<T> {
@@ -30,10 +28,10 @@ export const uuid = column<string>(2950);
 export const boolean = column<boolean>(16);
 export const integer = column<number>(23);
 export const double = column<number>(701);
-/** Sixty-four bits, as decimal digits. */
+/** Decimal digits, because 64 bits don't fit into a number. */
 export const bigint = column<string>(20);
 export const bytes = column<Buffer>(17);
-/** A point in time, to the millisecond. */
+/** `timestamptz`, to the millisecond. */
 export const instant = column<Date>(1184);
 export const textArray = column<string[]>(1009);
 export const uuidArray = column<string[]>(2951);
@@ -48,7 +46,7 @@ export function json<T>(): Column<T> {
   return column<T>(114, 3802);
 }
 
-/** The select list of a row whose columns are named as its properties are, in snake case: `c.call_id as "callId", c.name`. */
+/** The select list of a row whose columns are the snake-case names of its properties: `c.call_id as "callId", c.name`. */
 export function selectList(columns: Columns<object>, table?: string): string {
   return Object.keys(columns)
     .map((property) => {

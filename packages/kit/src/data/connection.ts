@@ -2,17 +2,17 @@ import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { readSecret } from '../process/secrets.ts';
 
-/** PostgreSQL, as a role that may create schemas and roles, and that owns what it creates. Services run under other roles. */
+/** PostgreSQL under a role that may create schemas and roles. Services use other roles. */
 export interface AdminDatabase {
   adminUrl: string;
-  /** The password is in this file, and not in the URL. */
+  /** The file that holds the password, instead of the URL. */
   adminPasswordFile?: string | undefined;
 }
 
 /** The pool and knex have types of their own. */
 type Connection = Omit<ClientConfig, 'types'>;
 
-/** @param passwordFile each new connection reads its password from there, such as a token of a cloud that ends after minutes */
+/** @param passwordFile is read for each new connection, because it may hold a cloud's token that expires within minutes */
 export function connectionTo(url: string, passwordFile?: string): Connection {
   return { ...parseIntoClientConfig(url), ...(passwordFile !== undefined && { password: () => readSecret(passwordFile) }) };
 }

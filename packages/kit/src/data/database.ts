@@ -9,79 +9,78 @@ import { allOrFirstError, corked, send } from './pipeline.ts';
 import { ConnectionPool, operationDuration, type PoolOptions } from './pool.ts';
 import { directoryScope, workFor, type Scope } from './scope.ts';
 
-/** A statement and the rows that it returns. `name` is its identity in the pool, in traces and in metrics. */
+/** A statement and the rows that it returns. `name` identifies it as a prepared statement, in traces and in metrics. */
 export interface Statement<Row = NoRow> {
   name: string;
   text: string;
   values?: readonly unknown[];
-  /** The columns of the answer: compared with PostgreSQL's own description of them when the statement first runs. */
+  /** The columns of the result, compared with PostgreSQL's own description of them on the first run. */
   row?: Columns<Row>;
   /** The text varies, so it can't be prepared under its name. */
   dynamic?: boolean;
-  /** True: PostgreSQL makes one plan for all values. False: one for each execution. Else it chooses after some executions. `transact` ignores it. */
+  /** True: one generic plan. False: a custom plan for each execution. Absent: PostgreSQL chooses. `transact` ignores it. */
   plannedOnce?: boolean;
 }
 
-/** The row of a statement that declares none. */
 export type NoRow = Record<string, never>;
 
 /** Runs a statement in the transaction. */
 export type Query = <Row = NoRow>(statement: Statement<Row>) => Promise<Row[]>;
 
+
 export interface DatabaseOptions extends PoolOptions {
-  /** The connections that may work for one organization at once. By default half of all, rounded up. */
+  /** Connections that one organization may use at once. By default half of all, rounded up. */
   maxPerTenant?: number;
 }
 
-// The driver would write dates in local time. Its format has no place for the seconds that the offset of a local time had in the 19th century.
+// The driver would write dates in local time, and can't express 19th-century UTC offsets, which had seconds.
 defaults.parseInputDatesAsUTC = true;
 
 /**
- * The number of statements that may wait for a connection, for one organization and in all. A statement behind a longer queue would miss its
- * deadline. Statements that belong to no organization share one queue. Thousands of them may check credentials in the same second.
+ * Bounds of the queues for connections. A statement behind a longer queue would miss its deadline. Statements without an organization share one
+ * queue; thousands of them may check credentials in the same second.
  */
-const WAITING = { waitingPerKey: 2_000, waitingTotal: 5_000 };
+const QUEUE_BOUNDS = { waitingPerKey: 2_000, waitingTotal: 5_000 };
 
-const FIND_NODE_MS = 2_000;
+const FIND_NODE_TIMEOUT_MS = 2_000;
 
-/** The server cancels a statement this long before the caller's deadline. Its answer then shows that the statement was slow, not that the server was silent. */
+/** The server cancels a statement this long before the caller's deadline, so that its error distinguishes a slow statement from a stalled server. */
 const MARGIN_MS = 20;
 
 /**
- * The connections of a service to PostgreSQL. All work happens in a transaction, which sets the organization for row-level security and a time
- * limit for its statements.
+ * The connections of a service to PostgreSQL. All work happens in transactions, which set the organization for row-level security and a timeout for
+ * their statements.
  */
 export class Database {
   readonly #pool: ConnectionPool;
-  /** Shares the pool between organizations. The pool's own queue is one for all of them, and unbounded. */
-  readonly #turns: FairQueue;
-  /** Shares the turns between the nodes of Citus. */
+  /** Shares the pool between organizations. The pool's own queue would be first come, first served, and unbounded. */
+  readonly #queue: FairQueue;
   readonly #nodes: NodeQueues;
   readonly #spans = tracer('database');
   readonly #duration = operationDuration();
-  /** Names of the statements whose declared rows were compared with the returned ones. */
+  /** Names of the statements whose declared columns were compared with the returned ones. */
   readonly #checked = new Set<string>();
 
   constructor(options: DatabaseOptions) {
     const { name, maxConnections, maxPerTenant = Math.ceil(maxConnections / 2) } = options;
-    const sizes = { name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...WAITING };
+    const sizes = { name: `${name}-database`, perKey: maxPerTenant, total: maxConnections, ...QUEUE_BOUNDS };
     this.#pool = new ConnectionPool(options);
-    this.#turns = new FairQueue(sizes);
+    this.#queue = new FairQueue(sizes);
     this.#nodes = new NodeQueues(sizes, (organization) => this.#findNode(organization));
   }
 
-  /** One statement in a transaction of its own that can't write, in a single round trip on a pipelined pool. */
+  /** Runs one statement in a read-only transaction, in a single round trip on a pipelined pool. */
   read<Row = NoRow>(scope: Scope, statement: Statement<Row>): Promise<Row[]> {
-    return this.#alone('begin read only', scope, statement);
+    return this.#runAlone('begin read only', scope, statement);
   }
 
-  /** One statement in a transaction of its own, in a single round trip on a pipelined pool. */
+  /** Runs one statement in its own transaction, in a single round trip on a pipelined pool. */
   run<Row = NoRow>(scope: Scope, statement: Statement<Row>): Promise<Row[]> {
-    return this.#alone('begin', scope, statement);
+    return this.#runAlone('begin', scope, statement);
   }
 
   /**
-   * A transaction: committed when `work` resolves, rolled back when it throws. `work` may send statements side by side. It also gets the
+   * Runs a transaction, committed when `work` resolves and rolled back when it throws. `work` may send statements concurrently. It also gets the
    * connection, for commands such as COPY, which need a pool without `pipeline`.
    */
   transact<T>(scope: Scope, work: (query: Query, connection: PoolClient) => Promise<T>): Promise<T> {
@@ -94,14 +93,14 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    this.#turns.close();
+    this.#queue.close();
     this.#nodes.close();
     await this.#pool.close();
   }
 
-  #alone<Row>(begin: string, scope: Scope, statement: Statement<Row>): Promise<Row[]> {
+  #runAlone<Row>(begin: string, scope: Scope, statement: Statement<Row>): Promise<Row[]> {
     return this.#use(scope, async (client) => {
-      // Citus plans for the values, as the organization decides which node runs the statement.
+      // Citus needs the value of the organization to route the statement to one node.
       const plannedOnce = statement.plannedOnce && this.#pool.isCitus ? undefined : statement.plannedOnce;
       const sent = corked(
         client,
@@ -118,7 +117,7 @@ export class Database {
     });
   }
 
-  /** Sends a statement at once, so that several of them fit into one packet. */
+  /** Sends the statement synchronously, so that {@link corked} can send several together. */
   async #run<Row>(client: PoolClient, { name, text, values = [], row, dynamic }: Statement<Row>): Promise<Row[]> {
     const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
     const span = this.#spans.startSpan(name, { kind: SpanKind.CLIENT, attributes: { ...attributes, 'db.query.text': text } });
@@ -138,7 +137,7 @@ export class Database {
     }
   }
 
-  /** @throws Error where the statement returns other columns than it declares */
+  /** @throws Error if the statement returns other columns than it declares */
   #check(name: string, row: object, fields: FieldDef[]): void {
     const declared = new Map<string, Column<unknown>>(Object.entries(row));
     const fits = fields.every((field) => declared.get(field.name)?.oids.includes(field.dataTypeID));
@@ -151,39 +150,38 @@ export class Database {
 
   async #use<T>(scope: Scope, work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (scope.deadline <= Date.now()) throw deadlineExceeded();
-    const leaveNode = this.#pool.isCitus ? await this.#nodes.acquire(scope) : undefined;
+    const releaseNode = this.#pool.isCitus ? await this.#nodes.acquire(scope) : undefined;
     try {
-      const release = await this.#turns.acquire(scope.organization, scope);
+      const release = await this.#queue.acquire(scope.organization, scope);
       try {
         return await this.#pool.use(scope, work);
       } finally {
         release();
       }
     } finally {
-      leaveNode?.();
+      releaseNode?.();
     }
   }
 
   async #findNode(organization: string): Promise<string> {
     try {
       const statement = { ...FIND_NODE, values: [organization] };
-      const [row] = await this.transact(directoryScope(workFor(FIND_NODE_MS)), (query) => query(statement));
+      const [row] = await this.transact(directoryScope(workFor(FIND_NODE_TIMEOUT_MS)), (query) => query(statement));
       return String(row!.node);
     } catch {
-      // The database is not spread yet, or the work that asked meets the same error.
+      // The tables aren't distributed yet, or the caller's statement will meet the same error.
       return 'unknown';
     }
   }
 }
 
 /**
- * Sets the organization for row-level security and the time limit of each statement. With `client_connection_check_interval`, a server that waits for
- * a lock notices that its client is gone. Citus passes `set local` on to the nodes, but not `set_config`, and only apart from `begin`.
+ * Sets the organization for row-level security and the statement timeout. `client_connection_check_interval` lets a server that waits for a lock notice
+ * that its client has disconnected. Citus propagates `set local`, but not `set_config`, and only if it is sent separately from `begin`.
  */
-function settings(scope: Scope, plannedOnce?: boolean) {
+function settings(scope: Scope, plannedOnce?: boolean): string {
   const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
   const plan = plannedOnce === undefined ? '' : `; set local plan_cache_mode = force_${plannedOnce ? 'generic' : 'custom'}_plan`;
-  const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
+  return `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
     set local client_connection_check_interval = '1s'${plan}`;
-  return { text };
 }

@@ -1,18 +1,18 @@
 import * as column from './column.ts';
 import type { Statement } from './database.ts';
 
-/** The rows that one statement deletes. Others wait for no more than these. */
+/** The rows that one statement deletes, which bounds how long other work waits for its locks. */
 export const ROWS_AT_ONCE = 1_000;
 
-/** The row of a statement that forgets up to {@link ROWS_AT_ONCE} old rows. No row: nothing is old enough. */
+/** The result of a statement that deletes up to {@link ROWS_AT_ONCE} expired rows. No row means 0. */
 export const FORGOTTEN = { forgotten: column.integer };
 
 const DELETED = { last: column.text.orNull, rows: column.integer };
 export type Deleted = column.RowOf<typeof DELETED>;
 
 /**
- * A statement that deletes the next rows of an organization in the order of a column, and tells the last one and their number. The next statement begins
- * at that one: it doesn't pass the deleted rows before it again.
+ * Returns a statement that deletes an organization's next rows in key order, and returns the last key and the count. The next statement starts from that
+ * key, so that it doesn't scan the dead rows before it again.
  */
 export function deleteNext({
   name,
@@ -22,9 +22,9 @@ export function deleteNext({
 }: {
   name: string;
   table: string;
-  /** A column of text or uuid, the second one of the primary key. */
+  /** A column of type text or uuid, the second one of the primary key. */
   key: string;
-  /** A further condition, which begins with `and`. */
+  /** A further condition that starts with `and`. */
   where?: string;
 }): (organization: string, from: string) => Statement<Deleted> {
   const text = `with next as (

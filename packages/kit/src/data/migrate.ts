@@ -10,27 +10,27 @@ import { roleOf, STEP_SESSION, type Migration } from './migration.ts';
 import { runSteps } from './run-steps.ts';
 
 export interface MigrateOptions extends AdminDatabase {
-  /** Schema and, with the prefix `crs_`, role of the service. */
+  /** The schema's name; with the prefix `crs_`, that of the service's role. */
   service: string;
-  /** Password of the role that the service logs in as; set on each run. Absent: the role is managed elsewhere and must exist. */
+  /** Password of the login role, set on each run. Absent: the role is managed elsewhere and must exist. */
   password?: string | undefined;
-  /** The role that the service logs in as; by default its own. Another role is made a member of it, and so has its rights. */
+  /** The role that the service logs in as; by default its own. Another role becomes a member of it. */
   loginRole?: string | undefined;
   migrations: Migration[];
-  /** How long a step is tried again while others hold its locks; ten minutes by default. */
-  lockTimeoutMs?: number | undefined;
+  /** How long a step is retried while others hold its locks; ten minutes by default. */
+  lockRetryMs?: number | undefined;
 }
 
-const LOCK = 0x637273;
-const TURN_EVERY_MS = 200;
+const ADVISORY_LOCK = 0x637273;
+const POLL_LOCK_EVERY_MS = 200;
 
-/** Brings a service's schema up to date. Safe to run at the same time and again. @returns the names of the steps that ran */
+/** Migrates a service's schema to the latest version. Idempotent, and safe to run concurrently. @returns the names of the steps that ran */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { service, migrations, password, lockTimeoutMs, loginRole = roleOf(service) } = options;
+  const { service, migrations, password, lockRetryMs, loginRole = roleOf(service) } = options;
   const db = knexFactory({
     client: 'pg',
     connection: adminConnection(options),
-    // A second connection holds the turn.
+    // A second connection holds the advisory lock.
     pool: {
       min: 0,
       max: 2,
@@ -38,8 +38,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     },
   });
   try {
-    return await db.transaction(async (turn) => {
-      await takeTurn(turn);
+    return await db.transaction(async (transaction) => {
+      await lockMigrations(transaction);
       if (password !== undefined) await ensureLogin(options, roleOf(service), loginRole, password);
       for (const role of new Set([roleOf(service), loginRole])) {
         await checkRole(db, role);
@@ -51,9 +51,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
         'create table if not exists ??.migrations (name varchar(255) primary key, ran_at timestamptz(3) not null default now())',
         [service],
       );
-      // The service reads this table to know whether its schema is complete.
+      // A service waits until this table lists all migrations.
       await db.raw('grant select on ??.migrations to ??', [service, roleOf(service)]);
-      const names = await runSteps(db, service, migrations, lockTimeoutMs);
+      const names = await runSteps(db, service, migrations, lockRetryMs);
       await distributeTenants(db, service);
       return names;
     });
@@ -63,21 +63,23 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
- * One migration at a time. The lock ends with its connection, also when the process is killed. `create index concurrently` waits for all older
- * snapshots. A statement that waits for the lock would have one, and so would one with parameters until the next statement.
+ * Lets one migration run at a time. The lock ends with its connection, even if the process is killed. It is polled, by a statement without parameters,
+ * because `create index concurrently` waits for all older snapshots, and a statement that waits for the lock would hold one.
  */
-async function takeTurn(turn: Knex.Transaction): Promise<void> {
-  await turn.raw('set local idle_in_transaction_session_timeout = 0');
+async function lockMigrations(transaction: Knex.Transaction): Promise<void> {
+  await transaction.raw('set local idle_in_transaction_session_timeout = 0');
   for (;;) {
-    const { rows } = await turn.raw<{ rows: { taken: boolean }[] }>(`select pg_try_advisory_xact_lock(${LOCK}) as taken`);
+    const { rows } = await transaction.raw<{ rows: { taken: boolean }[] }>(
+      `select pg_try_advisory_xact_lock(${ADVISORY_LOCK}) as taken`,
+    );
     if (rows[0]!.taken) return;
-    await sleep(TURN_EVERY_MS);
+    await sleep(POLL_LOCK_EVERY_MS);
   }
 }
 
 const schema = z.object({ MIGRATE_DATABASE_URL: postgresUrl, CRS_DATABASE_PASSWORD: z.string().min(8).optional() });
 
-/** `main` of a service's migration command. @returns the admin URL, for further work that is done once */
+/** Entry point of a service's migration command. @returns the admin URL, for further one-time work */
 export async function runMigrations(service: string, migrations: Migration[], environment: Environment): Promise<string> {
   const { MIGRATE_DATABASE_URL: adminUrl, CRS_DATABASE_PASSWORD: password } = readEnvironment(schema, environment);
   const ran = await migrate({ adminUrl, service, migrations, password });
@@ -85,20 +87,20 @@ export async function runMigrations(service: string, migrations: Migration[], en
   return adminUrl;
 }
 
-/** Uses a connection of its own, because knex's errors quote the statement, and with it the password. */
+/** Doesn't use knex, because its errors quote the statement, and with it the password. */
 async function ensureLogin(admin: AdminDatabase, serviceRole: string, loginRole: string, password: string): Promise<void> {
   const client = new Client(adminConnection(admin));
   await client.connect();
   try {
-    if (loginRole !== serviceRole) await attempt(client, CREATE_ROLE, [serviceRole]);
-    await attempt(client, SET_LOGIN, [loginRole, password]);
-    if (loginRole !== serviceRole) await attempt(client, GRANT_ROLE, [serviceRole, loginRole]);
+    if (loginRole !== serviceRole) await runGenerated(client, CREATE_ROLE, [serviceRole]);
+    await runGenerated(client, SET_LOGIN, [loginRole, password]);
+    if (loginRole !== serviceRole) await runGenerated(client, GRANT_ROLE, [serviceRole, loginRole]);
   } finally {
     await client.end();
   }
 }
 
-/** Only a superuser may state the other attributes of an existing role, and hosted databases give nobody that right. */
+/** Doesn't restate the other attributes of an existing role: that takes a superuser, whom hosted databases don't offer. */
 const SET_LOGIN = `select format(case when exists (select from pg_roles where rolname = $1::text) then 'alter role %I login password %L'
   else 'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole password %L' end, $1::text, $2::text) as statement`;
 const CREATE_ROLE = `select format('create role %I nologin nosuperuser nobypassrls nocreatedb nocreaterole', $1::text) as statement
@@ -106,17 +108,17 @@ const CREATE_ROLE = `select format('create role %I nologin nosuperuser nobypassr
 const GRANT_ROLE = `select format('grant %I to %I', $1::text, $2::text) as statement
   where not pg_has_role($2::text, $1::text, 'usage')`;
 
-/** Runs the statement that a query makes. Roles belong to the server, our lock to the database: a migration of another database may change the same role. */
-async function attempt(client: Client, makes: string, values: string[]): Promise<void> {
+/** Runs the statement that a query generates. Retries it, because a migration of another database on this server may change the same role. */
+async function runGenerated(client: Client, generator: string, values: string[]): Promise<void> {
   const run = async () => {
-    const { rows } = await client.query<{ statement: string }>(makes, values);
+    const { rows } = await client.query<{ statement: string }>(generator, values);
     if (rows.length > 0) await client.query(rows[0]!.statement);
   };
   const isRace = (error: Error) => /concurrently updated|already exists|duplicate key/.test(error.message);
   await pRetry(run, { retries: 9, minTimeout: 50, maxTimeout: 500, shouldRetry: ({ error }) => isRace(error) });
 }
 
-/** @throws Error where row-level security would not bind the role */
+/** @throws Error if the role bypasses row-level security */
 async function checkRole(db: Knex, role: string): Promise<void> {
   const { rows } = await db.raw('select 1 from pg_roles where rolname = ? and (rolsuper or rolbypassrls)', [role]);
   if (rows.length > 0)

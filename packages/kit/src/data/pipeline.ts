@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net';
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 
-/** The connection's socket. The driver's types don't name it. */
+/** Returns the connection's socket, which the driver's types don't declare. */
 export function socketOf(client: PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
 /**
- * Sends a statement without the driver's own promise, for which the driver assigns a function literal to a property of the statement. V8 puts functions
- * that are assigned like this among its old objects, where each keeps the rows of its statement alive until the whole heap is marked.
+ * Sends a statement by the driver's callback API. Its promise API leaks until a full collection: it assigns a closure to a property of the statement, and V8
+ * allocates such closures in the old generation, where each keeps the statement's rows alive.
  */
 export function send(client: PoolClient, statement: string | QueryConfig): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
-    const answered = (error: Error | null, result: QueryResult) => (error ? reject(error) : resolve(result));
-    client.query(statement as QueryConfig, answered);
+    const onResult = (error: Error | null, result: QueryResult) => (error ? reject(error) : resolve(result));
+    client.query(statement as QueryConfig, onResult);
   });
 }
 
-/** Sends several statements by one system call. The driver alone would make one for each, and wake the server each time. */
+/** Sends the statements of `work` in one packet. Otherwise the driver would make a system call, and wake the server, for each. */
 export function corked<T>(client: PoolClient, work: () => T): T {
   const socket = socketOf(client);
   socket.cork();
@@ -28,7 +28,7 @@ export function corked<T>(client: PoolClient, work: () => T): T {
   }
 }
 
-/** Waits for all results. Returns them in order, or throws the first failure in that order: later ones only say that the transaction is aborted. */
+/** Like `Promise.all`, but throws the first error in order, not in time: later ones only say that the transaction is aborted. */
 export async function allOrFirstError<T extends readonly unknown[]>(promises: {
   readonly [K in keyof T]: Promise<T[K]>;
 }): Promise<T> {

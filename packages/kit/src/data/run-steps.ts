@@ -2,35 +2,35 @@ import type { Knex } from 'knex';
 import pRetry from 'p-retry';
 import type { Migration } from './migration.ts';
 
-/** Shorter than the time that `helm --wait` is given, so that the log says the reason. */
-const LOCK_PATIENCE_MS = 10 * 60_000;
+/** Shorter than the timeout of `helm --wait`, so that the reason is in the log. */
+const LOCK_RETRY_MS = 10 * 60_000;
 const PAUSE = { minTimeout: 500, factor: 1.5, maxTimeout: 15_000 };
 
-/** Others held the locks of a step for too long. */
+/** Another connection held the locks that a step needs for too long. */
 export class StepLocked extends Error {
   override readonly name = 'StepLocked';
 }
 
-/** Runs the steps that haven't run, each in a transaction of its own unless it says otherwise. @returns their names @throws StepLocked */
+/** Runs the steps that haven't run, each in its own transaction unless it is `outsideTransaction`. @returns their names @throws StepLocked */
 export async function runSteps(
   db: Knex,
   schema: string,
   steps: readonly Migration[],
-  patienceMs = LOCK_PATIENCE_MS,
+  lockRetryMs = LOCK_RETRY_MS,
 ): Promise<string[]> {
   const { rows } = await db.raw<{ rows: { name: string }[] }>('select name from ??.migrations', [schema]);
   const finished = new Set(rows.map(({ name }) => name));
   const due = steps.filter(({ name }) => !finished.has(name));
-  for (const step of due) await untilUnlocked(db, schema, step, patienceMs);
+  for (const step of due) await retryWhileLocked(db, schema, step, lockRetryMs);
   return due.map(({ name }) => name);
 }
 
-async function untilUnlocked(db: Knex, schema: string, step: Migration, patienceMs: number): Promise<void> {
+async function retryWhileLocked(db: Knex, schema: string, step: Migration, lockRetryMs: number): Promise<void> {
   try {
     await pRetry(() => run(db, schema, step), {
       ...PAUSE,
       retries: Infinity,
-      maxRetryTime: patienceMs,
+      maxRetryTime: lockRetryMs,
       shouldRetry: ({ error }) => isLocked(error),
     });
   } catch (error) {
@@ -53,7 +53,7 @@ function isLocked(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 }
 
-/** Names the oldest other transaction that holds a lock in the schema. */
+/** Describes the oldest other transaction that holds a lock in the schema. */
 async function holderOf(db: Knex, schema: string): Promise<string> {
   const { rows } = await db.raw<{ rows: { pid: number; role: string; program: string; minutes: number }[] }>(
     `select pid, coalesce(usename, '') as role, coalesce(application_name, '') as program,

@@ -6,11 +6,10 @@ import type { Logger } from '../process/log.ts';
 import type { Migration } from './migration.ts';
 import { directoryScope, workFor } from './scope.ts';
 
-const ASK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 
 /**
- * Resolves once all of these migrations have run on a service's schema. Migrations of a later version don't matter. Until then it asks the database
- * every second, also while the database is away, and logs the reason for waiting.
+ * Resolves once all of these migrations have run on a service's schema. It may have further ones, of a later version.
  * @throws Error if the service is stopped meanwhile
  */
 export async function schemaReady(
@@ -20,7 +19,7 @@ export async function schemaReady(
   log: Logger,
   closer: Closer,
 ): Promise<void> {
-  await waitForDatabase('the schema', (signal) => missing(service, db, migrations, signal), log, closer);
+  await waitForDatabase('the schema', (signal) => findMissing(service, db, migrations, signal), log, closer);
 }
 
 /** The reason why a service can't serve yet. */
@@ -30,34 +29,35 @@ export interface Obstacle {
 }
 
 /**
- * Resolves once `ask` finds no obstacle. It asks every second, and logs the obstacle whenever it changes. An error of the database is an obstacle.
+ * Resolves once `check` finds no obstacle. Checks every second, even while the database is down, and logs the obstacle whenever it changes. An error
+ * of the database is an obstacle.
  * @throws Error if the service is stopped meanwhile
  */
 export async function waitForDatabase(
   what: string,
-  ask: (signal: AbortSignal) => Promise<Obstacle | undefined>,
+  check: (signal: AbortSignal) => Promise<Obstacle | undefined>,
   log: Logger,
   closer: Closer,
 ): Promise<void> {
   const stopped = new AbortController();
   closer.defer(`wait for ${what}`, () => stopped.abort());
   const { signal } = stopped;
-  for (let said = ''; ;) {
-    const obstacle = await ask(signal).catch((error: unknown) => ({
+  for (let logged = ''; ;) {
+    const obstacle = await check(signal).catch((error: unknown) => ({
       reason: `it can't be read (${codeOf(error) ?? 'no answer'})`,
       error,
     }));
     signal.throwIfAborted();
     if (obstacle === undefined) return;
     const { reason, error } = obstacle;
-    if (reason !== said) log.warn({ ...(error !== undefined && { err: error }), reason }, `waiting for ${what}`);
-    said = reason;
-    await sleep(ASK_EVERY_MS, undefined, { signal });
+    if (reason !== logged) log.warn({ ...(error !== undefined && { err: error }), reason }, `waiting for ${what}`);
+    logged = reason;
+    await sleep(CHECK_EVERY_MS, undefined, { signal });
   }
 }
 
-/** A migration that has not run. A missing schema, table, role, right or database is an error, and the migrations make all of them. */
-async function missing(
+/** Finds a migration that hasn't run. If the schema or the role doesn't exist yet, the query fails, which is an obstacle as well. */
+async function findMissing(
   service: string,
   db: Database,
   migrations: readonly Migration[],
@@ -76,7 +76,7 @@ async function missing(
   return first === undefined ? undefined : { reason: `the migration ${first} has not run` };
 }
 
-/** The database's or the system's code, taken from the innermost cause. */
+/** The error code of PostgreSQL or the operating system, from the innermost cause. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   return codeOf(error.cause) ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined);

@@ -1,20 +1,21 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Secrets } from '../process/secrets.ts';
 
-/** Begins each envelope. The last character is the version. */
+/** The first bytes of each envelope. The last one is the version. */
 const MAGIC = Buffer.from('crs1');
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts and authenticates bytes that only our own services may read or make: AES-256-GCM under keys derived from the secrets for one purpose.
+ * Encrypts bytes that only our own services may read or create: AES-256-GCM under keys derived from the secrets for one purpose.
  *
- * An envelope is a head, nonce, tag and ciphertext. The head is `crs1`, the length of the secret's id in one byte, and the id. It is authenticated, too.
+ * An envelope consists of header, nonce, tag and ciphertext. The header is `crs1`, the length of the secret's id in one byte, and the id. It is
+ * authenticated as well.
  */
 export class Seal {
-  /** By the secret's id, in the order of the list. */
+  /** By the secret's id. */
   readonly #keys: Map<string, Buffer>;
-  /** The id of the secret that encrypts: the first of the list. */
+  /** The secret that encrypts: the first of the list. */
   readonly secretId: string;
 
   constructor(secrets: Secrets, purpose: string) {
@@ -22,7 +23,7 @@ export class Seal {
     this.secretId = secrets[0].id;
   }
 
-  /** @param bound a context, such as a row's id: only `open` with the same context succeeds */
+  /** Encrypts. @param bound a context, such as a row's id, that must be the same in `open` */
   seal(plain: Buffer, bound = ''): Buffer {
     const id = Buffer.from(this.secretId);
     const head = Buffer.concat([MAGIC, Buffer.of(id.length), id]);
@@ -33,7 +34,7 @@ export class Seal {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), body]);
   }
 
-  /** @throws Error if the bytes were sealed under a secret that isn't in the list, for another purpose or context, or were changed */
+  /** Decrypts. @throws Error for bytes that were changed, or encrypted under another secret, for another purpose, or in another context */
   open(sealed: Buffer, bound = ''): Buffer {
     const id = secretIdOf(sealed);
     const key = this.#keys.get(id);

@@ -3,8 +3,8 @@ import { snakeCase, type Column, type Columns } from './column.ts';
 import type { Statement } from './database.ts';
 
 /**
- * A statement that writes whole rows of one organization. A row replaces the stored row with the same key. No two of the rows that are written at
- * once may have the same key. The columns are named as the properties are, in snake case; none of them is an array or JSON.
+ * Returns a statement that inserts whole rows of one organization, or replaces those with the same key. The rows of one statement must have different
+ * keys. Columns have the snake-case names of the properties; none is an array or JSON.
  */
 export function upsert<Row extends object>({
   name,
@@ -39,7 +39,7 @@ export function upsert<Row extends object>({
 
 const NULL_LENGTH = -1;
 
-/** A `text[]` in PostgreSQL's binary format. In the text format, the driver takes a second to escape 8 MiB of quotes. */
+/** Encodes a `text[]` in PostgreSQL's binary format. For the text format, the driver takes a second to escape 8 MiB of quotes. */
 function textArray(values: readonly (string | null)[]): Buffer {
   const pieces = [int32s(values.length > 0 ? 1 : 0, 1, types.builtins.TEXT)];
   if (values.length > 0) pieces.push(int32s(values.length, 1));
@@ -59,7 +59,6 @@ function int32s(...values: number[]): Buffer {
   return bytes;
 }
 
-/** PostgreSQL's name of a column's type. */
 function typeName({ oids: [oid] }: Column<unknown>): string {
   const [name] = Object.entries(types.builtins).find(([, each]) => each === oid)!;
   return name.toLowerCase();

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
-import { FairQueue, type Wanted } from '../limits/fair-queue.ts';
+import type { Work } from '../data/scope.ts';
+import { FairQueue } from '../limits/fair-queue.ts';
 import { meter } from '../process/telemetry.ts';
 import { stateOf } from './request.ts';
 
@@ -70,7 +71,7 @@ export class RequestQueue {
   }
 
   /** Runs work that answers no request by itself, in its turn. @throws as {@link enter}, and what the work throws */
-  async run<T>(key: string, wanted: Wanted, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, wanted: Work, work: () => Promise<T>): Promise<T> {
     const done = await this.#work.acquire(key, wanted);
     try {
       return await work();

@@ -1,39 +1,29 @@
 import { deadlineExceeded, overloaded, ServiceError } from '../errors.ts';
+import type { Work } from '../data/scope.ts';
 import { meter, observeGauge } from '../process/telemetry.ts';
 
 export interface FairQueueOptions {
   /** Label of the metrics. */
   name: string;
-  /** How much work runs at once. */
+  /** The number of slots. */
   total: number;
-  /** How much work of one key runs at once. */
+  /** The slots that one key may hold. */
   perKey: number;
-  /**
-   * Work that has run for so long (milliseconds) no longer counts as running: it waits for another process, and doesn't saturate this one. Absent: it
-   * counts until it ends.
-   */
+  /** Frees a slot after this many milliseconds, because work that runs for so long mostly waits for another process. Absent: never. */
   countedMs?: number;
-  /** How much work of one key waits. */
+  /** The queue length of one key. */
   waitingPerKey: number;
-  /** How much work of all keys waits. */
+  /** The queue length of all keys together. */
   waitingTotal: number;
 }
 
-/** Until when work is worth doing: a request's state, or a `Scope` of the database. */
-export interface Wanted {
-  /** Epoch milliseconds. */
-  deadline: number;
-  /** Aborted when nobody waits for the work any more. */
-  signal?: AbortSignal;
-}
-
-/** Ends work. A second call changes nothing. */
+/** Frees a slot. A second call has no effect. */
 export type Release = () => void;
 
 interface Waiter {
   since: number;
-  admit: (release: Release) => void;
-  refuse: (error: unknown) => void;
+  resolve: (release: Release) => void;
+  reject: (error: unknown) => void;
 }
 
 /** The work of one key. */
@@ -44,22 +34,20 @@ interface Flow {
   waiting: Set<Waiter>;
 }
 
-/** Work waits for at most this part of its time, which leaves a fifth for the work itself. */
-const WAIT_PART = 0.8;
+/** Work waits for at most this share of the time until its deadline, which leaves a fifth for the work itself. */
+const WAIT_SHARE = 0.8;
 
 /**
- * Bounds concurrent work, so that one tenant's work can't displace another's. A fixed amount of work runs at once, and at most a part of it is of one
- * key. Further work waits: first come, first served within a key, and the keys take turns. So work waits only while all
- * slots are taken, or all that its key may have.
+ * Bounds concurrent work, so that one tenant can't displace another. There is a fixed number of slots, and one key may hold some of them. When no slot
+ * is free, work queues: first come, first served within a key, round robin between keys.
  *
- * The amount of waiting work is bounded, too. If the whole queue is full, a newcomer to a shorter flow displaces the last waiter of the longest one. Work
- * waits for at most four fifths of the time until its deadline. Work that gets no slot is refused as {@link overloaded}.
+ * Queues are bounded as well. When the total is reached, a newcomer to a shorter queue displaces the last waiter of the longest one. Work that gets no
+ * slot in time is refused as {@link overloaded}.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  /** Keys with running or waiting work. */
   readonly #flows = new Map<string, Flow>();
-  /** Flows that may get the next free slot, in turn: work waits in them, and their keys have slots left. */
+  /** Flows that may get the next free slot, in turn: they have waiters, and their keys may hold more slots. */
   readonly #turns = new Set<Flow>();
   #held = 0;
   #waiting = 0;
@@ -76,7 +64,7 @@ export class FairQueue {
   constructor(options: FairQueueOptions) {
     this.#options = options;
     this.#attributes = { 'crs.bulkhead.name': options.name };
-    // A counter that begins at zero shows its first increase.
+    // A counter must start at zero, or `increase()` would miss the first refusal.
     for (const reason of ['queue_full', 'wait_too_long']) {
       this.#shed.add(0, { ...this.#attributes, 'crs.bulkhead.reason': reason });
     }
@@ -88,21 +76,20 @@ export class FairQueue {
   }
 
   /**
-   * Takes a slot of a key. A free slot is returned at once, without a promise or a timer.
+   * Acquires a slot for a key. Returns a free slot synchronously.
    * @throws ServiceError overloaded; after an abort, the signal's reason if it is a ServiceError, else deadline_exceeded
    */
-  acquire(key: string, wanted: Wanted): Release | Promise<Release> {
-    if (wanted.signal?.aborted) throw reasonOf(wanted.signal);
+  acquire(key: string, work: Work): Release | Promise<Release> {
+    if (work.signal?.aborted) throw reasonOf(work.signal);
     let flow = this.#flows.get(key);
     if (!flow) this.#flows.set(key, (flow = { key, held: 0, waiting: new Set() }));
     const isFree = this.#held < this.#options.total && flow.held < this.#options.perKey;
     if (isFree && flow.waiting.size === 0) return this.#take(flow);
-    const slot = this.#wait(flow, wanted);
+    const slot = this.#wait(flow, work);
     this.#next();
     return slot;
   }
 
-  /** Removes its gauge. */
   close(): void {
     this.#closeMetrics();
   }
@@ -125,14 +112,14 @@ export class FairQueue {
     return release;
   }
 
-  /** Gives free slots to the flows in turn. */
   #next(): void {
     for (const flow of this.#turns) {
       if (this.#held >= this.#options.total) return;
       const [first] = flow.waiting;
-      this.#leave(flow, first!);
+      flow.waiting.delete(first!);
+      this.#waiting--;
       this.#waited.record((performance.now() - first!.since) / 1000, this.#attributes);
-      first!.admit(this.#take(flow));
+      first!.resolve(this.#take(flow));
       // The flow moves to the end of the set, where this iteration meets it again.
       this.#turns.delete(flow);
       this.#settle(flow);
@@ -146,52 +133,36 @@ export class FairQueue {
     if (flow.held === 0 && flow.waiting.size === 0) this.#flows.delete(flow.key);
   }
 
-  #wait(flow: Flow, { deadline, signal }: Wanted): Promise<Release> {
+  #wait(flow: Flow, { deadline, signal }: Work): Promise<Release> {
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
-    const stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abandon);
-    };
-    const waitMs = Math.max(0, (deadline - Date.now()) * WAIT_PART);
-    const waiter: Waiter = {
-      since: performance.now(),
-      admit: (release) => {
-        stop();
-        resolve(release);
-      },
-      refuse: (error) => {
-        stop();
-        reject(error);
-      },
-    };
-    const giveUp = (error: unknown) => {
-      this.#leave(flow, waiter);
-      this.#settle(flow);
-      waiter.refuse(error);
-    };
-    const abandon = () => giveUp(reasonOf(signal!));
-    const timer = setTimeout(() => giveUp(this.#refusal('wait_too_long')), waitMs);
-    signal?.addEventListener('abort', abandon, { once: true });
+    const waiter: Waiter = { since: performance.now(), resolve, reject };
+    const onAbort = () => this.#remove(flow, waiter, reasonOf(signal!));
+    const waitMs = Math.max(0, (deadline - Date.now()) * WAIT_SHARE);
+    const timer = setTimeout(() => this.#remove(flow, waiter, this.#refusal('wait_too_long')), waitMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
     flow.waiting.add(waiter);
     this.#waiting++;
     this.#settle(flow);
-    if (flow.waiting.size > this.#options.waitingPerKey) giveUp(this.#refusal('queue_full'));
+    if (flow.waiting.size > this.#options.waitingPerKey) this.#remove(flow, waiter, this.#refusal('queue_full'));
     else if (this.#waiting > this.#options.waitingTotal) this.#dropLast(flow);
-    return promise;
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    });
   }
 
-  /** Refuses the last waiter of the longest flow. @param longest the newcomer's flow, which counts as the longest of equals */
+  /** Refuses the last waiter of the longest flow. @param longest the newcomer's flow, which is chosen among equals */
   #dropLast(longest: Flow): void {
     for (const flow of this.#flows.values()) if (flow.waiting.size > longest.waiting.size) longest = flow;
-    const last = [...longest.waiting].at(-1)!;
-    this.#leave(longest, last);
-    this.#settle(longest);
-    last.refuse(this.#refusal('queue_full'));
+    this.#remove(longest, [...longest.waiting].at(-1)!, this.#refusal('queue_full'));
   }
 
-  #leave(flow: Flow, waiter: Waiter): void {
-    flow.waiting.delete(waiter);
+  /** Rejects a waiter, unless it has just got its slot. */
+  #remove(flow: Flow, waiter: Waiter, error: unknown): void {
+    if (!flow.waiting.delete(waiter)) return;
     this.#waiting--;
+    this.#settle(flow);
+    waiter.reject(error);
   }
 
   #refusal(reason: 'queue_full' | 'wait_too_long'): ServiceError {

@@ -22,7 +22,7 @@ export interface Check {
   /** Unique within the kind. */
   id: string;
   rule: Rule;
-  /** Counters that the request is charged to as well, from the narrowest to the widest. Any of them may refuse it. */
+  /** Further counters to charge, from the narrowest to the widest. Any of them may refuse the request. */
   wider?: readonly Check[];
 }
 
@@ -33,17 +33,17 @@ export interface RateLimiterOptions {
   timeoutMs?: number;
   log: Logger;
   tls?: Tls | undefined;
-  /** Milliseconds of a clock that doesn't jump. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 
-/** A check that waits for the end of this turn of the event loop. */
-interface Waiting {
+/** A check that is sent at the end of this turn of the event loop. */
+interface PendingCheck {
   check: Check;
   resolve: (decision: Decision) => void;
 }
 
-/** The service refused a request, and would refuse every other one until `refusedUntil`. */
+/** A cached refusal. The service would refuse every request until `refusedUntil`. */
 interface Refusal {
   limit: number;
   endsAt: number;
@@ -56,12 +56,12 @@ const MAX_COUNTERS = 100_000;
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Client of the rate-limit service. Checks of one turn of the event loop share a call, which belongs to the trace of the first check. A
- * failed call isn't retried, since the service may have counted its hits. A refusal is repeated without a call until its window is over,
- * so that a client that keeps sending requests loads this process alone.
+ * Client of the rate-limit service. Checks made in one turn of the event loop share a call, which belongs to the trace of the first check. A
+ * failed call isn't retried, because the service may have counted its hits. A refusal is cached until its window closes, so that a client
+ * over its limit causes no further calls.
  *
- * A check never fails. Without a usable response, this process counts the whole rule by itself. Several gateways then admit up to the
- * limit each. The service takes over again with its first response for the counter.
+ * A check never throws. If the service fails, this process counts the rule locally, so each gateway admits up to the full limit. The service
+ * takes over again with its first response for the counter.
  */
 export class RateLimiter {
   readonly #service: ServiceClient<RateLimitServiceService>;
@@ -76,7 +76,7 @@ export class RateLimiter {
   readonly #failures = meter('kit').createCounter('crs.ratelimit.failures', {
     description: 'Charges that the rate-limit service gave no answer to.',
   });
-  #waiting: Waiting[] = [];
+  #pending: PendingCheck[] = [];
   #warnAt = -Infinity;
 
   constructor({ address, timeoutMs = 500, log, tls, now = () => performance.now() }: RateLimiterOptions) {
@@ -88,8 +88,8 @@ export class RateLimiter {
   }
 
   /**
-   * Charges one request to all its counters, by one call. Never throws. A request that one of them is known to refuse isn't charged at
-   * all: otherwise a single address over its limit would use up the limits of the networks around it.
+   * Charges one request to all its counters, by one call. A request that a cached refusal covers isn't charged at all: otherwise a single
+   * address over its limit would use up the limits of the networks around it.
    */
   async check(check: Check): Promise<Decision> {
     const refusal = this.#refusalOf(check);
@@ -97,7 +97,7 @@ export class RateLimiter {
     return decisive(await Promise.all(countersOf(check).map((each) => this.#charge(each))));
   }
 
-  /** Whether {@link check} would refuse a request without a call. */
+  /** Whether a cached refusal covers the check. */
   isUsedUp(check: Check): boolean {
     return this.#refusalOf(check) !== undefined;
   }
@@ -118,20 +118,20 @@ export class RateLimiter {
 
   #charge(check: Check): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    this.#waiting.push({ check, resolve });
-    if (this.#waiting.length === 1) setImmediate(() => this.#flush());
+    this.#pending.push({ check, resolve });
+    if (this.#pending.length === 1) setImmediate(() => this.#flush());
     return promise;
   }
 
   #flush(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (let start = 0; start < waiting.length; start += MAX_DESCRIPTORS) {
-      void this.#chargeBatch(waiting.slice(start, start + MAX_DESCRIPTORS));
+    const pending = this.#pending;
+    this.#pending = [];
+    for (let start = 0; start < pending.length; start += MAX_DESCRIPTORS) {
+      void this.#chargeBatch(pending.slice(start, start + MAX_DESCRIPTORS));
     }
   }
 
-  async #chargeBatch(batch: Waiting[]): Promise<void> {
+  async #chargeBatch(batch: PendingCheck[]): Promise<void> {
     const chargedAt = this.#now();
     const verdicts = await this.#call(batch.map(({ check }) => describe(check)));
     for (const [index, { check, resolve }] of batch.entries()) {
@@ -140,7 +140,7 @@ export class RateLimiter {
     }
   }
 
-  /** Returns the service's verdicts in the order of the descriptors; undefined where the service gave no verdict. */
+  /** Returns the service's verdicts in the order of the descriptors; undefined if the call failed, or for a descriptor without a verdict. */
   async #call(descriptors: RateLimitDescriptor[]): Promise<(Verdict | undefined)[] | undefined> {
     try {
       const { statuses } = await this.#service.shouldRateLimit({ domain: DOMAIN, descriptors, hitsAddend: 1 });
@@ -160,8 +160,8 @@ export class RateLimiter {
     this.#localWindows.delete(key);
     if (!verdict.allowed) {
       const { limit, resetInMs } = verdict;
-      // The response took some time. Counted from before the call, the window is never taken to last longer than it does; counted from
-      // now, the client never comes back too early.
+      // The window closes between these two times. Repeating the refusal until the earlier one never refuses too long; the client is told
+      // the later one, so that it doesn't come back too early.
       this.#refusals.set(key, { limit, endsAt: this.#now() + resetInMs, refusedUntil: chargedAt + resetInMs });
     }
     return { ...verdict, source: 'service' };
@@ -178,7 +178,6 @@ export class RateLimiter {
     return decision;
   }
 
-  /** Warns at most every 10 s, as every request meets the same failure. */
   #warn(error: unknown): void {
     const now = this.#now();
     if (now < this.#warnAt) return;
@@ -191,7 +190,7 @@ function countersOf(check: Check): readonly Check[] {
   return check.wider ? [check, ...check.wider] : [check];
 }
 
-/** The decision that the client learns: that of the narrowest counter that refuses or, if none does, of the narrowest. */
+/** The decision of the narrowest counter that refuses or, if none does, of the narrowest one. */
 function decisive(decisions: Decision[]): Decision {
   return decisions.find(({ allowed }) => !allowed) ?? decisions[0]!;
 }
@@ -209,7 +208,7 @@ function describe({ kind, id, rule }: Check): RateLimitDescriptor {
   return { entries, limit: undefined, hitsAddend: undefined };
 }
 
-/** Ignores a status that names no limit: it comes from a service that doesn't know our descriptors and would admit everything. */
+/** Returns undefined for a status without a limit: the service doesn't know our descriptors, and would admit everything. */
 function readStatus(status: RateLimitResponse_DescriptorStatus): Verdict | undefined {
   const { code, currentLimit, limitRemaining, durationUntilReset } = status;
   if (!currentLimit || !durationUntilReset) return undefined;

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 
-/** The widest rule's requests. */
 export const MOST_REQUESTS = 1_000_000_000;
 
-/** Limits the requests in a window, which opens with the first request. */
+/** Limits the requests in a fixed window, which opens with the first request. */
 export interface Rule {
   /** 1..{@link MOST_REQUESTS}. */
   requests: number;
-  /** 1..31,622,400, which is a leap year. */
+  /** 1..31,622,400, a leap year. */
   periodSeconds: number;
 }
 
-/** How a rule applies to a request. `limit` and `remaining` count requests. */
+/** The result of a rule for a request. `limit` and `remaining` count requests. */
 export interface Verdict {
   allowed: boolean;
   limit: number;
@@ -21,8 +20,8 @@ export interface Verdict {
 }
 
 /**
- * A verdict and its source: the rate-limit service; this process, which repeats a refusal of the service; or this process alone, while
- * the service doesn't respond.
+ * A verdict and its source: the rate-limit service, a cached refusal (`remembered`), or the local count while the service is unavailable
+ * (`fallback`).
  */
 export interface Decision extends Verdict {
   source: 'service' | 'remembered' | 'fallback';
@@ -31,7 +30,7 @@ export interface Decision extends Verdict {
 const RULE = /^([1-9]\d{0,9})\/([1-9]\d{0,7})$/;
 const LONGEST_PERIOD_SECONDS = 366 * 86_400;
 
-/** Reads `600/60`: requests, then seconds. @returns undefined for any other text */
+/** Parses `600/60`: requests, then seconds. @returns undefined for any other text */
 export function parseRule(text: string): Rule | undefined {
   const match = RULE.exec(text);
   const [requests, periodSeconds] = [Number(match?.[1]), Number(match?.[2])];
@@ -39,7 +38,7 @@ export function parseRule(text: string): Rule | undefined {
   return { requests, periodSeconds };
 }
 
-/** A rule that allows so many times as many requests in the same period. */
+/** Multiplies the requests that a rule allows. */
 export function widen({ requests, periodSeconds }: Rule, times: number): Rule {
   return { requests: Math.min(requests * times, MOST_REQUESTS), periodSeconds };
 }
@@ -48,7 +47,6 @@ export function formatRule({ requests, periodSeconds }: Rule): string {
   return `${requests}/${periodSeconds}`;
 }
 
-/** Reads a rule from a setting. */
 export const ruleSetting = z.string().transform((text, context): Rule => {
   const rule = parseRule(text);
   if (rule) return rule;

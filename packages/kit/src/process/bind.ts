@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { splitHostPort } from './config.ts';
 
-/** Has an HTTP server listen at `host:port`; port 0 takes a free one. @returns the address with the port it got */
+/** Makes an HTTP server listen on `host:port`; port 0 selects a free one. @returns the address with the actual port */
 export async function bindHttp(server: Server, address: string): Promise<string> {
   const { host, port } = splitHostPort(address);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));

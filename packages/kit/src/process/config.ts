@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { parseSecrets } from './secrets.ts';
 
-/** The environment of a program. Only its `main` reads it. */
 export type Environment = Record<string, string | undefined>;
 
 /**
- * Reads the environment by a schema of variable names. An empty variable counts as absent.
+ * Parses the environment by a schema of variable names. An empty variable counts as absent.
  * @throws Error that names each bad variable and what it must be, never its value
  */
 export function readEnvironment<S extends z.ZodObject>(schema: S, environment: Environment): z.infer<S> {
@@ -13,20 +12,17 @@ export function readEnvironment<S extends z.ZodObject>(schema: S, environment: E
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
-    // The rest of the path is the position in a list.
+    // The rest of the path is a position in a list.
     const name = String(issue.path[0]);
     return name in present ? `${name}: ${issue.message}` : `${name}: is required`;
   });
   throw new Error(`The configuration can't be used:\n  ${problems.join('\n  ')}`);
 }
 
-/** Fields of a configuration: the variable that each is read from, and the schema of its text. */
+/** Fields of a configuration: the variable and the schema of each. */
 export type Settings = Record<string, readonly [variable: string, schema: z.ZodType]>;
 
-/**
- * A reader of these settings. Its result has a value for each field.
- * @throws Error (the reader) that names each bad variable and what it must be, never its value
- */
+/** Returns a function that reads these fields from the environment. It throws as {@link readEnvironment} does. */
 export function settings<Fields extends Settings>(fields: Fields) {
   const schema = z.object(Object.fromEntries(Object.values(fields)));
   return (environment: Environment) => {
@@ -38,9 +34,8 @@ export function settings<Fields extends Settings>(fields: Fields) {
 
 const HOST_PORT = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):(\d{1,5})$/;
 
-/** A DNS name in lower case, without a dot at its end. */
+/** A DNS name in lower case, without a trailing dot. */
 export const dnsName = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'must be a DNS name in lower case');
-/** `host:port`. */
 export const hostPort = z.string().regex(HOST_PORT, 'must be host:port');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const milliseconds = z.coerce.number().int().min(1).max(600_000);
@@ -54,17 +49,16 @@ export const secrets = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
-/** A file with a password that is read at each new connection. */
+/** A file with a password, which is read for each new connection. */
 export const passwordFile = z.string().startsWith('/', 'must be the absolute path of a file').optional();
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
-/** Scheme, host and port of a URL. The value has no slash at its end. */
+/** Scheme, host and port of a URL, without a trailing slash. */
 export const origin = z
   .url({ protocol: /^https?$/, error: 'must be a URL such as https://api.example.com' })
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'must be an origin, such as https://api.example.com, without a path')
   .transform((text) => new URL(text).origin);
 
-/** A list with commas between its parts, each by its schema. */
 export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
   return z
     .string()
@@ -72,7 +66,7 @@ export function commaSeparated<S extends z.ZodType<unknown, string>>(part: S) {
     .pipe(z.array(part));
 }
 
-/** The parts of `host:port`; an IPv6 host loses its brackets. */
+/** Splits `host:port`, and removes the brackets of an IPv6 host. */
 export function splitHostPort(address: string): { host: string; port: number } {
   const match = HOST_PORT.exec(address);
   if (!match) throw new Error('must be host:port');

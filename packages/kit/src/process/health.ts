@@ -3,20 +3,18 @@ import { HealthImplementation, type ServingStatusMap } from 'grpc-health-check';
 import { Fresh } from '../fresh.ts';
 import { bindGrpc } from './bind.ts';
 
-/** Whether something that a process depends on works now, by its name, such as `postgresql`. */
+/** Checks whether a dependency works now, by its name, such as `postgresql`. */
 export type Dependencies = Readonly<Record<string, () => Promise<boolean>>>;
 
 export interface HealthListener {
-  /** `host:port`. */
   address: string;
-  /** @param ready whether the process should get traffic */
   setReady(ready: boolean): void;
   stop(): void;
 }
 
 /**
- * The health listener of a process: `grpc.health.v1.Health`. Probes have no certificate, so it is in plaintext and asks for no identity.
- * `liveness` serves while the process turns its event loop; `readiness`, and the server as a whole, while it should get traffic.
+ * Starts the health listener of a process: `grpc.health.v1.Health`, in plaintext and without authentication, because probes have no certificate.
+ * `liveness` is SERVING while the event loop runs; `readiness`, and the server as a whole (`''`), while the process should get traffic.
  */
 export async function startHealth(address: string, dependencies?: Dependencies): Promise<HealthListener> {
   const server = new Server();
@@ -26,21 +24,21 @@ export async function startHealth(address: string, dependencies?: Dependencies):
     setReady: (ready) => {
       for (const service of ['', 'readiness']) health.setStatus(service, ready ? 'SERVING' : 'NOT_SERVING');
     },
-    // A graceful stop would wait for clients that watch, and they never go.
+    // A graceful stop would wait for clients of `Watch`, which never end.
     stop: () => server.forceShutdown(),
   };
 }
 
-/** An answer about a dependency is used this long: whoever reaches the listener may ask. */
+/** How long the state of a dependency is cached, because anybody who reaches the listener may query it. */
 const MAX_AGE_MS = 1_000;
 
 /**
- * Adds `grpc.health.v1.Health` to a server. `Check` also answers for each dependency, which is asked then. No status of the process
- * depends on one: a process without its database still answers.
+ * Adds `grpc.health.v1.Health` to a server. `Check` also reports each dependency by its name. The status of the process never depends on one:
+ * without its database it still responds to requests.
  */
 export function addHealth(server: Server, statuses: ServingStatusMap, dependencies: Dependencies = {}): HealthImplementation {
   const health = new HealthImplementation(statuses);
-  const works = new Fresh<boolean>({ maxAgeMs: MAX_AGE_MS });
+  const states = new Fresh<boolean>({ maxAgeMs: MAX_AGE_MS });
   health.addToServer({
     addService: (definition, implementation) => {
       const { check } = implementation as { check: (call: object, callback: object) => void };
@@ -48,10 +46,10 @@ export function addHealth(server: Server, statuses: ServingStatusMap, dependenci
         ...implementation,
         check: (call: ServerUnaryCall<{ service: string }, unknown>, callback: sendUnaryData<{ status: string }>) => {
           const { service } = call.request;
-          const ask = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
-          if (!ask) return check(call, callback);
-          const answer = works.get(service, () => ask().catch(() => false));
-          void answer.then((does) => callback(null, { status: does ? 'SERVING' : 'NOT_SERVING' }));
+          const works = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
+          if (!works) return check(call, callback);
+          const state = states.get(service, () => works().catch(() => false));
+          void state.then((isUp) => callback(null, { status: isUp ? 'SERVING' : 'NOT_SERVING' }));
         },
       });
     },

@@ -1,21 +1,20 @@
 import type { Dependencies } from './health.ts';
 import type { Logger } from './log.ts';
+import { withTimeout } from './timeout.ts';
 import type { Tls } from './tls.ts';
 
-/** The things that a process hands to the service that it runs. */
+/** What a process provides to its service. */
 export interface Surroundings {
   log: Logger;
   /** Absent: the service listens and connects without TLS. */
   tls?: Tls | undefined;
 }
 
-/** A service, which runs until it is stopped. */
 export interface Service<Addresses extends Record<string, string> = Record<string, string>> {
-  /** Opens its connections and starts to serve. @returns the address of each listener, as `host:port` */
+  /** Connects and starts to serve. @returns the address of each listener, as `host:port` */
   start(): Promise<Addresses>;
   /** Drains and closes everything, in reverse order of opening. A second call waits for the first. */
   stop(): Promise<void>;
-  /** For the health listener of the process. */
   dependencies?: Dependencies;
 }
 
@@ -25,7 +24,7 @@ interface Step {
   timeoutMs: number;
 }
 
-/** A list of things to close, in reverse order of opening. Each step has a time limit, so that a step that hangs can't stop the others. */
+/** Closes resources in reverse order of opening. Each step has a timeout, so that one that hangs can't block the others. */
 export class Closer {
   readonly #steps: Step[] = [];
   readonly #log: Logger;
@@ -36,33 +35,29 @@ export class Closer {
   }
 
   /**
-   * Adds a step. If the closing has begun, because the stop came during the start, the step is taken at once.
-   * @param timeoutMs the time after which the next step is taken, in milliseconds
+   * Adds a step. If closing has already begun, because the service was stopped while it started, the step runs at once.
+   * @param timeoutMs after this time the next step runs
    */
   defer(name: string, close: () => unknown, timeoutMs = 10_000): void {
     const step = { name, close, timeoutMs };
-    if (this.#closing) this.#closing = this.#closing.then(() => this.#take(step));
+    if (this.#closing) this.#closing = this.#closing.then(() => this.#run(step));
     else this.#steps.push(step);
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#run();
+    this.#closing ??= this.#runAll();
     return this.#closing;
   }
 
-  async #run(): Promise<void> {
-    for (const step of this.#steps.toReversed()) await this.#take(step);
+  async #runAll(): Promise<void> {
+    for (const step of this.#steps.toReversed()) await this.#run(step);
   }
 
-  async #take({ name, close, timeoutMs }: Step): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error(`took longer than ${timeoutMs} ms`)), timeoutMs);
+  async #run({ name, close, timeoutMs }: Step): Promise<void> {
     try {
-      await Promise.race([close(), late.promise]);
+      await withTimeout(Promise.resolve(close()), timeoutMs);
     } catch (error) {
       this.#log.warn({ err: error, step: name }, 'could not close cleanly');
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
@@ -70,14 +65,12 @@ export class Closer {
 const FORCE_AFTER_MS = 45_000;
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes
- * longer than 45 s.
+ * Runs a service until SIGTERM or SIGINT, then stops it. A second signal ends the process at once, and so does a stop that takes longer than 45 s.
  *
- * A stop takes these steps. On SIGTERM `/readyz` fails at once. A gateway serves on for its lame-duck time (5 s), in which each answer ends its
- * connection, and then finishes open requests until the longest deadline (11 s, for tools 16 s). Another service refuses new calls at once, tells its
- * clients (GOAWAY) and finishes open calls (16 s at most). Clients, pools and telemetry follow, usually within milliseconds. So an idle service stops
- * in a moment, a gateway in 5 to 20 s, and no process takes longer than 45 s. Kubernetes grants 60 s, because it waits 5 s before the SIGTERM, until the
- * pod has left the list of endpoints.
+ * On SIGTERM, `/readyz` fails at once. A gateway keeps serving for its drain period (5 s), closes each connection after its next response, and then
+ * finishes requests in flight (up to 11 s, for tools 16 s). Other services refuse new calls at once (GOAWAY) and finish calls in flight (up to 16 s).
+ * Clients, pools and telemetry are closed last, usually within milliseconds. The chart's grace period is 60 s, of which a preStop sleep takes 5 s, so
+ * that the pod has left the endpoints before SIGTERM.
  */
 export async function runUntilSignal(service: Service, log: Logger): Promise<void> {
   const stopped = Promise.withResolvers<void>();
@@ -96,7 +89,7 @@ export async function runUntilSignal(service: Service, log: Logger): Promise<voi
     if (!stopping) log.info({ addresses }, 'ready');
     await stopped.promise;
   } catch (error) {
-    // A stop during the start makes the start fail.
+    // The stop makes a pending start fail.
     if (!stopping) throw error;
   } finally {
     await service.stop();

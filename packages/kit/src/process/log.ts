@@ -4,8 +4,8 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export type { Logger } from 'pino';
 
 /**
- * Structured logs: one JSON object a line on standard error, with the trace id where there is one. Callers log facts about work,
- * never content: no secrets, no record fields, no SQL parameters, no query strings.
+ * Structured logs: one JSON object per line on standard error, with the trace id of the active span. Never log content: secrets, record fields, SQL
+ * parameters or query strings.
  */
 export function createLogger(name: string, options: { level?: string; destination?: DestinationStream } = {}): Logger {
   return pino(
@@ -24,14 +24,14 @@ export function createLogger(name: string, options: { level?: string; destinatio
   );
 }
 
-/** How long a line waits for others: a write for each would take a tenth of a gateway's time. */
-const WAIT_MS = 10;
-/** Characters that are written without a wait. */
-const FULL = 8_192;
+/** How long lines are buffered: one write per line would take a tenth of a gateway's CPU time. */
+const FLUSH_MS = 10;
+/** Characters that are written without waiting. */
+const FLUSH_LENGTH = 8_192;
 
-/** Standard error, to which lines are written together. Pino writes the rest at the exit. */
+/** Standard error, buffered. Pino flushes it at exit. */
 function standardError(): DestinationStream {
-  const destination = pino.destination({ fd: 2, sync: false, minLength: FULL });
+  const destination = pino.destination({ fd: 2, sync: false, minLength: FLUSH_LENGTH });
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {
     timer = undefined;
@@ -40,14 +40,14 @@ function standardError(): DestinationStream {
   return {
     write: (line) => {
       destination.write(line);
-      timer ??= setTimeout(flush, WAIT_MS).unref();
+      timer ??= setTimeout(flush, FLUSH_MS).unref();
     },
   };
 }
 
 /**
- * An error as a log line shows it: type, code, message and stack, and the same of its causes. Other properties are left out, because a driver's error
- * carries row values in some of them. A database's message and stack are left out, too, because they may quote input.
+ * Serializes an error for the log: type, code, message and stack, and those of its causes. Other properties are omitted, because a driver's error carries
+ * row values in some of them. A database's message and stack are omitted as well, because they may quote input.
  */
 export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

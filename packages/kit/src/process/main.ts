@@ -13,13 +13,13 @@ import { Tls } from './tls.ts';
 
 /** Settings of every process, besides those of its service. */
 const readConfig = settings({
-  /** Where operators find health and metrics. */
+  /** Listener for `/livez`, `/readyz` and `/metrics`. */
   opsListen: ['CRS_OPS_LISTEN', hostPort],
-  /** Where an orchestrator asks for health by gRPC. Absent: nowhere. */
+  /** Listener for gRPC health checks. Absent: none. */
   healthListen: ['CRS_HEALTH_LISTEN', hostPort.optional()],
   /** Directory of `tls.crt`, `tls.key` and `ca.crt`. Absent: plaintext. */
   tlsDir: ['CRS_TLS_DIR', z.string().optional()],
-  /** Each program has a certificate with the DNS name `PROGRAM.` and this, so listeners admit programs by name. Absent: they don't. */
+  /** The suffix of the programs' names in certificates, by which listeners admit them. Absent: any valid certificate is admitted. */
   peerDomain: ['CRS_TLS_PEER_DOMAIN', dnsName.optional()],
   /** DNS names of other clients, which may make every call here. */
   furtherPeers: [
@@ -29,13 +29,13 @@ const readConfig = settings({
   logLevel: ['CRS_LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')],
 });
 
-/** A process waits so long for connections to other services before it is ready without them: taking it out of use would not bring them back. */
+/** After this time the process is ready even without connections to other services: being unready would not restore them. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Runs the process around a service: reads the environment, starts telemetry, the operators' listener and the health listener, then the
- * service that `create` makes, until SIGTERM or SIGINT. It is ready when it has started and is connected to the services that it asks. From the signal on
- * the process isn't ready; telemetry stops last. A process that can't start logs the reason and exits with 1.
+ * Runs a service as a process, until SIGTERM or SIGINT: reads the environment, and starts telemetry, the ops and health listeners, and the service. The
+ * process is ready once the service has started and is connected to the services that it calls. A process that can't start logs the reason and exits
+ * with 1.
  */
 export async function runMain(
   name: string,
@@ -49,7 +49,7 @@ export async function runMain(
     log.level = logLevel;
     const telemetry = startTelemetry(name, environment);
     closer.defer('telemetry', () => telemetry.stop());
-    // After telemetry: both register their metrics when they are made.
+    // After telemetry, because the TLS files and the service register metrics when they are created.
     const peers = peerDomain === undefined ? undefined : new Peers(peerDomain, furtherPeers);
     if (peers && tlsDir === undefined)
       throw new Error('CRS_TLS_PEER_DOMAIN: needs CRS_TLS_DIR; without certificates, clients have no names.');
@@ -67,7 +67,7 @@ export async function runMain(
       start: async () => {
         const addresses = await service.start();
         const away = await connectAll(CONNECT_TIMEOUT_MS);
-        if (away.length > 0) log.warn({ away }, 'there is no connection to some services yet');
+        if (away.length > 0) log.warn({ away }, 'some services are not connected yet');
         trimMemory();
         if (state === 'starting') {
           state = 'ready';
@@ -87,7 +87,7 @@ export async function runMain(
     process.exitCode = 1;
   } finally {
     await closer.close();
-    // A closed gRPC client may still be connecting to a peer that is gone, which would keep the process alive until the kernel gives up.
+    // A closed gRPC client may still be connecting to a host that is down, which would keep the process alive until the kernel gives up.
     process.exit();
   }
 }

@@ -1,24 +1,23 @@
 import { readFile } from 'node:fs/promises';
 
-/** One of the secrets of an installation. */
 export interface Secret {
   id: string;
   secret: string;
 }
 
-/** The secrets of an installation. The first one seals and signs. Each of them opens and verifies. */
+/** The secrets of an installation. The first one encrypts and signs; each of them decrypts and verifies. */
 export type Secrets = readonly [Secret, ...Secret[]];
 
 const DEFAULT_ID = '0';
 
 const ID = /^[A-Za-z0-9._-]{1,32}$/;
-/** Printable ASCII without the comma. */
+/** Printable ASCII without commas. */
 const PRINTABLE = /^[!-+\--~]*$/;
 const MIN_LENGTH = 32;
 
 /**
- * Reads `id:secret[,id:secret...]`. A text without `:` is one secret with the id `0`.
- * @throws Error that says what is allowed, and never quotes a secret
+ * Parses `id:secret[,id:secret...]`. A text without `:` is one secret with the id `0`.
+ * @throws Error that never quotes a secret
  */
 export function parseSecrets(text: string): Secrets {
   if (!text.includes(':')) {

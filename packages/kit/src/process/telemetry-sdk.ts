@@ -7,19 +7,19 @@ import { NodeSDK } from '@opentelemetry/sdk-node';
 import { AlwaysOffSampler, NoopSpanProcessor } from '@opentelemetry/sdk-trace';
 import type { Environment } from './config.ts';
 
-/** Buckets of latencies in seconds, narrow around the latencies that we promise. */
+/** Latency buckets in seconds, narrow around our objectives. */
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface Telemetry {
-  /** Answers Prometheus; the ops listener serves it. */
+  /** The ops listener serves it at `/metrics`. */
   readonly prometheus: PrometheusExporter;
   stop(): Promise<void>;
 }
 
 /**
- * Starts OpenTelemetry for this process. `OTEL_*` settings apply as OpenTelemetry documents them, but spans are sent only where an OTLP
- * endpoint or an exporter is named. Trace ids exist in any case: they are the request ids. Metrics are always there for Prometheus;
- * `OTEL_METRICS_EXPORTER=otlp` sends them, too, as `http/protobuf`, each `OTEL_METRIC_EXPORT_INTERVAL` milliseconds (60,000).
+ * Starts OpenTelemetry for this process, configured by the standard `OTEL_*` settings. Spans are exported only if an OTLP endpoint or an exporter is set,
+ * but trace ids always exist, because they are the request ids. Metrics are always served to Prometheus; `OTEL_METRICS_EXPORTER=otlp` also pushes them, as
+ * `http/protobuf`, every `OTEL_METRIC_EXPORT_INTERVAL` milliseconds (60,000).
  */
 export function startTelemetry(serviceName: string, environment: Environment): Telemetry {
   const prometheus = new PrometheusExporter({ preventServerStart: true });
@@ -29,7 +29,7 @@ export function startTelemetry(serviceName: string, environment: Environment): T
     // The process detector would export the command line.
     resourceDetectors: [serviceInstanceIdDetector, hostDetector, envDetector],
     logRecordProcessors: [],
-    // Event loop, heap and garbage collection; it patches nothing.
+    // Metrics of the event loop, heap and garbage collection. It patches no module.
     instrumentations: [new RuntimeNodeInstrumentation()],
     views: [
       {

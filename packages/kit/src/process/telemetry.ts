@@ -11,7 +11,6 @@ import {
 
 export { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 
-/** The tracer of a part of the system. It is looked up at each use, so that telemetry may start later. */
 export function tracer(name: string): Tracer {
   return trace.getTracer(name);
 }
@@ -20,7 +19,7 @@ export function meter(name: string): Meter {
   return metrics.getMeter(name);
 }
 
-/** A metric whose values `observe` reports whenever metrics are read. @returns a function that removes it */
+/** Adds a metric whose values `observe` reports when metrics are read. @returns a function that removes it */
 export function observeGauge(
   meterName: string,
   name: string,
@@ -32,7 +31,7 @@ export function observeGauge(
   return () => gauge.removeCallback(observe);
 }
 
-/** Marks a span as failed by the error's type, never its text, because the text may quote input. */
+/** Marks a span as failed, with the error's type only: its message may quote input. */
 export function failSpan(span: Span, error: unknown): void {
   const type = error instanceof Error ? ('kind' in error ? String(error.kind) : error.constructor.name) : 'unknown';
   span.setAttribute('error.type', type);

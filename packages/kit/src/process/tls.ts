@@ -12,35 +12,35 @@ import { observeGauge } from './telemetry.ts';
 
 /** PEM, as in a Secret of the type `kubernetes.io/tls`. */
 interface Files {
-  /** `tls.crt`: our certificate, followed by the intermediate ones. */
+  /** `tls.crt`: our certificate, followed by intermediate ones. */
   cert: Buffer;
   /** `tls.key`. */
   key: Buffer;
-  /** `ca.crt`: the certificates of the authorities that we trust. */
+  /** `ca.crt`: the CA certificates that we trust. */
   ca: Buffer;
 }
 
 const RELOAD_EVERY_MS = 5_000;
 
 /**
- * Mutual TLS between our processes, by the files of a directory. Each side shows `tls.crt` and demands a certificate that an authority of `ca.crt`
- * signed. The files are read every few seconds: new connections use the new ones, open connections stay. Files that can't be used (half written, or
- * a key of another certificate) are reported and change nothing.
+ * Mutual TLS between our processes, by the files of a directory. Each side presents `tls.crt` and requires a certificate that a CA of `ca.crt` signed. The
+ * files are read every few seconds. New connections use the new files; open connections stay. Invalid files (half written, or a key of another certificate)
+ * are logged and ignored.
  */
 export class Tls {
-  /** The names of clients. Absent: every client with a certificate may make every call. */
+  /** Identifies programs. Absent: every client with a valid certificate may make every call. */
   readonly peers: Peers | undefined;
   readonly #directory: string;
   readonly #log: Logger;
-  /** By their listeners. */
-  readonly #changed = new Map<object, () => void>();
+  /** Callbacks after a reload, by their owners. */
+  readonly #onReload = new Map<object, () => void>();
   readonly #provider: experimental.CertificateProvider;
   readonly #timer: NodeJS.Timeout;
   readonly #closeMetrics: () => void;
   #files: Files;
   #problem = '';
 
-  /** @throws Error that says which file is missing or can't be used */
+  /** @throws Error that names the missing or invalid file */
   static async open(directory: string, log: Logger, peers?: Peers): Promise<Tls> {
     try {
       return new Tls(directory, await read(directory), log, peers);
@@ -63,23 +63,22 @@ export class Tls {
         () => new X509Certificate(this.#files.cert),
       ),
       observeExpiry('crs.tls.authority.expiry', 'When the authority of the certificate in use expires, in Unix time.', () =>
-        authorityOf(this.#files),
+        rootOf(this.#files),
       ),
     ];
     this.#closeMetrics = () => closeAll.forEach((close) => close());
   }
 
-  /** For a gRPC listener, which demands a certificate of its clients. */
+  /** For a gRPC listener that requires client certificates. */
   serverCredentials(): ServerCredentials {
     return experimental.createCertificateProviderServerCredentials(this.#provider, this.#provider, true);
   }
 
-  /** For a gRPC client, which checks the name that it dials. */
   channelCredentials(): ChannelCredentials {
     return experimental.createCertificateProviderChannelCredentials(this.#provider, this.#provider);
   }
 
-  /** An HTTPS listener, which demands a certificate of its clients: where clients have names, that of one of these programs. */
+  /** Creates an HTTPS server that requires client certificates; if they name programs, that of one of these. */
   createHttpsServer(options: ServerOptions, from: readonly Program[], app: RequestListener): Server {
     const server = createServer({ ...options, ...this.#files, requestCert: true, rejectUnauthorized: true }, app);
     const { peers } = this;
@@ -88,13 +87,13 @@ export class Tls {
         if (!peers.admits(peers.namesOf(socket.getPeerX509Certificate()?.raw), from)) socket.destroy();
       });
     }
-    this.#changed.set(server, () => server.setSecureContext(this.#files));
-    return server.once('close', () => this.#changed.delete(server));
+    this.#onReload.set(server, () => server.setSecureContext(this.#files));
+    return server.once('close', () => this.#onReload.delete(server));
   }
 
-  /** Options of one HTTPS request to a host. An agent keeps connections with older certificates apart. */
+  /** Options of an HTTPS request. Agents pool connections by these options, so certificates don't mix. */
   httpsRequestOptions(host: string): Files & { servername: string } {
-    // Without `servername`, Node.js would check the name in the header `Host`.
+    // Otherwise Node.js would verify the name in the `Host` header.
     return { ...this.#files, servername: isIP(host) ? '' : host };
   }
 
@@ -103,9 +102,10 @@ export class Tls {
     try {
       const files = await read(this.#directory);
       this.#problem = '';
-      if (same(files, this.#files)) return;
+      const { cert, key, ca } = this.#files;
+      if (cert.equals(files.cert) && key.equals(files.key) && ca.equals(files.ca)) return;
       this.#files = files;
-      for (const tell of this.#changed.values()) tell();
+      for (const notify of this.#onReload.values()) notify();
       this.#log.info('certificates were reloaded');
     } catch (error) {
       const { message } = error as Error;
@@ -120,13 +120,13 @@ export class Tls {
     this.#closeMetrics();
   }
 
-  /** The provider of grpc-js reads the files one by one, and refuses connections while they don't fit together. */
+  /** Replaces the file-based provider of grpc-js, which reads the files separately, and refuses connections while they don't match. */
   #createProvider(): experimental.CertificateProvider {
-    const add = (listener: object, tell: () => void) => {
-      this.#changed.set(listener, tell);
-      process.nextTick(tell);
+    const add = (listener: object, notify: () => void) => {
+      this.#onReload.set(listener, notify);
+      process.nextTick(notify);
     };
-    const remove = (listener: object) => this.#changed.delete(listener);
+    const remove = (listener: object) => this.#onReload.delete(listener);
     return {
       addCaCertificateListener: (listener) => add(listener, () => listener({ caCertificate: this.#files.ca })),
       addIdentityCertificateListener: (listener) =>
@@ -144,10 +144,10 @@ function observeExpiry(name: string, description: string, read: () => X509Certif
   });
 }
 
-/** The trusted authority at the end of our certificate's chain. @returns undefined if it isn't among those that we trust ourselves */
-function authorityOf({ cert, ca }: Files): X509Certificate | undefined {
+/** Returns the CA that signed our chain; undefined if `ca.crt` doesn't contain it. */
+function rootOf({ cert, ca }: Files): X509Certificate | undefined {
   const last = certificatesOf(cert).at(-1);
-  return certificatesOf(ca).find((authority) => last?.checkIssued(authority) && last.verify(authority.publicKey));
+  return certificatesOf(ca).find((issuer) => last?.checkIssued(issuer) && last.verify(issuer.publicKey));
 }
 
 function certificatesOf(pem: Buffer): X509Certificate[] {
@@ -155,7 +155,7 @@ function certificatesOf(pem: Buffer): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block));
 }
 
-/** @throws Error if TLS is on and the host is an IP address, which our certificates don't name */
+/** @throws Error if TLS is on and the host is an IP address, because our certificates contain only DNS names */
 export function channelCredentials(tls: Tls | undefined, host: string): ChannelCredentials {
   if (!tls) return credentials.createInsecure();
   if (isIP(host)) throw new Error(`${host} can't be reached over TLS: with CRS_TLS_DIR set, services are addressed by DNS name.`);
@@ -173,12 +173,12 @@ async function read(directory: string): Promise<Files> {
     }),
   );
   const files = { cert: cert!, key: key!, ca: ca! };
-  check(directory, files);
+  validate(directory, files);
   return files;
 }
 
-/** Its errors have no causes: OpenSSL's messages about a key belong in no log. */
-function check(directory: string, { cert, key, ca }: Files): void {
+/** Its errors have no `cause`, to keep OpenSSL's messages about a key out of the log. */
+function validate(directory: string, { cert, key, ca }: Files): void {
   const parsed = (name: string, parse: () => unknown) => {
     try {
       return parse();
@@ -191,8 +191,4 @@ function check(directory: string, { cert, key, ca }: Files): void {
   parsed('ca.crt', () => new X509Certificate(ca));
   if (!certificate.checkPrivateKey(privateKey)) throw new Error(`tls.key in ${directory} is not the key of tls.crt`);
   parsed('', () => createSecureContext({ cert, key, ca }));
-}
-
-function same(one: Files, other: Files): boolean {
-  return one.cert.equals(other.cert) && one.key.equals(other.key) && one.ca.equals(other.ca);
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** A module whose `run` does work of any length in another thread. Both ends copy the values, so they are plain data. */
+/** A module whose `run` may block, because it runs in another thread. Values are copied between the threads, so they must be plain data. */
 export interface WorkerTask<Input, Output> {
   /** The `import.meta.url` of the module that exports `run`. */
   url: string;
@@ -12,9 +12,8 @@ let worker: Worker | undefined;
 let idle: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a task in the process's worker thread, for work that can't yield, such as `JSON.parse`. The thread starts with its first task and stays.
- * Tasks wait for one another, so one that fails takes no other with it: the next task gets a new thread. Memory isn't separate: a task that
- * exhausts its heap may end the process, so the memory of a task must be bounded as it would be here.
+ * Runs a task in the process's worker thread, for work that can't yield, such as `JSON.parse`. The thread starts with the first task. Tasks run one after
+ * another; one that throws ends the thread, and the next task starts a new one. A task that exhausts its heap may end the whole process, so bound its memory.
  */
 export function runInWorker<Input, Output>({ url }: WorkerTask<Input, Output>, input: Input): Promise<Output> {
   const output = idle.then(() => send(url, input));
@@ -25,9 +24,9 @@ export function runInWorker<Input, Output>({ url }: WorkerTask<Input, Output>, i
 async function send(url: string, input: unknown): Promise<unknown> {
   worker ??= startWorker();
   // Rejects if the thread ends with an error.
-  const answer = once(worker, 'message');
+  const response = once(worker, 'message');
   worker.postMessage({ url, input });
-  const [output] = (await answer) as [unknown];
+  const [output] = (await response) as [unknown];
   return output;
 }
 

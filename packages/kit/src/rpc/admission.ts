@@ -3,10 +3,7 @@ import type { OAuthScope } from './scopes.ts';
 import type { Access } from './operators.ts';
 import type { Identity, OrganizationIdentity, UserIdentity, Verifier } from './identity.ts';
 
-/**
- * The right that an API key needs. `read`: nothing more than to be usable; `write surface`: its organization is enabled for the write surface; `write`: besides,
- * the key isn't read-only.
- */
+/** The right that an API key needs. `write surface`: its organization is enabled for the write surface. `write`: also, the key isn't read-only. */
 export type KeyRight = 'read' | 'write surface' | 'write';
 
 /** The callers that an RPC admits, by kind of identity, with the rights that they need. */
@@ -17,12 +14,12 @@ interface Callers {
   operator?: Access;
 }
 
-/** The callers that an RPC admits: some kinds of caller, or `anyone` if the request itself holds the credential. */
+/** The callers that an RPC admits: one or more kinds of caller, or `anyone` if the request itself holds the credential. */
 export type Admission = { anyone: true } | (Callers & { [K in keyof Callers]-?: Required<Pick<Callers, K>> }[keyof Callers]);
 
 /**
- * Leaves the role of an operator to be asked for at auth.
- * @throws ServiceError unauthenticated without a usable token, permission_denied for a caller that the RPC doesn't admit
+ * Returns the identity of an admitted caller; undefined for `anyone`. An operator's role is checked later, by `checkAccess`.
+ * @throws ServiceError unauthenticated without a valid token, permission_denied for a caller that the RPC doesn't admit
  */
 export async function admit(admission: Admission, token: string | undefined, verify: Verifier): Promise<Identity | undefined> {
   if ('anyone' in admission) return undefined;

@@ -1,6 +1,6 @@
 import { Client, connectivityState, type ChannelCredentials } from '@grpc/grpc-js';
 
-/** On a slow network the handshakes of TCP, TLS and HTTP/2 take a second or two. */
+/** Long enough for the handshakes of TCP, TLS and HTTP/2 on a slow network, which take a second or two. */
 const CONNECT_MS = 5_000;
 
 /** The open channels of this process. */
@@ -18,9 +18,9 @@ export async function connectAll(timeoutMs: number): Promise<string[]> {
 }
 
 /**
- * The connections to a target. grpc-js sets no limit to connecting. The address of a machine that is gone accepts packets and never
- * answers; grpc-js would wait for it as long as the kernel does, two minutes, and wouldn't resolve the name again meanwhile. So a client
- * that has been connecting for five seconds is closed, its waiting calls fail, and a new one takes its place.
+ * The connections to a target. grpc-js has no connect timeout: for a machine that has vanished it would wait until the kernel gives up,
+ * after two minutes, without resolving the name again. So a client that has been connecting for `CONNECT_MS` is closed and replaced. Its
+ * pending calls fail.
  */
 export class Channel {
   readonly target: string;
@@ -42,7 +42,7 @@ export class Channel {
     return new Promise((resolve) => this.client().waitForReady(deadline, (error) => resolve(error === undefined)));
   }
 
-  /** The client for the next call. Ask for it before each call. */
+  /** Returns the client for one call. Call it before each call, because it replaces a client that doesn't connect. */
   client(): Client {
     const state = this.#client.getChannel().getConnectivityState(false);
     const now = performance.now();
@@ -66,9 +66,8 @@ export class Channel {
 }
 
 /**
- * gRPC's own retries, which go to the next replica. A replica of another version answers UNIMPLEMENTED to an RPC that it lacks, so it has not
- * begun the call. A replica that is being replaced, or a target that lost its database, answers UNAVAILABLE; such calls are repeated only if the
- * target's calls may be.
+ * gRPC's own retries, which go to the next replica. UNIMPLEMENTED is always retried: it comes from a replica of another version, which hasn't begun
+ * the call. UNAVAILABLE comes from a replica that is shutting down, or has no database; it is retried only if the target's calls may be repeated.
  */
 function serviceConfig(retry: boolean) {
   return {
@@ -78,7 +77,7 @@ function serviceConfig(retry: boolean) {
         name: [{}],
         retryPolicy: {
           maxAttempts: 3,
-          // The second wait is longer than it takes until a lost connection is tried again.
+          // The second wait is longer than the reconnect backoff.
           initialBackoff: '0.1s',
           maxBackoff: '0.2s',
           backoffMultiplier: 2,
@@ -86,7 +85,7 @@ function serviceConfig(retry: boolean) {
         },
       },
     ],
-    // More than the calls that are under way when a replica ends.
+    // More tokens than there are calls in flight when a replica ends.
     retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
   };
 }
@@ -97,15 +96,15 @@ function channelOptions(retry: boolean) {
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 200,
     'grpc.dns_min_time_between_resolutions_ms': 1_000,
-    // The settings above are not to be replaced by a TXT record of DNS.
+    // Otherwise a TXT record of DNS could replace the service config.
     'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 2_000,
-    // Answers of 200 KiB are usual. Within the 64 KiB of HTTP/2 they would come in many small pieces, each with a wait.
+    // Responses of 200 KiB are common. HTTP/2's default window of 64 KiB would add round trips.
     'grpc-node.flow_control_window': 1024 * 1024,
     'grpc.max_receive_message_length': 64 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
-    // A connection that is shared with other channels would stay open after this one is closed.
+    // A subchannel shared with other channels would stay open after this one is closed.
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   };

@@ -17,9 +17,9 @@ import { channelCredentials, type Tls } from '../process/tls.ts';
 
 /** Options of a call. A handler's `CallContext` can be passed as one. */
 export interface CallOptions {
-  /** Caller or operator token, or caller tokens by the name of the service that each is for. */
+  /** Caller or operator token, or caller tokens keyed by the service that accepts each. */
   token?: string | Record<string, string> | undefined;
-  /** Epoch milliseconds. The call ends at this time or after the client's own timeout, whichever is earlier. */
+  /** Epoch milliseconds. The client's own timeout applies if it is earlier. */
   deadline?: number;
   signal?: AbortSignal;
 }
@@ -44,21 +44,17 @@ export interface ClientOptions {
   tls?: Tls | undefined;
 }
 
-/** Kinds of errors that mean that the target is unhealthy, not that a request is bad or that there are too many. */
-const ILL = new Set(['unavailable', 'deadline_exceeded', 'internal']);
-/** Reasons of such errors of a healthy target. */
-const WELL = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
+/** Errors that count against the target's health. */
+const UNHEALTHY_KINDS = new Set(['unavailable', 'deadline_exceeded', 'internal']);
+/** Reasons for which such an error doesn't count. */
+const HEALTHY_REASONS = new Set<string>([REASONS.slowWork, REASONS.nodeAway, REASONS.notOffered]);
 
-function isIll(error: unknown): boolean {
-  return error instanceof ServiceError && ILL.has(error.kind) && !WELL.has(error.reason);
-}
-
-/** Whether the caller stopped waiting before the deadline. Unless the target was too slow for it, that says nothing about the target. */
+/** Whether the caller stopped waiting before the deadline, which says nothing about the target's health. */
 function isAbandoned({ signal, deadline = Infinity }: CallOptions = {}): boolean {
   return signal?.aborted === true && Date.now() < deadline;
 }
 
-/** Refuses calls while most of them fail, and lets one through now and then to see whether the target is back. */
+/** Rejects calls while most of them fail, and lets a probe through every `resetTimeout`. */
 function createBreaker(target: string) {
   return new CircuitBreaker((send: () => Promise<unknown>, _call: CallOptions) => send(), {
     name: target,
@@ -68,11 +64,14 @@ function createBreaker(target: string) {
     rollingCountTimeout: 5_000,
     rollingCountBuckets: 5,
     resetTimeout: 100,
-    errorFilter: (error: unknown, _send?: unknown, call?: CallOptions) => !isIll(error) || isAbandoned(call),
+    errorFilter: (error: unknown, _send?: unknown, call?: CallOptions) =>
+      !(error instanceof ServiceError && UNHEALTHY_KINDS.has(error.kind)) ||
+      HEALTHY_REASONS.has(error.reason) ||
+      isAbandoned(call),
   });
 }
 
-/** A client of a service: deadlines, retries, circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
+/** Creates a client of a service, with deadlines, retries, a circuit breaker, balancing, reconnecting, traces, metrics and the error codec. */
 export function client<D>(definition: D, options: ClientOptions): ServiceClient<D> {
   const { name, address, timeoutMs, retry, tls } = options;
   const credentials = channelCredentials(tls, splitHostPort(address).host);
@@ -91,13 +90,13 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   const toFunction = (method: MethodDefinition<unknown, unknown>) => {
     const rpcName = method.path.slice(1);
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': rpcName };
-    const send = async (by: Client, request: unknown, { token, signal }: CallOptions, deadline: number): Promise<unknown> => {
+    const send = async (grpc: Client, request: unknown, { token, signal }: CallOptions, deadline: number): Promise<unknown> => {
       const span = spans.startSpan(rpcName, { kind: SpanKind.CLIENT, attributes });
       const started = performance.now();
       let outcome = 'ok';
       try {
         const metadata = metadataOf(span, typeof token === 'object' ? token[name] : token);
-        return await unary(by, method, request, metadata, { deadline, signal, target: name });
+        return await unary(grpc, method, request, metadata, { deadline, signal, target: name });
       } catch (error) {
         outcome = error instanceof ServiceError ? error.kind : 'internal';
         failSpan(span, error);
@@ -109,11 +108,11 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
     };
     return async (request: unknown, call: CallOptions = {}) => {
       call.signal?.throwIfAborted();
-      // Also while the breaker refuses calls: the channel has to reconnect before the target can answer again.
-      const by = channel.client();
+      // Even while the breaker is open: this lets the channel reconnect.
+      const grpc = channel.client();
       const deadline = Math.min(Date.now() + timeoutMs, call.deadline ?? Infinity);
       try {
-        return await breaker.fire(() => send(by, request, call, deadline), call);
+        return await breaker.fire(() => send(grpc, request, call, deadline), call);
       } catch (error) {
         const isOpen = error instanceof Error && 'code' in error && error.code === 'EOPENBREAKER';
         throw isOpen ? notAvailable(name, error) : error;
@@ -132,7 +131,6 @@ export function client<D>(definition: D, options: ClientOptions): ServiceClient<
   } as ServiceClient<D>;
 }
 
-/** The trace context and the token of a call. */
 function metadataOf(span: Span, token: string | undefined): Metadata {
   const metadata = new Metadata();
   propagation.inject(trace.setSpan(context.active(), span), metadata, {
@@ -144,19 +142,27 @@ function metadataOf(span: Span, token: string | undefined): Metadata {
 
 /** Makes one call. @throws ServiceError, or the signal's reason if it was aborted */
 function unary(
-  by: Client,
+  grpc: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<unknown, unknown>,
   request: unknown,
   metadata: Metadata,
   { deadline, signal, target }: { deadline: number; signal: AbortSignal | undefined; target: string },
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const answered = (failure: GrpcFailure | null, response?: unknown) => {
+    const onResponse = (failure: GrpcFailure | null, response?: unknown) => {
       signal?.removeEventListener('abort', cancel);
       if (!failure) resolve(response);
       else reject(failure.code === status.CANCELLED && signal?.aborted ? signal.reason : decodeError(failure, target));
     };
-    const pending = by.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, answered);
+    const pending = grpc.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      metadata,
+      { deadline },
+      onResponse,
+    );
     const cancel = () => pending.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
   });

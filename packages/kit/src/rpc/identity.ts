@@ -28,12 +28,12 @@ export interface UserIdentity {
   scopes: string[];
 }
 
-/** An operator: at work on one organization, or on none (`organization` undefined), such as to list all of them. */
+/** An operator, who acts on one organization, or on none, for example to list all organizations. */
 export interface OperatorIdentity {
   kind: 'operator';
   organization?: string;
   name: string;
-  /** When the operator was created (ISO 8601): a later operator may have the same name. */
+  /** When the operator was created (ISO 8601). It tells apart operators that had the same name at different times. */
   since: string;
 }
 
@@ -45,7 +45,7 @@ const EVERY_SERVICE = audienceOf('internal');
 
 /**
  * Signs an identity into a token that lives `seconds`.
- * @param service the one that accepts the token, besides auth, to which it passes its callers on. Undefined: every service does
+ * @param service the service that accepts the token, besides auth, to which it forwards the token. Undefined: all services
  */
 export function signIdentity(
   identity: Identity,
@@ -67,55 +67,54 @@ export function signIdentity(
 /** Looks up the public keys that tokens are signed with, as JSON Web Keys by key id. */
 export type KeySource = () => Promise<Map<string, string>>;
 
-/** Turns a token into the identity that it carries. @throws ServiceError unauthenticated, or unavailable where the keys can't be had */
+/** Turns a token into the identity that it carries. @throws ServiceError unauthenticated, or unavailable if the keys can't be fetched */
 export type Verifier = (token: string) => Promise<Identity>;
 
-/** Each credential in use has a new token each second. A token and its identity take about 1 KB, and expired ones stay until others take their place. */
-const MAX_KNOWN = 2_000;
+/** Each active credential gets a new token every second. A token and its identity take about 1 KB. */
+const MAX_CACHED_TOKENS = 2_000;
 
 const CHECKS = { issuer: ISSUER, algorithms: ['EdDSA'], requiredClaims: ['exp', 'identity'] };
 
-/** Public keys by id. */
-type Keys = Map<string, Promise<CryptoKey>>;
+type KeysById = Map<string, Promise<CryptoKey>>;
 
-/** The age of the keys after which they are fetched again in the background, and after which an unknown key id has them fetched. */
+/** From this age on, keys are fetched again: in the background, or before a token with an unknown key id is refused. */
 const REFRESH_MS = 1_000;
-/** Keys of this age aren't used before an attempt to fetch them. */
+/** Keys older than this aren't used before an attempt to fetch them. */
 const MAX_AGE_MS = 5_000;
-/** While auth doesn't answer, keys are used up to this age. */
+/** While auth is unavailable, keys are used up to this age. */
 const STALE_MS = 300_000;
 
 /**
- * The verifier of a service. It fetches the keys again each second in which it is used, so that a retired key verifies no more. While they can't be fetched, it uses
- * them for five minutes. It remembers the result of a token until the token expires or its key is retired.
+ * Creates the verifier of a service. While in use, it fetches the keys every second, so that a retired key soon verifies nothing. It caches the result for
+ * a token until the token expires or its key is retired.
  */
 export function createVerifier(service: string, keySource: KeySource): Verifier {
   const checks = { ...CHECKS, audience: [audienceOf(service), EVERY_SERVICE] };
-  const known = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_KNOWN });
-  const fetched = new Fresh<Keys>({ maxAgeMs: MAX_AGE_MS, refreshMs: REFRESH_MS, staleMs: STALE_MS });
+  const verified = new LRUCache<string, { identity: Identity; keyId: string; expires: number }>({ max: MAX_CACHED_TOKENS });
+  const cachedKeys = new Fresh<KeysById>({ maxAgeMs: MAX_AGE_MS, refreshMs: REFRESH_MS, staleMs: STALE_MS });
 
-  async function fetchKeys(): Promise<Keys> {
+  async function fetchKeys(): Promise<KeysById> {
     const found = await keySource().catch((error: unknown) => {
-      // The token isn't to blame for this failure.
+      // Not `unauthenticated`: the token isn't the cause.
       throw error instanceof ServiceError ? error : unavailable('The keys of caller tokens are not available.', error);
     });
     return new Map([...found].map(([id, jwk]) => [id, importJWK(JSON.parse(jwk), 'EdDSA') as Promise<CryptoKey>]));
   }
 
   async function keyOf(keyId: string): Promise<CryptoKey | undefined> {
-    const keys = await fetched.get('keys', fetchKeys);
-    return keys.get(keyId) ?? (await fetched.get('keys', fetchKeys, REFRESH_MS)).get(keyId);
+    const keys = await cachedKeys.get('keys', fetchKeys);
+    return keys.get(keyId) ?? (await cachedKeys.get('keys', fetchKeys, REFRESH_MS)).get(keyId);
   }
 
   return async (token) => {
-    const hit = known.get(token);
+    const hit = verified.get(token);
     try {
       const keyId = hit?.keyId ?? decodeProtectedHeader(token).kid ?? '';
       const key = await keyOf(keyId);
       if (!key) throw new Error('unknown signing key');
       if (hit && hit.expires > Date.now()) return hit.identity;
       const { payload } = await jwtVerify<{ identity: Identity }>(token, key, checks);
-      known.set(token, { identity: payload.identity, keyId, expires: (payload.exp ?? 0) * 1000 });
+      verified.set(token, { identity: payload.identity, keyId, expires: (payload.exp ?? 0) * 1000 });
       return payload.identity;
     } catch (error) {
       if (error instanceof ServiceError) throw error;

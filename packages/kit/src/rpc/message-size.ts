@@ -2,8 +2,8 @@
 const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5];
 
 /**
- * Whether a protobuf message has at most this many fields, including those of the messages in it. gRPC decodes a message before any handler
- * sees it, and 16 MiB of empty inner messages take seconds and hundreds of megabytes to decode. Malformed messages are left to the decoder.
+ * Whether a protobuf message has at most this many fields, nested ones included. gRPC decodes a message before any handler sees it, and decoding
+ * 16 MiB of empty nested messages takes seconds and hundreds of megabytes. Malformed messages are left to the decoder.
  */
 export function hasAtMost(fields: number, bytes: Uint8Array): boolean {
   let left = fields;

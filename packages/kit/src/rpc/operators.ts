@@ -4,7 +4,7 @@ import type { OperatorIdentity } from './identity.ts';
 export const OPERATOR_ROLES = ['admin', 'manager', 'importer', 'viewer', 'auditor'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** The rights of an operator, as auth knows them at the time of the call. */
+/** The rights of an operator at the time of the call. */
 export interface OperatorRights {
   role: OperatorRole;
   /** The organizations that the operator is bound to. Empty: all. */
@@ -18,38 +18,38 @@ export interface Access {
   roles: readonly OperatorRole[];
   /** The number of organizations that the operator token names. */
   token: 'one' | 'none' | 'either';
-  /** Whether it admits operators that are bound to organizations. If the token names none of these, the handler has to keep to them. */
+  /** Whether operators bound to organizations are admitted. If the token names no organization, the handler must restrict itself to theirs. */
   bound: boolean;
 }
 
-/** A call, whose caller may not be known yet. */
+/** A call whose caller may not be verified yet. */
 export interface IncomingCall {
-  /** The caller token as it came, for calls to other services; it may be invalid until the caller is admitted. */
+  /** The caller token as received, to forward to other services. Unverified until the caller is admitted. */
   token: string | undefined;
-  /** When the caller stops waiting, less a margin for the way of the answer (epoch milliseconds). */
+  /** When the caller stops waiting, minus a margin for the response (epoch milliseconds). */
   deadline: number;
-  /** Aborted when the caller is gone or the deadline has passed. */
+  /** Aborted when the caller cancels or the deadline passes. */
   signal: AbortSignal;
   /** The IP address of the caller. */
   address: string;
 }
 
-/** Auth, as the listeners of a service ask it about operators. */
+/** What listeners need from auth about operators. */
 export interface OperatorDirectory {
-  /** @throws ServiceError unauthenticated where the operator was revoked or has expired */
+  /** @throws ServiceError unauthenticated if the operator was revoked or has expired */
   rightsOf(identity: OperatorIdentity, call: IncomingCall): Promise<OperatorRights>;
   /** Records in the audit trail that a call was refused. */
   refused(refusal: Refusal): Promise<void>;
 }
 
-/** A refused call of an operator, or of somebody who isn't one. */
+/** A refused call to an RPC for operators, whoever made it. */
 export interface Refusal extends Pick<IncomingCall, 'token' | 'address'> {
   action: string;
   /** The kind of the error. */
   outcome: string;
 }
 
-/** @throws ServiceError permission_denied where the rights don't suffice for a call whose token names this organization */
+/** @param organization the one that the operator token names, if any @throws ServiceError permission_denied if the rights don't suffice */
 export function checkAccess({ roles, token, bound }: Access, rights: OperatorRights, organization: string | undefined): void {
   if (!roles.includes(rights.role)) {
     throw denied(`The role ${rights.role} may not do this. It needs ${roles.join(' or ')}.`, REASONS.operatorRole);
@@ -61,19 +61,17 @@ export function checkAccess({ roles, token, bound }: Access, rights: OperatorRig
   if (organization !== undefined) requireBound(rights, organization);
 }
 
-/** @throws ServiceError permission_denied where the operator is bound to other organizations */
+/** @throws ServiceError permission_denied if the operator is bound to other organizations */
 export function requireBound({ organizations }: OperatorRights, organization: string): void {
   if (organizations.length > 0 && !organizations.includes(organization)) {
     throw denied(`This operator is bound to other organizations: ${organizations.join(', ')}.`, REASONS.operatorBound);
   }
 }
 
-/** @throws ServiceError permission_denied where the role admits deletions within an organization only */
+/** @throws ServiceError permission_denied if the role may delete only within an organization */
 export function requireTenantDeletion({ role }: OperatorRights): void {
   if (role === 'importer') {
-    throw new ServiceError('permission_denied', 'The role importer may not delete an organization. It needs admin or manager.', {
-      reason: REASONS.operatorRole,
-    });
+    throw denied('The role importer may not delete an organization. It needs admin or manager.', REASONS.operatorRole);
   }
 }
 

@@ -6,21 +6,21 @@ import type { Tls } from '../process/tls.ts';
 
 type Call = ServerUnaryCall<unknown, unknown>;
 
-/** @throws ServiceError permission_denied where the certificate of the connection is of none of these programs */
+/** @throws ServiceError permission_denied if the connection's certificate belongs to none of these programs */
 export type PeerCheck = (call: Call, method: string, from: readonly Program[]) => void;
 
-/** The check of a listener. Where clients have no names (no TLS, or one certificate for all), callers are admitted by their tokens alone. */
+/** Creates the check of a listener. If certificates name no programs (no TLS, or one certificate for all), it admits every call. */
 export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logger }): PeerCheck {
   const peers = tls?.peers;
   if (!peers) return () => {};
-  // A certificate is parsed once for its connection, not for each call.
-  const known = new WeakMap<object, string[]>();
+  // Parses a certificate once per connection, not per call.
+  const namesBySession = new WeakMap<object, string[]>();
   const namesOf = (call: Call): string[] => {
     const session = sessionOf(call);
-    const remembered = session && known.get(session);
-    if (remembered) return remembered;
+    const cached = session && namesBySession.get(session);
+    if (cached) return cached;
     const names = peers.namesOf(call.getAuthContext().sslPeerCertificate?.raw);
-    if (session) known.set(session, names);
+    if (session) namesBySession.set(session, names);
     return names;
   };
   return (call, method, from) => {
@@ -33,10 +33,7 @@ export function createPeerCheck({ tls, log }: { tls?: Tls | undefined; log: Logg
   };
 }
 
-/**
- * The HTTP/2 session of a call, whose certificate never changes. grpc-js has no public property for it. Where another version of grpc-js
- * keeps it elsewhere, each call reads the certificate.
- */
+/** The HTTP/2 session of a call, through private properties of grpc-js. If an upgrade moves them, the certificate is parsed for each call. */
 function sessionOf(call: Call): object | undefined {
   return (call as { call?: { stream?: { session?: object } } }).call?.stream?.session;
 }

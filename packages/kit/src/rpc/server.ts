@@ -22,7 +22,7 @@ import type { OperatorDirectory, OperatorRights, IncomingCall } from './operator
 import { createPeerCheck, type PeerCheck } from './peer-check.ts';
 import { encodeError } from './wire-errors.ts';
 
-/** What a handler gets besides the request. As options of clients and the database, it passes on caller, deadline and cancellation. */
+/** What a handler gets besides the request. Pass it to clients and the database to propagate the caller, the deadline and cancellation. */
 export interface CallContext<K extends CallerKind = CallerKind> extends IncomingCall {
   identity: K extends IdentityKind ? Extract<Identity, { kind: K }> : undefined;
   /** The rights of an operator. */
@@ -37,10 +37,7 @@ export interface Rpc<Request, Response> {
   handle(request: Request, call: CallContext): Promise<Response>;
 }
 
-/**
- * Defines an RPC by the callers that it admits, with the rights that they need, and its handler. The refusals and failures of an RPC of operators
- * are recorded in the audit trail.
- */
+/** Defines an RPC: the callers that it admits, with the rights that they need, and its handler. Calls of operators that fail are audited. */
 export function rpc<const A extends Admission, Request, Response>(
   admission: A,
   handle: (request: Request, call: CallContext<Extract<keyof A, CallerKind>>) => Promise<Response>,
@@ -51,20 +48,18 @@ export function rpc<const A extends Admission, Request, Response>(
 type RequestOf<M> = M extends { requestDeserialize: (bytes: Buffer) => infer R } ? R : never;
 type ResponseOf<M> = M extends { responseSerialize: (value: infer R) => Buffer } ? R : never;
 
-/** One {@link Rpc} for each method of a service. */
 export type Rpcs<D> = { [M in keyof D]: Rpc<RequestOf<D[M]>, ResponseOf<D[M]>> };
 
-/** The programs that may call each method. One list stands for every method. */
+/** The programs that may call each method: one list for all methods, or one for each. */
 export type From<D> = readonly Program[] | { [M in keyof D]: readonly Program[] };
 
 export interface BoundService {
   definition: ServiceDefinition;
-  /** The programs that may call a method, where clients have names. */
+  /** The programs that may call a method. Enforced only if client certificates name programs. */
   from: (method: string) => readonly Program[];
   rpcs: Record<string, Rpc<unknown, unknown>>;
 }
 
-/** A service of a proto package with the programs that may call it and its handlers, ready to {@link serve}. */
 export function bind<D>(definition: D, from: From<D>, rpcs: Rpcs<D>): BoundService {
   return {
     definition: definition as ServiceDefinition,
@@ -80,31 +75,28 @@ export interface ServeOptions {
   address: string;
   services: BoundService[];
   verify: Verifier;
-  /** Needed where an RPC admits operators. */
+  /** Required if an RPC admits operators. */
   operators?: OperatorDirectory;
   log: Logger;
   maxMessageBytes?: number;
-  /** Health answers for them by name. */
+  /** `Health.Check` reports them by name. */
   dependencies?: Dependencies;
   /** Absent: plaintext. */
   tls?: Tls | undefined;
 }
 
-/** Time for the way of the answer, so that the callee reports a timeout before the caller gives up. */
+/** Subtracted from the caller's deadline, so that the callee reports a timeout before the caller gives up. */
 const MARGIN_MS = 20;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** How long calls under way may take when the server stops: the longest deadline of a request, 15 s, and a moment. */
+/** How long calls in flight may take when the server stops: slightly more than the longest deadline of a request, 15 s. */
 export const DRAIN_MS = 16_000;
 
-/**
- * Serves gRPC: health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop, so that no handler
- * repeats any of it.
- */
+/** Serves gRPC, with health, deadlines, caller identity, traces, metrics, the error codec and a graceful stop. */
 export async function serve(options: ServeOptions): Promise<{ address: string; stop: () => Promise<void> }> {
   const server = new Server({
     'grpc.max_receive_message_length': options.maxMessageBytes ?? 4 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
-    // Without an end, an HTTP/2 connection would bind a client to one pod.
+    // Without a maximum age, an HTTP/2 connection would pin a client to one pod.
     'grpc.max_connection_age_ms': 300_000,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
@@ -135,7 +127,7 @@ export async function serve(options: ServeOptions): Promise<{ address: string; s
   };
 }
 
-/** A handler of grpc-js for an {@link Rpc}, with all that handlers share. No other code turns thrown values into gRPC errors. */
+/** Wraps an {@link Rpc} as a handler of grpc-js. No other code turns thrown values into gRPC errors. */
 function implement(
   target: Rpc<unknown, unknown>,
   method: string,
@@ -146,19 +138,23 @@ function implement(
   const { name, log } = options;
   const { admission } = target;
   const access = 'operator' in admission ? admission.operator : undefined;
-  const gate = access ? operatorInterceptor(access, options) : callerInterceptor(admission, options.verify);
+  const intercept = access ? operatorInterceptor(access, options) : callerInterceptor(admission, options.verify);
   const spans = tracer(name);
   const duration = meter(name).createHistogram('rpc.server.call.duration', { unit: 's', description: 'Time to answer a call.' });
   const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
 
-  const answer = async (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>, span: Span): Promise<void> => {
+  const respond = async (
+    call: ServerUnaryCall<unknown, unknown>,
+    callback: sendUnaryData<unknown>,
+    span: Span,
+  ): Promise<void> => {
     const started = performance.now();
     let response: unknown;
     let error: ServiceError | undefined;
     try {
       check(call, method, from);
       response = await withinDeadline(call, (unverified) =>
-        gate(unverified, (identity, rights) => {
+        intercept(unverified, (identity, rights) => {
           unverified.signal.throwIfAborted();
           return target.handle(call.request, { ...unverified, identity, rights, log });
         }),
@@ -170,24 +166,23 @@ function implement(
     }
     duration.record((performance.now() - started) / 1000, { ...attributes, 'rpc.response.status_code': error?.kind ?? 'ok' });
     span.end();
-    if (error) callback(encodeError(withoutOwnTwin(error, call.metadata)));
+    if (error) callback(encodeError(retryConflictAsUnavailable(error, call.metadata)));
     else callback(null, response);
   };
 
   return (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
-    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, METADATA);
+    const remote = propagation.extract(ROOT_CONTEXT, call.metadata, METADATA_GETTER);
     const span = spans.startSpan(method, { kind: SpanKind.SERVER, attributes }, remote);
-    void context.with(trace.setSpan(remote, span), answer, undefined, call, callback, span);
+    void context.with(trace.setSpan(remote, span), respond, undefined, call, callback, span);
   };
 }
 
-/** Reads the trace context of a call. */
-const METADATA: TextMapGetter<Metadata> = {
+const METADATA_GETTER: TextMapGetter<Metadata> = {
   keys: (metadata) => Object.keys(metadata.getMap()),
   get: (metadata, key) => metadata.get(key)[0]?.toString(),
 };
 
-/** Works on a call until its deadline, or until its caller is gone. */
+/** Rejects with deadline_exceeded, and aborts the call's signal, at the deadline or when the caller cancels. */
 async function withinDeadline(
   call: ServerUnaryCall<unknown, unknown>,
   work: (call: IncomingCall) => Promise<unknown>,
@@ -196,11 +191,11 @@ async function withinDeadline(
   const deadline = (Number.isFinite(requested) ? requested : Date.now() + DEFAULT_TIMEOUT_MS) - MARGIN_MS;
   if (deadline <= Date.now()) throw deadlineExceeded();
   const controller = new AbortController();
-  const late = Promise.withResolvers<never>();
+  const stopped = Promise.withResolvers<never>();
   const stop = () => {
     const error = deadlineExceeded();
     controller.abort(error);
-    late.reject(error);
+    stopped.reject(error);
   };
   const timer = setTimeout(stop, deadline - Date.now());
   call.once('cancelled', stop);
@@ -212,22 +207,22 @@ async function withinDeadline(
       signal: controller.signal,
       address: addressOf(call),
     });
-    return await Promise.race([handled, late.promise]);
+    return await Promise.race([handled, stopped.promise]);
   } finally {
     clearTimeout(timer);
     call.off('cancelled', stop);
   }
 }
 
-/** A retry that meets its own earlier attempt is `unavailable` rather than `aborted`: the caller knows of one call only, and may make it again. */
-function withoutOwnTwin(error: ServiceError, metadata: Metadata): ServiceError {
+/** A retry may conflict with its own earlier attempt. It then reports `unavailable`, not `aborted`: the caller made one call, and may repeat it. */
+function retryConflictAsUnavailable(error: ServiceError, metadata: Metadata): ServiceError {
   const isRetry = metadata.get('grpc-previous-rpc-attempts').length > 0;
   if (error.kind !== 'aborted' || !isRetry) return error;
   const retryAfterSeconds = error.retryAfterSeconds ?? 1;
   return new ServiceError('unavailable', 'The call was interrupted.', { retryAfterSeconds, cause: error });
 }
 
-/** The IP address of the peer, without its port; empty if there is none. A listener at `::` sees IPv4 callers as `::ffff:10.0.0.1`. */
+/** The IP address of the peer; empty if it has none. A listener on `::` sees IPv4 peers as `::ffff:10.0.0.1`. */
 function addressOf(call: ServerUnaryCall<unknown, unknown>): string {
   const peer = call.getPeer();
   const address = peer.slice(0, Math.max(0, peer.lastIndexOf(':'))).replace(/^\[|\]$/g, '');

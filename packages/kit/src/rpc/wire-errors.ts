@@ -22,12 +22,12 @@ const CODES: Record<ErrorKind, status> = {
 };
 const KINDS = new Map<number, ErrorKind>(Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind]));
 
-/** The text of grpc-js for a stream that ended without a status, as when a server closes the connection. Its code is INTERNAL. */
-const CUT_OFF = /^Received RST_STREAM /;
+/** The message of grpc-js, with code INTERNAL, when a stream ends without a status, for example because the server closed the connection. */
+const STREAM_RESET = /^Received RST_STREAM /;
 
 /**
- * The status that ends a call: a canonical code, and an `ErrorInfo` for programs. For a program that isn't admitted, the RPC doesn't exist: a
- * replica of another version may admit it, and UNIMPLEMENTED makes clients try one.
+ * Encodes an error as a canonical code with an `ErrorInfo`. A program that isn't admitted gets UNIMPLEMENTED, so that clients retry: a replica of
+ * another version may admit it.
  */
 export function encodeError({ kind, reason, message, field, retryAfterSeconds }: ServiceError): Omit<StatusObject, 'cause'> {
   const info = ErrorInfo.encode({
@@ -46,8 +46,8 @@ export function encodeError({ kind, reason, message, field, retryAfterSeconds }:
 }
 
 /**
- * The error behind a failed call. Only errors of our own services keep their text. Text of the transport goes into `cause`, and a status that our
- * services don't send becomes `internal`. A call that the target lacks, or isn't for this program, becomes `unavailable`.
+ * Decodes the error of a failed call. Only errors from our own services keep their message; that of the transport goes into `cause`. UNIMPLEMENTED
+ * becomes `unavailable`, and a status that our services don't send becomes `internal`.
  */
 export function decodeError(failure: StatusObject, target: string): ServiceError {
   const { code, details } = failure;
@@ -65,7 +65,7 @@ export function decodeError(failure: StatusObject, target: string): ServiceError
       ...(retry !== undefined && { retryAfterSeconds: Number(retry) }),
     });
   }
-  if (kind === 'unavailable' || kind === 'resource_exhausted' || CUT_OFF.test(details)) return notAvailable(target, failure);
+  if (kind === 'unavailable' || kind === 'resource_exhausted' || STREAM_RESET.test(details)) return notAvailable(target, failure);
   if (kind === 'deadline_exceeded') {
     const options = { retryAfterSeconds: 1, cause: failure };
     return new ServiceError('deadline_exceeded', `The ${target} service took too long to answer.`, options);
@@ -73,12 +73,12 @@ export function decodeError(failure: StatusObject, target: string): ServiceError
   return new ServiceError('internal', 'An unexpected error occurred.', { cause: failure });
 }
 
-/** The error of a call that reached no replica, or that got no answer from one. */
+/** The error of a call that reached no replica, or got no response. */
 export function notAvailable(target: string, cause: unknown): ServiceError {
   return unavailable(`The ${target} service is not available.`, cause);
 }
 
-/** What one of our services says about an error. */
+/** Returns the `ErrorInfo` if one of our services sent the error. */
 function infoOf(metadata: Metadata): ErrorInfo | undefined {
   const [bytes] = metadata.get(DETAILS);
   if (!(bytes instanceof Buffer)) return undefined;

@@ -10,16 +10,15 @@ export interface Hit {
 export interface Count {
   /** All hits of this window, this one included. */
   count: number;
-  /** Whole milliseconds until the window closes, at least 1. A hit that comes this much later opens a new window. */
+  /** Whole milliseconds until the window closes, at least 1. A hit after that opens a new window. */
   resetInMs: number;
 }
 
 /**
  * Counts hits in fixed windows. A window opens with the first hit on its key and closes `windowMs` later, however many hits follow.
- * An `add` is atomic: of simultaneous hits on one key, each gets its own count, and none is lost. A hit can't be taken back.
+ * `add` is atomic: simultaneous hits on one key each get their own count, and none is lost. A hit can't be taken back.
  */
 export interface CounterStore {
   /** @throws ServiceError unavailable; the hit may have been counted nevertheless */
   add(hit: Hit): Promise<Count>;
-  readonly isConnected: boolean;
 }

@@ -6,15 +6,15 @@ import type {
   RateLimitDescriptor_RateLimitOverride,
 } from '@crs/proto/envoy/extensions/common/ratelimit/v3/ratelimit';
 
-/** A descriptor, read: the counter to charge and its limit. */
+/** A parsed descriptor: the counter to charge, and its limit. */
 export interface Charge {
   key: string;
   rule: Rule;
-  /** Hits. Undefined: the hits of the request apply. */
+  /** The number of hits. Undefined: that of the request. */
   amount: number | undefined;
 }
 
-/** The protocol's units in seconds. Months and years are as long as in Envoy's own service. */
+/** The protocol's units in seconds. Months and years have the lengths of Envoy's reference implementation. */
 export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
   [RateLimitUnit.SECOND, 1],
   [RateLimitUnit.MINUTE, 60],
@@ -24,7 +24,7 @@ export const UNIT_SECONDS = new Map<RateLimitUnit, number>([
   [RateLimitUnit.YEAR, 365 * 86_400],
 ]);
 
-/** The entry in which our gateways send a limit, since the protocol's override knows whole units only. */
+/** The entry in which our gateways send a limit: the protocol's override can't express 10 seconds, for example. */
 const RULE = 'rule';
 
 /**

@@ -19,12 +19,13 @@ export interface Context {
   defaults: ReadonlyMap<string, Rule>;
 }
 
-/** Charges every descriptor, even if another one is over its limit, and answers for each in order. */
+/** Charges every descriptor, even if another one is over its limit, and returns a status for each, in order. */
 export function shouldRateLimit({ store, defaults }: Context) {
   const checks = meter('rate-limit').createCounter('crs.ratelimit.checks', {
     description: 'Descriptors that were answered for.',
   });
   return rpc({ anyone: true }, async (request: RateLimitRequest): Promise<RateLimitResponse> => {
+    // Before the first is charged: one invalid descriptor refuses the request.
     const charges = parse(request, defaults);
     const statuses = await Promise.all(
       charges.map(async (charge) => {
@@ -50,7 +51,6 @@ function kindOf({ entries }: RateLimitDescriptor, defaults: Context['defaults'])
 
 const UNLIMITED: DescriptorStatus = { code: Code.OK, currentLimit: undefined, limitRemaining: 0, durationUntilReset: undefined };
 
-/** Reads all descriptors before any is charged. */
 function parse({ domain, descriptors }: RateLimitRequest, defaults: Context['defaults']): (Charge | undefined)[] {
   if (domain === '') throw invalid('domain', 'must not be empty');
   if (descriptors.length === 0) throw invalid('descriptors', 'must not be empty');

@@ -3,8 +3,8 @@ import { createClient, createCluster, defineScript, type CommandParser } from 'r
 import type { Count, Hit } from '../domain/counter.ts';
 
 /**
- * The clock of Redis decides when a window closes. A key still exists in the millisecond in which it expires, so it expires one
- * millisecond before its window closes. A counter without an expiry, which a restore by hand can leave, gets one with the next hit.
+ * The clock of Redis decides when a window closes. A key still exists in the millisecond of its expiry, so the script sets the expiry
+ * one millisecond before the window closes. A counter without an expiry, such as one restored by hand, gets one with the next hit.
  */
 const count = defineScript({
   NUMBER_OF_KEYS: 1,
@@ -25,8 +25,8 @@ const count = defineScript({
 
 /** A connection to Redis that pipelines commands. It is used until it fails, and then replaced. */
 export interface Connection {
-  /** Whether one node of several may fail. The other nodes stay in use until the connection is replaced. */
-  parts: boolean;
+  /** Whether one node may be down while the others respond. */
+  isCluster: boolean;
   connect(): Promise<unknown>;
   count(hit: Hit): Promise<Count>;
   /** Resolves once the server, or each primary of a cluster, has responded. */
@@ -36,18 +36,18 @@ export interface Connection {
 
 const CONNECT_MS = 500;
 
-// A client can't be destroyed while it connects, so it must give up before we do.
+// A client can't be destroyed while it connects, so its timeout is shorter than ours.
 const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MS } as const;
 const options = {
   disableOfflineQueue: true,
   maintNotifications: 'disabled',
-  // This timeout covers only commands that aren't written yet, and costs a timer for each command.
+  // The client's timeout covers only commands that aren't written yet, and costs a timer for each command.
   commandOptions: { timeout: undefined },
 } as const;
 
 /**
  * @param url URL of one server, or URLs of nodes of a Redis Cluster, separated by commas
- * @param passwordFile is read at each new connection, in place of the password in the URL
+ * @param passwordFile is read for each new connection, and replaces the password in the URL
  */
 export function createConnection(url: string, passwordFile?: string): Connection {
   const urls = url.split(',').map((each) => new URL(each));
@@ -59,7 +59,7 @@ export function createConnection(url: string, passwordFile?: string): Connection
       password: passwordFile === undefined ? decodeURIComponent(password) : await readSecret(passwordFile),
     }),
   };
-  // Credentials in the URL would count before these.
+  // The client would prefer the credentials in the URL.
   for (const each of urls) each.username = each.password = '';
   return urls.length === 1 ? toServer(urls[0]!, credentialsProvider) : toCluster(urls, credentialsProvider);
 }
@@ -68,10 +68,10 @@ type Credentials = NonNullable<Parameters<typeof createClient>[0]>['credentialsP
 
 function toServer(url: URL, credentialsProvider: Credentials): Connection {
   const client = createClient({ url: url.href, credentialsProvider, scripts: { count }, socket, ...options });
-  // The commands report failures.
+  // Failed commands report the error. Without a listener, this event would end the process.
   client.on('error', () => {});
   return {
-    parts: false,
+    isCluster: false,
     connect: () => client.connect(),
     count: (hit) => client.count(hit),
     ping: () => client.ping(),
@@ -85,14 +85,14 @@ function toCluster(urls: URL[], credentialsProvider: Credentials): Connection {
     defaults: {
       ...options,
       socket: { ...socket, ...(urls[0]!.protocol === 'rediss:' && { tls: true }) },
-      // The nodes that the first ones name get them, too.
+      // As a default, it also applies to the nodes that the cluster reports.
       credentialsProvider,
     },
     scripts: { count },
   });
   cluster.on('error', () => {});
   return {
-    parts: true,
+    isCluster: true,
     connect: () => cluster.connect(),
     count: (hit) => cluster.count(hit),
     ping: () => Promise.all(cluster.masters.map(async (master) => (await cluster.nodeClient(master)).ping())),

@@ -3,7 +3,6 @@ import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 
 /** Counters of a single process, without Redis. */
 export class MemoryStore implements CounterStore {
-  readonly isConnected = true;
   readonly #windows: FixedWindows;
 
   /** @param now milliseconds of a monotonic clock */

@@ -1,19 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@crs/kit/errors';
 import type { Logger } from '@crs/kit/process/log';
+import { TimedOut, withTimeout } from '@crs/kit/process/timeout';
 import { meter, observeGauge } from '@crs/kit/process/telemetry';
 import type { Count, CounterStore, Hit } from '../domain/counter.ts';
 import { createConnection, type Connection } from './connection.ts';
 
-/** How long Redis may take to accept a connection or to answer a heartbeat. */
+/** Timeout of a connection attempt, and of a heartbeat. */
 const LIVENESS_MS = 1_000;
-const BEAT_EVERY_MS = 250;
-const RECONNECT_MS = 250;
+const HEARTBEAT_EVERY_MS = 250;
+const RECONNECT_EVERY_MS = 250;
 
 interface RedisOptions {
   url: string;
   passwordFile?: string | undefined;
+  /** Precedes each key. */
   prefix: string;
+  /** How long a hit waits for its response. */
   timeoutMs: number;
   log: Logger;
 }
@@ -21,8 +24,8 @@ interface RedisOptions {
 /**
  * Counters in Redis. One connection, or one per node of a cluster, pipelines all hits.
  *
- * Our own loop keeps the connection, because the client sets no deadline on a command that it has written: it would keep a silent
- * connection for as long as the kernel does. The loop replaces a connection on which a heartbeat isn't answered.
+ * Our own loop maintains the connection, because the client has no timeout for a command that it has written: it would keep a stalled
+ * connection until the kernel gives up. The loop replaces a connection when a heartbeat times out.
  */
 export class RedisStore implements CounterStore {
   readonly #options: RedisOptions;
@@ -47,7 +50,7 @@ export class RedisStore implements CounterStore {
     return this.#connection !== undefined;
   }
 
-  /** Starts the connection loop, which runs until `close`. @returns after the first attempt, whether or not it connected */
+  /** Starts the connection loop, which runs until `close`. Resolves after the first attempt, whether or not it connected. */
   async open(): Promise<void> {
     const attempted = Promise.withResolvers<void>();
     this.#loop = this.#keepConnected(attempted.resolve);
@@ -60,7 +63,7 @@ export class RedisStore implements CounterStore {
     let failure: string | undefined;
     try {
       const connection = this.#connection;
-      // A hit isn't queued for later: its caller counts it elsewhere by then.
+      // Queueing the hit for later would be useless: the gateway has counted it locally by then.
       if (!connection) throw new Error('no connection to Redis');
       const counted = connection.count({ ...hit, key: prefix + hit.key });
       return await withTimeout(counted, timeoutMs).catch((error: unknown) => {
@@ -101,42 +104,23 @@ export class RedisStore implements CounterStore {
         reported = false;
         attempted();
         for (;;) {
-          await sleep(BEAT_EVERY_MS, undefined, { signal });
+          await sleep(HEARTBEAT_EVERY_MS, undefined, { signal });
           await withTimeout(connection.ping(), LIVENESS_MS);
         }
       } catch (error) {
         if (!signal.aborted && !reported) log.warn({ err: error }, 'Redis is not available');
         reported = true;
       }
-      // If one node fails, the others stay in use until there is a new connection.
-      if (connection !== this.#connection || !connection.parts || signal.aborted) this.#leave(connection);
+      // While one node of a cluster is down, the others stay in use until there is a new connection.
+      if (connection !== this.#connection || !connection.isCluster || signal.aborted) this.#drop(connection);
       attempted();
-      await sleep(RECONNECT_MS, undefined, { signal }).catch(() => {});
+      await sleep(RECONNECT_EVERY_MS, undefined, { signal }).catch(() => {});
     }
-    if (this.#connection) this.#leave(this.#connection);
+    if (this.#connection) this.#drop(this.#connection);
   }
 
-  #leave(connection: Connection): void {
+  #drop(connection: Connection): void {
     if (connection === this.#connection) this.#connection = undefined;
     connection.destroy();
-  }
-}
-
-class TimedOut extends Error {
-  override readonly name = 'TimedOut';
-
-  constructor(ms: number) {
-    super(`no answer within ${ms} ms`);
-  }
-}
-
-/** Returns what `work` resolves to. @throws TimedOut if that takes longer */
-async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  const { promise: timedOut, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new TimedOut(ms)), ms);
-  try {
-    return await Promise.race([work, timedOut]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * The parts of the call detail that an organization's `allowed_fields` setting switches on and off, as dotted paths. Auth refuses any
- * other path in the setting. The calls service applies the setting.
- */
+/** The parts of the call detail that an organization's `allowed_fields` setting controls, as dotted paths. Auth accepts no others; calls applies the setting. */
 export const ALLOWED_FIELDS = [
   'interviewee.name',
   'interviewee.job_title',
@@ -24,12 +21,11 @@ export const ALLOWED_FIELDS = [
 
 export type AllowedField = (typeof ALLOWED_FIELDS)[number];
 
-/** The fields that an organization sees if it has no setting of its own. */
+/** The fields that an organization without the setting sees. */
 export const DEFAULT_ALLOWED_FIELDS: readonly AllowedField[] = ALLOWED_FIELDS.filter(
   (field) => field !== 'participants.email' && field !== 'cost',
 );
 
-/** Whether the text is one of the paths, letter for letter. */
 export function isAllowedField(text: string): text is AllowedField {
   return (ALLOWED_FIELDS as readonly string[]).includes(text);
 }

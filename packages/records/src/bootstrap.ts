@@ -7,10 +7,10 @@ import type { Verifier } from '@crs/kit/rpc/identity';
 import type { OperatorDirectory } from '@crs/kit/rpc/operators';
 import { DRAIN_MS, serve, type BoundService } from '@crs/kit/rpc/server';
 
-/** An import batch is at most 16 MiB, and so is a service's question about its people. */
+/** An import batch has at most 16 MiB, and so has a service's request to auth about the people in it. */
 const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 
-/** Opens the pool of a service for its callers' requests, and waits for its schema. */
+/** Opens a service's pool for callers' requests, and waits until the schema is complete. */
 export async function openDatabase(
   { name, migrations }: { name: string; migrations: readonly Migration[] },
   config: { databaseUrl: string; databasePasswordFile?: string | undefined; maxConnections: number },
@@ -26,7 +26,7 @@ export async function openDatabase(
 
 /**
  * Starts the gRPC listeners of a service: `grpc` for gateways and services, `admin` for operators.
- * @returns their addresses, and the listeners. All listeners in the array stop at the same time, those that the caller adds included.
+ * @returns their addresses, and the list of listeners, which stop together. The caller may add its own
  */
 export async function serveGrpc(
   name: string,
@@ -41,16 +41,15 @@ export async function serveGrpc(
   const shared = { name, ...callers, log, tls, maxMessageBytes: MAX_MESSAGE_BYTES };
   const internal = await serve({ ...shared, address: config.listen, services: services.internal });
   listeners.push(internal);
-  const dependencies = { postgresql: () => answers(db) };
+  const dependencies = { postgresql: () => ping(db) };
   const admin = await serve({ ...shared, address: config.adminListen, services: services.admin, dependencies });
   listeners.push(admin);
   return { addresses: { grpc: internal.address, admin: admin.address }, listeners };
 }
 
-const PING_MS = 2_000;
+const PING_TIMEOUT_MS = 2_000;
 
-/** Whether the database answers. */
-async function answers(db: Database): Promise<boolean> {
-  await db.read(directoryScope(workFor(PING_MS)), { name: 'ping', text: 'select' });
+async function ping(db: Database): Promise<boolean> {
+  await db.read(directoryScope(workFor(PING_TIMEOUT_MS)), { name: 'ping', text: 'select' });
   return true;
 }

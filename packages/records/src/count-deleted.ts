@@ -1,6 +1,6 @@
 import { meter } from '@crs/kit/process/telemetry';
 
-/** Counts rows that a service has deleted by itself. A service counts 0 at its start, or a graph of increases would miss the first rows. */
+/** Counts rows that a service has deleted on its own. Call it with 0 at startup, or `increase()` would miss the first rows. */
 export function countDeleted(reason: 'erasure' | 'deletions' | 'creations' | 'sign-in' | 'tries' | 'audit', rows: number): void {
   const description = 'Rows that were deleted with an organization or a project, or because their time was over.';
   meter('kit').createCounter('crs.deletion.rows', { description }).add(rows, { 'crs.deletion.reason': reason });

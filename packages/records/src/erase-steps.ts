@@ -2,19 +2,18 @@ import type { Statement } from '@crs/kit/data/database';
 import type { Deleted } from '@crs/kit/data/delete-next';
 import { countDeleted } from './count-deleted.ts';
 
-/** Deletes some rows in a transaction of its own. @returns how many; with 0 the next step comes */
+/** Deletes some rows in its own transaction. @returns how many; 0 when the step is complete */
 export type Step = () => Promise<number>;
 
-/** Shorter than the deadlines of callers, and than the time that a process has to end. */
+/** Shorter than callers' deadlines and than the grace period of a process. */
 const WORK_MS = 5_000;
 
-/** The first value of a key, for {@link inOrder}. */
+/** The lowest keys, for {@link inOrder}. */
 export const FIRST_TEXT = '';
 export const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** Erases in steps for some seconds. @returns whether something may be left, so that the caller asks again */
+/** Returns a function that runs steps for some seconds. It resolves to whether rows may be left, so that the caller calls again. */
 export function eraser(): (steps: Step[]) => Promise<boolean> {
-  // A counter must start at zero, or a graph of increases would miss the first rows.
   countDeleted('erasure', 0);
   return async (steps) => {
     const until = performance.now() + WORK_MS;
@@ -28,7 +27,7 @@ export function eraser(): (steps: Step[]) => Promise<boolean> {
   };
 }
 
-/** A step through the rows of an organization by a statement of `deleteNext`. */
+/** A step that deletes an organization's rows in key order, by a statement of `deleteNext`. */
 export function inOrder(
   first: string,
   statement: (from: string) => Statement<Deleted>,
@@ -42,7 +41,7 @@ export function inOrder(
   };
 }
 
-/** A step that is one piece of work. */
+/** A step that completes in one transaction. */
 export function once(work: () => Promise<unknown>): Step {
   return async () => {
     await work();

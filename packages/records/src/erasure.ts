@@ -30,7 +30,7 @@ export function eraseRpc(
   return rpc({ operator: access }, async ({ target }: EraseRequest, call): Promise<EraseResponse> => {
     if (target?.$case === 'organization') requireTenantDeletion(call.rights);
     const scope = callerScope(call);
-    // Counted, as a large organization takes many calls.
+    // Counted in one entry, because erasing a large organization takes many calls.
     const entry = {
       action: `${service}.erase`,
       target: nameOf(target, scope.organization),

@@ -9,10 +9,10 @@ import type { RecordImport } from './import-batch.ts';
 
 const MAX_ROWS = 1_000;
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A row may have as many bytes as the longest line of an import, so few rows travel at once. */
+/** Rows per fetch. Few, because a row may have as many bytes as the longest line of an import. */
 const ROWS_AT_ONCE = 8;
 
-/** Reads a page of lines. @param after the `next` of the page before; empty: from the first record on */
+/** Reads a page of lines. @param after the `next` of the previous page; empty: from the first record */
 type ReadLines = (
   after: string,
   call: CallContext<'operator'>,
@@ -22,7 +22,7 @@ type ReadLines = (
   next: string;
 }>;
 
-/** The handler of `ExportRecords`, for operators. Each page has an entry in the audit trail, written before the page is read. */
+/** Creates the handler of `ExportRecords`, for operators. Each page is audited before it is read. */
 export function exportRpc(service: string, record: RecordImport, readers: Record<string, ReadLines>) {
   const access = { action: 'export', roles: ['admin'], token: 'one', bound: true } as const;
   return rpc({ operator: access }, async ({ type, after }: ExportRecordsRequest, call): Promise<ExportRecordsResponse> => {
@@ -49,22 +49,22 @@ async function toBytes(lines: (object | Uint8Array)[]): Promise<Buffer[]> {
   return bytes;
 }
 
-/** A page of an export: its rows, and whether there may be more. */
 export interface Page<Row> {
   rows: Row[];
+  /** Whether there may be more rows. */
   hasMore: boolean;
 }
 
 /**
- * Reads rows until they have 8 MiB or there are 1,000 of them, at least one. The memory that this takes doesn't grow with the table.
- * @param statement selects the rows of all later pages, too, in their order; it has no limit
+ * Reads at least one row, and at most 8 MiB or 1,000 rows. The memory doesn't grow with the table.
+ * @param statement selects the rows of this and all later pages, in order, without a limit
  */
 export function readPage<Row>(db: Database, scope: Scope, statement: Statement<Row>): Promise<Page<Row>> {
   const { name, text, values, row } = statement;
   return db.transact(scope, async (query) => {
     await query({
       name: `open_${name}`,
-      // Prepared, it would keep a plan that was made while the table was small.
+      // A prepared statement could keep a plan from when the table was small.
       dynamic: true,
       text: `declare export_page no scroll cursor for ${text} limit ${MAX_ROWS}`,
       ...(values && { values }),
@@ -88,19 +88,19 @@ export function readPage<Row>(db: Database, scope: Scope, statement: Statement<R
   });
 }
 
-/** About the number of bytes of a value as JSON, without making its JSON. */
+/** Estimates the length of a value as JSON, in bytes, without serializing it. */
 export function lengthOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value !== 'object' || value === null) return 8;
   return Object.values(value).reduce((sum: number, each) => sum + lengthOf(each), 0);
 }
 
-/** The `next` of a page. @param keyOf the place of a row in the order of the pages */
+/** The `next` of a page. @param keyOf returns the key that rows are ordered by */
 export function nextOf<Row>({ rows, hasMore }: Page<Row>, keyOf: (row: Row) => string): string {
   return hasMore ? keyOf(rows.at(-1)!) : '';
 }
 
-/** The `after` of records that are in order of their UUID; null: from the first record on. @throws ServiceError invalid_argument */
+/** Parses the `after` of records that are ordered by UUID; null: from the first record. @throws ServiceError invalid_argument */
 export function afterUuid(after: string): string | null {
   if (after === '') return null;
   const id = parseUuid(after);
@@ -108,7 +108,7 @@ export function afterUuid(after: string): string | null {
   return id;
 }
 
-/** A record without the properties that are null: an import reads an absent property as null. */
+/** Removes the properties that are null: an import reads an absent property as null. */
 export function withoutNulls<T extends object>(record: T): Partial<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)) as Partial<T>;
 }

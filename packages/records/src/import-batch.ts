@@ -18,10 +18,10 @@ import { MAX_LINE_BYTES, type Problem } from './import-record.ts';
 
 const MAX_LINES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A longer line is read in the worker thread. Reading one of this length takes up to 5 ms, and nothing can interrupt it. */
-const MAX_BYTES_HERE = 64 * 1024;
+/** Longer lines are parsed in the worker thread. Parsing one of this length blocks the event loop for up to 5 ms. */
+const MAX_INLINE_BYTES = 64 * 1024;
 
-/** Records an import, a check or an export in the audit trail before it happens. Equal counted entries of a minute are one. */
+/** Audits an import, a check or an export before it happens. Equal `counted` entries within a minute become one. */
 export type RecordImport = (
   entry: { action: string; target: string; address: string; counted: boolean },
   call: CallContext<'operator'>,
@@ -33,7 +33,7 @@ const MAX_FIELDS = 200_000;
 const NO_LINE: ImportLine = { number: 0, json: Buffer.alloc(0), id: '' };
 const TOO_LARGE = { lines: Array.from({ length: MAX_LINES + 1 }, () => NO_LINE) };
 
-/** The service of imports, whose messages are measured before they are decoded. */
+/** The import service, with deserializers that check a message's size before they decode it. */
 export const ImportService = {
   importRecords: {
     ...ImportServiceService.importRecords,
@@ -59,7 +59,7 @@ export function importRpcs<R extends { organization: string }>(
   findProblems?: (lines: Line<R>[], scope: Scope) => Promise<ImportError[]>,
 ) {
   const counted = meter('kit').createCounter('crs.import.lines', { description: 'Lines of imports, by outcome.' });
-  // A counter must start at zero, or a graph of increases would miss the first batch.
+  // A counter must start at zero, or `increase()` would miss the first batch.
   for (const outcome of ['accepted', 'unchanged', 'refused']) counted.add(0, { outcome });
   const access = { action: 'import', roles: ['admin', 'importer'], token: 'one', bound: true } as const;
   const importRecords = rpc(
@@ -85,18 +85,19 @@ export function importRpcs<R extends { organization: string }>(
   return { importRecords, checkRecords };
 }
 
-/** A good line of a batch. */
+/** A valid line of a batch. */
 export interface Line<R> {
+  /** Its position in the file, from 1. */
   number: number;
   record: R;
 }
 
-/** Reads a line: its record, or why the line can't be used. */
+/** Parses a line. */
 export type LineReader<R> = WorkerTask<Uint8Array, { record: R } | Problem>;
 
 /**
- * Reads a batch: the good lines as records of one organization, and the errors of the other lines. The caller may refuse more lines.
- * @throws ServiceError if the batch as a whole is too large, or its time is up
+ * Parses a batch into the records of one organization, and the errors of the other lines.
+ * @throws ServiceError if the batch is too large; the signal's reason after an abort
  */
 export async function readBatch<R extends { organization: string }>(
   batch: ImportLine[],
@@ -120,7 +121,7 @@ export async function readBatch<R extends { organization: string }>(
 
 function read<R>(reader: LineReader<R>, json: Uint8Array): Promise<{ record: R } | Problem> | { record: R } | Problem {
   if (json.length > MAX_LINE_BYTES) return TOO_LONG;
-  return json.length > MAX_BYTES_HERE ? runInWorker(reader, json) : reader.run(json);
+  return json.length > MAX_INLINE_BYTES ? runInWorker(reader, json) : reader.run(json);
 }
 
 /** @throws ServiceError if the batch is too large */

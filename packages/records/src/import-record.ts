@@ -1,44 +1,38 @@
 /** Parses import lines into typed records, or refuses them by field and reason. */
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { CALL_ID, isEmail, lengthOf, ORGANIZATION_ID, parseInstant, parseUuid, unstorable } from '@crs/kit/text';
 
 /** The longest line of an import, without its end. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
-/** Why a line can't be used. It never holds a value of the line. */
+/** Why a line is invalid. Never contains a value of the line. */
 export interface Problem {
-  /** Path of the field, as in `qa_blocks[0].id`; empty if the reason is about the line as a whole. */
+  /** Path of the field, such as `qa_blocks[0].id`; empty for the line as a whole. */
   field: string;
-  /** Continues a sentence that begins with the field: `must be ...`. */
+  /** Continues a sentence that starts with the field: `must be ...`. */
   reason: string;
 }
 
-// A byte order mark belongs to the start of a file, not of a line, so it isn't swallowed here.
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** Parses a line of UTF-8 JSON into the record that the schema makes. Only the first problem is reported. */
+/** Parses a line of UTF-8 JSON into the schema's output. Reports only the first problem. */
 export function parseLine<S extends z.ZodType>(schema: S, bytes: Uint8Array): { record: z.output<S> } | Problem {
   if (hasTooManyValues(bytes)) return { field: '', reason: `must have at most ${MAX_VALUES} values` };
-  let text: string;
-  try {
-    text = UTF8.decode(bytes);
-  } catch {
-    return { field: '', reason: 'must be valid UTF-8' };
-  }
+  if (!isUtf8(bytes)) return { field: '', reason: 'must be valid UTF-8' };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Keeps a byte order mark, which JSON.parse refuses: it belongs at the start of a file, not of a line.
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
   } catch {
     return { field: '', reason: 'must be valid JSON' };
   }
   return parseObject(schema, value);
 }
 
-/** More than a line has whose lists are all as long as may be. */
+/** More than a valid line can have. */
 const MAX_VALUES = 200_000;
 const [QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = Buffer.from('",[\\{');
 
-/** Whether JSON has too many commas, brackets and braces. To parse millions of them takes half a second, and a hundred times their memory. */
+/** Counts commas, brackets and braces: parsing millions of values takes half a second, and a hundred times their memory. */
 function hasTooManyValues(json: Uint8Array): boolean {
   let count = 0;
   for (let at = 0; at < json.length; at++) {
@@ -55,7 +49,7 @@ function endOfString(json: Uint8Array, start: number): number {
   return at;
 }
 
-/** Parses a JSON value that must be an object: a line, or the arguments of a tool. */
+/** Validates a JSON value that must be an object: a line, or the arguments of a tool. */
 export function parseObject<S extends z.ZodType>(schema: S, value: unknown): { record: z.output<S> } | Problem {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { field: '', reason: 'must be a JSON object' };
   const result = schema.safeParse(value, { error: reasonOf });
@@ -73,7 +67,7 @@ const KINDS: Record<string, string> = {
   array: 'a list',
 };
 
-/** The reason for an issue whose schema states no reason. */
+/** The reason for an issue whose schema states none. */
 function reasonOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -102,7 +96,7 @@ function mustBe(values: readonly unknown[]): string {
   return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`;
 }
 
-// Any other name may be content in the wrong place, so a reason doesn't repeat it.
+// Another name may be misplaced content, so it isn't repeated in a reason.
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 function unknownProperty([name]: string[]): string {
@@ -110,8 +104,8 @@ function unknownProperty([name]: string[]): string {
 }
 
 /**
- * An object without other properties. The reason against another property lists the known ones.
- * @param advise replaces the reason against properties of some names
+ * An object without unknown properties. The reason for refusing one lists the known ones.
+ * @param advise returns another reason for some names
  */
 export function closedObject<S extends z.ZodRawShape>(shape: S, advise?: (name: string) => string | undefined) {
   return z.strictObject(shape, {
@@ -129,7 +123,7 @@ function problemOf(issue: z.core.$ZodIssue): { path: PropertyKey[]; reason: stri
     return { path: PLAIN_NAME.test(name) ? [...issue.path, name] : issue.path, reason: issue.message };
   }
   if (issue.code === 'invalid_union') {
-    // The writer meant the alternative whose type the value has: its error lies inside the value, or is one of our checks.
+    // The intended alternative is the one whose type the value has: its error lies inside the value, or comes from one of our checks.
     const inner = issue.errors.flatMap(([first]) => first ?? []).find(({ path, code }) => path.length > 0 || code === 'custom');
     if (inner) return problemOf({ ...inner, path: [...issue.path, ...inner.path] });
   }
@@ -143,12 +137,12 @@ function fieldOf(path: readonly PropertyKey[]): string {
     .replace(/^\./, '');
 }
 
-/** What JSON Schema can say about a schema whose checks are code: keywords, and the schema of a list's items. */
+/** JSON Schema for a schema whose checks are code: keywords, and the schema of a list's items. */
 export type JsonForm = z.core.JSONSchema.BaseSchema & { item?: z.ZodType };
 
 const jsonForms = new WeakMap<z.core.$ZodType, JsonForm>();
 
-/** A schema that is made from another, by a check or a description, keeps its form. */
+/** Includes the form of the schema from which this one was derived, by a check or a description. */
 export function jsonFormOf(schema: z.core.$ZodType): JsonForm {
   const { parent } = schema._zod;
   return { ...(parent && jsonFormOf(parent)), ...jsonForms.get(schema) };
@@ -167,24 +161,24 @@ export function orDefault<S extends z.ZodType, D extends string | boolean | obje
   );
 }
 
-/** Absent and null both keep what is stored: both are read as undefined. */
+/** Absent and null both mean undefined, which keeps the stored value. */
 export function kept<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
 /** Absent and null both mean null. */
 export function orNull<S extends z.ZodType>(schema: S) {
-  // Of most fields, and without a transform it takes half the time.
+  // Most fields use this, and `default` takes half the time of a transform.
   return withForm(schema.nullable().default(null), { default: null });
 }
 
-/** The most items of a list of people, notes or blocks: more than a call or a project has, and few enough to read and show at once. */
+/** The maximum length of lists of people, notes or blocks: more than a call or a project has, and few enough to read at once. */
 export const MAX_ITEMS = 1_000;
 
 /**
- * A list. A list with too many items is refused before any item is read. Reading ends at the first bad item, because the issues of millions
- * of bad items would exhaust the memory.
- * @param options.most the number of items that the list may have
+ * A list. Its length is checked before any item is parsed, and parsing ends at the first invalid item, because the issues of millions of
+ * invalid items would exhaust the memory.
+ * @param options.most the maximum length
  */
 export function list<S extends z.ZodType>(item: S, { most }: { most: number }) {
   return withForm(z.array(z.unknown()), { item, maxItems: most }).transform((values, context) => {
@@ -197,7 +191,7 @@ export function list<S extends z.ZodType>(item: S, { most }: { most: number }) {
       const result = item.safeParse(value, { error: reasonOf });
       if (!result.success) {
         const { path, reason } = problemOf(result.error.issues[0]!);
-        // Not the issue itself: one about unknown properties does not keep zod from running the transforms around the list.
+        // Not the issue itself: zod would still run the transforms around the list after one about unknown properties.
         context.addIssue({ code: 'custom', path: [i, ...path], message: reason });
         return z.NEVER;
       }
@@ -213,7 +207,6 @@ export const freeText = withForm(
   { pattern: '^[^\\u0000\\ud800-\\udfff]*$' },
 );
 
-/** Free text, or null. An absent property counts as null. */
 export const nullableText = orNull(freeText);
 
 /** Text of `min` to `max` code points. */
@@ -225,7 +218,7 @@ export function text(min: number, max: number) {
   return withForm(schema, { minLength: min, maxLength: max });
 }
 
-/** An e-mail address as written. Compare it folded. */
+/** An e-mail address as written. Compare it by `fold`. */
 export const email = withForm(freeText.refine(isEmail, 'must be an e-mail address of 3 to 254 characters'), {
   title: 'e-mail address',
   pattern: '^[^\\s@\\u0000\\ud800-\\udfff]+@[^\\s@\\u0000\\ud800-\\udfff]+$',
@@ -246,7 +239,7 @@ export const uuid = withForm(parsed(parseUuid, 'must be a UUID'), {
   pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
 });
 
-/** A `Date`, cut to the millisecond. */
+/** A `Date`, truncated to the millisecond. */
 export const instant = withForm(parsed(parseInstant, 'must be an RFC 3339 date-time with Z or an offset'), {
   format: 'date-time',
   pattern: '^(?!0000)\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$',

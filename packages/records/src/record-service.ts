@@ -11,7 +11,7 @@ import type { OperatorDirectory, OperatorRights, OperatorRole } from '@crs/kit/r
 import type { BoundService } from '@crs/kit/rpc/server';
 import { openDatabase, serveGrpc } from './bootstrap.ts';
 
-/** Settings of a service that owns records of organizations: calls, projects, entities. */
+/** Settings of the services that store records: calls, projects and entities. */
 export const readRecordServiceConfig = settings({
   /** Listener for the gateways. */
   listen: ['CRS_LISTEN', hostPort.default('0.0.0.0:50051')],
@@ -25,17 +25,17 @@ export const readRecordServiceConfig = settings({
 
 export type RecordServiceConfig = ReturnType<typeof readRecordServiceConfig>;
 
-/** The dependencies of the handlers of such a service. */
+/** Dependencies of the handlers. */
 export interface RecordContext {
   /** For requests of callers. */
   db: Database;
-  /** For imports, which use COPY, and exports. It has few connections, so that neither can slow down callers. */
+  /** For imports, which use COPY, and exports. Has few connections, so that they can't slow down callers. */
   importDb: Database;
   auth: ServiceClient<AuthServiceService>;
   log: Logger;
 }
 
-/** `crs` sends this many batches at once. */
+/** `crs` sends this many batches concurrently. */
 const IMPORT_CONNECTIONS = 3;
 const AUTH_TIMEOUT_MS = 5_000;
 

@@ -7,36 +7,35 @@ import type { Logger } from '@crs/kit/process/log';
 import { countDeleted } from './count-deleted.ts';
 
 const EVERY_MS = 3_600_000;
-const MAX_STEPS = 10;
-
-type Forget = (organization: string, now: Date) => Statement<RowOf<typeof FORGOTTEN>>;
+const MAX_BATCHES = 10;
 
 /**
- * Forgets old rows of an organization that reads, at most once an hour, in steps. Writes forget them, too, but a quiet organization has none.
+ * Returns a function that deletes an organization's expired rows, in batches, at most once an hour. Call it on reads: writes delete expired rows as well,
+ * but an organization may only read.
  * @param reason the value of `crs.deletion.reason`
  */
 export function retention(
   reason: Parameters<typeof countDeleted>[0],
   db: Database,
   log: Logger,
-  forget: Forget,
+  forget: (organization: string, now: Date) => Statement<RowOf<typeof FORGOTTEN>>,
 ): (scope: Scope) => Promise<void> {
-  /** The organizations whose old rows were looked for within the hour. */
-  const looked = new LRUCache<string, true>({ max: 10_000, ttl: EVERY_MS });
+  /** Organizations whose expired rows were deleted within the last hour. */
+  const swept = new LRUCache<string, true>({ max: 10_000, ttl: EVERY_MS });
   countDeleted(reason, 0);
   return async (scope) => {
-    if (looked.has(scope.organization)) return;
-    looked.set(scope.organization, true);
+    if (swept.has(scope.organization)) return;
+    swept.set(scope.organization, true);
     try {
-      for (let step = 0; step < MAX_STEPS; step++) {
-        const [done] = await db.run(scope, forget(scope.organization, new Date()));
-        const forgotten = done?.forgotten ?? 0;
+      for (let batch = 0; batch < MAX_BATCHES; batch++) {
+        const [result] = await db.run(scope, forget(scope.organization, new Date()));
+        const forgotten = result?.forgotten ?? 0;
         countDeleted(reason, forgotten);
         if (forgotten < ROWS_AT_ONCE) return;
       }
-      looked.delete(scope.organization);
+      swept.delete(scope.organization);
     } catch (error) {
-      log.warn({ err: error }, 'old rows could not be forgotten');
+      log.warn({ err: error }, 'expired rows could not be deleted');
     }
   };
 }

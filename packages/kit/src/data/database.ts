@@ -27,7 +27,6 @@ export type NoRow = Record<string, never>;
 /** Runs a statement in the transaction. */
 export type Query = <Row = NoRow>(statement: Statement<Row>) => Promise<Row[]>;
 
-
 export interface DatabaseOptions extends PoolOptions {
   /** Connections that one organization may use at once. By default half of all, rounded up. */
   maxPerTenant?: number;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { EntityLine, EntityRecord } from './import-records.ts';
 
-/** What an import needs to know of a stored entity. */
+/** What an import needs to know about a stored entity. */
 export interface StoredEntity {
   entityId: string;
   createdAt: Date;
@@ -11,34 +11,34 @@ export interface StoredEntity {
 
 type EntityToWrite = ReturnType<typeof toWrite>;
 
-export interface Changes {
-  /** Lines that changed something. */
+interface Changes {
+  /** The number of lines that changed something. */
   accepted: number;
   /** Ids of the stored entities to delete. */
   deleted: string[];
   written: EntityToWrite[];
 }
 
-/** What the lines change, one after the other. A new entity without a time gets the import's. */
+/** Applies the lines in order, and returns what changed. A new entity without a creation time gets the import's. */
 export function changesOf(records: EntityLine[], stored: StoredEntity[], importedAt: Date): Changes {
   const before = new Map(stored.map((entity) => [entity.entityId, entity]));
-  const now = new Map<string, StoredEntity | EntityToWrite>(before);
+  const after = new Map<string, StoredEntity | EntityToWrite>(before);
   let accepted = 0;
   for (const record of records) {
-    const current = now.get(record.id);
+    const current = after.get(record.id);
     if (record.deleted) {
-      if (now.delete(record.id)) accepted++;
+      if (after.delete(record.id)) accepted++;
       continue;
     }
     const entity = toWrite(record, record.created_at ?? current?.createdAt ?? importedAt);
     if (current?.recordHash.equals(entity.recordHash)) continue;
-    now.set(record.id, entity);
+    after.set(record.id, entity);
     accepted++;
   }
   return {
     accepted,
-    deleted: [...before.keys()].filter((id) => !now.has(id)),
-    written: [...now.values()].filter((entity) => 'projectId' in entity),
+    deleted: [...before.keys()].filter((id) => !after.has(id)),
+    written: [...after.values()].filter((entity) => 'projectId' in entity),
   };
 }
 

@@ -28,7 +28,7 @@ const entity = z
     ...content,
     created_at,
     deleted: false as const,
-    /** Here, because a long line is read in the worker thread, and the time of creation may not be known yet. */
+    /** Computed here, because a long line is parsed in the worker thread. Excludes the creation time, which may not be known yet. */
     contentHash: hash('sha256', JSON.stringify(content), 'hex'),
   }));
 

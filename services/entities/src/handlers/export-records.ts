@@ -1,7 +1,7 @@
 import { callerScope } from '@crs/kit/data/scope';
 import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
-import { exportEntities, type ExportedEntity } from '../store/export-entities.ts';
+import { exportEntities, type ExportedEntity } from '../store/entities.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {
   return exportRpc('entities', auth.recordAudit, {
@@ -11,7 +11,7 @@ export function exportRecords({ importDb, auth }: RecordContext) {
       const projectIds = [...new Set(page.rows.map(({ projectId }) => projectId))];
       const { projects } = await auth.describeReferences({ userIds: [], projectIds }, call);
       const known = new Set(projects.map(({ projectId }) => projectId));
-      // The entities of a project go with it, and its deletion may have begun.
+      // Omits entities of a project whose erasure has begun.
       const rows = page.rows.filter(({ projectId }) => known.has(projectId));
       return { lines: rows.map((row) => lineOf(scope.organization, row)), next: nextOf(page, ({ entityId }) => entityId) };
     },

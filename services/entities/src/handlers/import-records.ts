@@ -16,7 +16,7 @@ export function imports({ importDb, auth }: RecordContext) {
     if (lines.length === 0) return { accepted: 0, unchanged: 0, errors };
     return importDb.transact(scope, async (query) => {
       const [lock] = await query(lockImports('entities', organization));
-      // Auth is asked under the lock, so that an erasure of a project that comes later finds the entities that this import writes.
+      // Called under the lock, so that a later erasure of a project finds the entities that this import writes.
       const projectIds = [...new Set(lines.flatMap(({ record }) => (record.deleted ? [] : record.project_id)))];
       const references = await auth.resolveReferences({ emails: [], projectIds }, call);
       const projects = new Set(references.projectIds);

@@ -14,7 +14,7 @@ export function listUserEntities({ db, auth }: RecordContext) {
     const query = parse(request);
     const scope = callerScope(call);
     const rows = await readAsUser(auth, call, async (visible) =>
-      // One row more than the page shows tells whether there is another page.
+      // One more row than the page tells whether there is a next page.
       visible.has(query.projectId)
         ? db.read(scope, listEntities(scope.organization, { ...query, limit: query.limit + 1 }))
         : undefined,

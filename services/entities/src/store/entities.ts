@@ -4,7 +4,7 @@ import { deleteNext } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import type { StoredEntity } from '../domain/import-changes.ts';
 
-/** An entity as users read it. */
+/** What users see of an entity. */
 export const ENTITY = {
   entityId: column.uuid,
   name: column.text.orNull,
@@ -27,15 +27,14 @@ export const putEntities = upsert({
 
 const STORED = { entityId: column.uuid, createdAt: column.instant, recordHash: column.bytes };
 
-/** The stored ones of these entities. */
 export function findStored(organization: string, entityIds: string[]): Statement<StoredEntity> {
   return {
     name: 'find_stored_entities',
     row: STORED,
-    // Each entity is looked up by its key: with `= any`, the planner may walk all of the organization in another index before the table is analyzed.
+    // One look-up per key: with `= any`, the planner may scan the whole organization in another index until the table is analyzed.
     text: `select ${column.selectList(STORED, 'e')}
-      from unnest($2::uuid[]) as asked (entity_id) cross join lateral (
-        select * from entities.entities where organization = $1 and entity_id = asked.entity_id limit 1) e`,
+      from unnest($2::uuid[]) as requested (entity_id) cross join lateral (
+        select * from entities.entities where organization = $1 and entity_id = requested.entity_id limit 1) e`,
     values: [organization, entityIds],
   };
 }
@@ -48,7 +47,6 @@ export function deleteEntities(organization: string, entityIds: string[]): State
   };
 }
 
-/** Some entities of the organization. */
 export const eraseEntities = deleteNext({ name: 'erase_entities', table: 'entities.entities', key: 'entity_id' });
 
 export function eraseProjectEntities(organization: string, projectId: string): Statement {
@@ -56,5 +54,19 @@ export function eraseProjectEntities(organization: string, projectId: string): S
     name: 'erase_project_entities',
     text: 'delete from entities.entities where organization = $1 and project_id = $2',
     values: [organization, projectId],
+  };
+}
+
+const EXPORTED_ENTITY = { ...ENTITY, projectId: column.uuid };
+export type ExportedEntity = column.RowOf<typeof EXPORTED_ENTITY>;
+
+/** The entities after an id, in order of id, without a limit. */
+export function exportEntities(organization: string, after: string | null): Statement<ExportedEntity> {
+  return {
+    name: 'export_entities',
+    row: EXPORTED_ENTITY,
+    text: `select ${column.selectList(EXPORTED_ENTITY)} from entities.entities
+      where organization = $1 and ($2::uuid is null or entity_id > $2) order by entity_id`,
+    values: [organization, after],
   };
 }

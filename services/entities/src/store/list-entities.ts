@@ -12,7 +12,6 @@ export interface EntityQuery {
   limit: number;
 }
 
-/** Newest first, then by descending id. */
 export function listEntities(organization: string, { projectId, type, after, limit }: EntityQuery): Statement<EntityRow> {
   const values = [organization, projectId, type, limit];
   const beyond = after ? 'and (created_at, entity_id) < ($5, $6)' : '';

@@ -3,12 +3,12 @@ import { invalid } from '@crs/kit/errors';
 import { compareCodePoints, fold, isEmail, lengthOf, unstorable } from '@crs/kit/text';
 import type { CreateProjectRequest } from '@crs/proto/crs/projects/v1/projects';
 
-/** A request to create a project in its normal form, so that two requests for the same project are equal. */
+/** A request to create a project, normalized, so that requests for the same project are equal. */
 export interface NewProject {
   name: string;
   /** Folded. */
   lead: string;
-  /** Folded, by code point, without the lead. */
+  /** Folded, ordered by code point, without the lead. */
   members: string[];
   /** Null: the default office, or none. */
   billingOfficeName: string | null;
@@ -19,7 +19,7 @@ const MAX_MEMBERS = 100;
 const MAX_NAME = 200;
 const MAX_SUMMARY = 2_000;
 
-/** Checks the request by itself: whether people and offices exist is looked up later. @throws ServiceError that names the field */
+/** Validates the request, but not whether people and offices exist. @throws ServiceError invalid_argument that names the field */
 export function parseNewProject(request: CreateProjectRequest): NewProject {
   const name = storable('name', request.name).trim();
   if (name === '' || lengthOf(name) > MAX_NAME)
@@ -53,7 +53,7 @@ function email(field: string, text: string): string {
   return fold(trimmed);
 }
 
-/** SHA-256 of the normal form: two requests with the same idempotency key must have the same. */
+/** SHA-256 of the normalized request, which must be equal for requests with the same idempotency key. */
 export function bodyHash({ name, lead, members, billingOfficeName, summary }: NewProject): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([name, lead, members, billingOfficeName, summary]))

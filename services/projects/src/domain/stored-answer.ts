@@ -1,6 +1,6 @@
 import type { Person, Project } from '@crs/proto/crs/projects/v1/projects';
 
-/** The answer to a request that created a project. It is stored under the request's idempotency key. A request with the same key gets it again. */
+/** The response to a request that created a project, stored under its idempotency key and repeated to requests with the same key. */
 export interface StoredAnswer {
   projectId: string;
   name: string;
@@ -8,14 +8,14 @@ export interface StoredAnswer {
   status: string;
   /** ISO 8601. */
   createdAt: string;
-  /** Becomes null when the lead is deleted from the organization. Deleted members leave `members`. */
+  /** Null after the lead was deleted from the organization. Deleted members are removed from `members`. */
   lead: StoredPerson | null;
   members: StoredPerson[];
   billingOfficeName: string | null;
 }
 
 export interface StoredPerson {
-  /** Not shown to API clients. The deletion of a user finds the stored answers by this id. */
+  /** Internal: the erasure of a user finds stored answers by this id. */
   userId: string;
   name: string | null;
   email: string;

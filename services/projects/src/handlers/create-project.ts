@@ -11,8 +11,8 @@ import { findBillingOffice } from '../store/billing-offices.ts';
 import { expireLease, keepAnswer, lockAnswer, release, reserve } from '../store/creations.ts';
 import { putProjects } from '../store/projects.ts';
 
-/** Giving a key up has a time of its own, because the failure before it may have used up the call's. */
-const CLEAN_UP_MS = 2_000;
+/** Releasing a key has its own timeout, because the failure before it may have used up the call's. */
+const CLEAN_UP_TIMEOUT_MS = 2_000;
 
 interface People {
   lead: Profile;
@@ -20,8 +20,8 @@ interface People {
 }
 
 /**
- * Grant first, then create. The request takes its key under a lease, together with the new project's id. Auth stores the roles for that id. One
- * transaction then stores the project and the answer. Where a process dies in between, a second request with the key goes on with the same id.
+ * Grants first, then creates. Reserves the idempotency key under a lease, with the new project's id; stores the roles for that id in auth; then stores the
+ * project and the response in one transaction. If the process dies in between, a second request with the key continues with the same id.
  */
 export function createProject({ db, auth, log }: RecordContext, forgetOld: (scope: Scope) => Promise<void>) {
   return rpc({ organization: 'write' }, async (request: CreateProjectRequest, call): Promise<CreateProjectResponse> => {
@@ -36,13 +36,13 @@ export function createProject({ db, auth, log }: RecordContext, forgetOld: (scop
     if (reservation.kind === 'in_flight') throw keyInFlight(reservation.secondsLeft);
 
     const { projectId, leaseId } = reservation;
-    const giveUp = (how: typeof release | typeof expireLease) => {
-      const late = { ...scope, ...workFor(CLEAN_UP_MS), signal: undefined };
+    const cleanUp = (how: typeof release | typeof expireLease) => {
+      const ownTime = { ...scope, ...workFor(CLEAN_UP_TIMEOUT_MS), signal: undefined };
       return db
-        .run(late, how(organization, leaseId, key))
+        .run(ownTime, how(organization, leaseId, key))
         .catch((error) => log.warn({ err: error }, 'a failed creation keeps its idempotency key until its lease ends'));
     };
-    let given: StoredAnswer;
+    let answer: StoredAnswer;
     try {
       const people = await findPeople(auth, project, call);
       const [office] = await db.read(scope, findBillingOffice(organization, project.billingOfficeName));
@@ -51,24 +51,24 @@ export function createProject({ db, auth, log }: RecordContext, forgetOld: (scop
       }
       const memberUserIds = people.members.map((member) => member.userId);
       await auth.grantProject({ projectId, leadUserId: people.lead.userId, memberUserIds }, call);
-      given = toAnswer(projectId, project, people, office?.name ?? null);
+      answer = toAnswer(projectId, project, people, office?.name ?? null);
     } catch (error) {
-      await giveUp(release);
+      await cleanUp(release);
       throw error;
     }
     try {
       return await db.transact(scope, async (query) => {
         const [creation] = await query(lockAnswer(organization, key, projectId));
         if (!creation) throw keyInFlight(1);
-        // A twin created the project, which may have been changed since, so it isn't written again.
+        // A second request has created the project, which may have changed since, so it isn't written again.
         if (creation.answer) return { project: toProject(creation.answer), replayed: true };
-        const { lead: _lead, members: _members, ...row } = given;
+        const { lead: _lead, members: _members, ...row } = answer;
         await query(putProjects(organization, [{ ...row, isArchived: false, createdAt: new Date(row.createdAt) }]));
-        await query(keepAnswer(organization, key, given));
-        return { project: toProject(given), replayed: false };
+        await query(keepAnswer(organization, key, answer));
+        return { project: toProject(answer), replayed: false };
       });
     } catch (error) {
-      await giveUp(expireLease);
+      await cleanUp(expireLease);
       throw error;
     }
   });
@@ -83,7 +83,7 @@ async function findPeople(
   const byEmail = new Map(profiles.map((profile) => [fold(profile.email), profile]));
   const find = (field: string, email: string) => {
     const profile = byEmail.get(email);
-    // The answer doesn't tell an unknown e-mail, a disabled user and another organization's user apart.
+    // The same error for an unknown e-mail, a disabled user and another organization's user.
     if (!profile) throw invalid(field, 'must be the e-mail of a user of this organization');
     return profile;
   };

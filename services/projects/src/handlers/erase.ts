@@ -16,7 +16,7 @@ export function erase(context: RecordContext) {
         ];
       case 'projectId':
         return [once(() => locked((query) => eraseProject(query, organization, target.value)))];
-      // Auth erases a user's roles. Here, the stored answers to creations name users.
+      // Stored responses to creations contain users. Auth erases the users' roles.
       case 'userId':
         return [once(() => locked((query) => query(forgetPerson(organization, target.value))))];
       case undefined:

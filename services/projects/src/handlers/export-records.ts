@@ -2,8 +2,8 @@ import { callerScope } from '@crs/kit/data/scope';
 import { afterUuid, exportRpc, nextOf, readPage, withoutNulls } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
 import type { ProjectGrant } from '@crs/proto/crs/auth/v1/auth';
-import { exportOffices, exportProjects } from '../store/exports.ts';
-import type { ProjectRow } from '../store/projects.ts';
+import { exportOffices } from '../store/billing-offices.ts';
+import { exportProjects, type ProjectRow } from '../store/projects.ts';
 
 export function exportRecords({ importDb, auth }: RecordContext) {
   return exportRpc('projects', auth.recordAudit, {
@@ -26,7 +26,7 @@ export function exportRecords({ importDb, auth }: RecordContext) {
         call,
       );
       const grants = new Map(projects.map((grant) => [grant.projectId, grant]));
-      // A project whose deletion has begun has no grant any more.
+      // A project whose erasure has begun has no grant any more.
       const lines = page.rows.flatMap((row) => {
         const grant = grants.get(row.projectId);
         return grant ? projectLine(scope.organization, row, grant) : [];

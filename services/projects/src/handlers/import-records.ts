@@ -11,7 +11,7 @@ import { lineReader, type BillingOfficeRecord, type ProjectRecord } from '../dom
 import { listBillingOffices, putBillingOffice } from '../store/billing-offices.ts';
 import { findProjects, putProjects, type ProjectRow } from '../store/projects.ts';
 
-const MEMBERS_AT_ONCE = 2_000;
+const MAX_MEMBERS_PER_CALL = 2_000;
 
 interface Counts {
   accepted: number;
@@ -67,7 +67,7 @@ async function storeOffices(query: Query, lines: Line<BillingOfficeRecord>[], co
   }
 }
 
-/** Auth stores the grants before the projects are stored, so that no project is without the people who may see it. */
+/** Stores the grants in auth before the projects, so that no project exists without the people who may see it. */
 async function storeProjects(
   query: Query,
   putGrants: (grants: ProjectGrant[]) => Promise<GrantOutcome[]>,
@@ -103,17 +103,21 @@ async function storeProjects(
     if (differs || changed) counts.accepted++;
     else counts.unchanged++;
   }
-  const writes = [...written].map((id) => rows.get(id)!);
-  await query(putProjects(organization, writes));
+  await query(
+    putProjects(
+      organization,
+      Array.from(written, (id) => rows.get(id)!),
+    ),
+  );
 }
 
-/** Divides lines by their members, because auth resolves the members of a call in one turn of its event loop. */
+/** Splits lines into groups of bounded membership, because auth resolves the members of a call in one turn of its event loop. */
 function* byMembers(lines: Line<ProjectRecord>[]): Generator<Line<ProjectRecord>[]> {
   let group: Line<ProjectRecord>[] = [];
   let members = 0;
   for (const line of lines) {
     const added = line.record.members.length;
-    if (group.length > 0 && members + added > MEMBERS_AT_ONCE) {
+    if (group.length > 0 && members + added > MAX_MEMBERS_PER_CALL) {
       yield group;
       group = [];
       members = 0;

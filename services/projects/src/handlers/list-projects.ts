@@ -14,9 +14,9 @@ export function listProjects({ db, auth }: RecordContext) {
     const scope = callerScope(call);
     await auth.recordAudit({ action: access.action, target: '', address: call.address, counted: false }, call);
     const count = limit || MAX_LIMIT;
-    const place = after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null;
-    // One row more than the page shows tells whether there is another page.
-    const rows = await db.read(scope, listAllProjects(scope.organization, place, count + 1));
+    const position = after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null;
+    // One more row than the page tells whether there is a next page.
+    const rows = await db.read(scope, listAllProjects(scope.organization, position, count + 1));
     const page = rows.slice(0, count);
     const last = rows.length > count ? page.at(-1) : undefined;
     return {

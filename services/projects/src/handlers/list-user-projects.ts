@@ -14,15 +14,15 @@ export function listUserProjects({ db, auth }: RecordContext) {
     const { mine, includeArchived, after, limit } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
     const scope = callerScope(call);
-    const { rows, visible } = await readAsUser(auth, call, async (seen) => {
+    const { rows, visible } = await readAsUser(auth, call, async (projects) => {
       const query = {
-        projectIds: [...seen].filter(([, why]) => !mine || why.created || why.lead).map(([id]) => id),
+        projectIds: [...projects].filter(([, roles]) => !mine || roles.created || roles.lead).map(([id]) => id),
         includeArchived,
         after: after?.createdAt ? { createdAt: after.createdAt, projectId: after.projectId } : null,
-        // One row more than the page shows tells whether there is another page.
+        // One more row than the page tells whether there is a next page.
         limit: limit + 1,
       };
-      return { rows: await db.read(scope, listProjects(scope.organization, query)), visible: seen };
+      return { rows: await db.read(scope, listProjects(scope.organization, query)), visible: projects };
     });
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
@@ -34,7 +34,7 @@ export function listUserProjects({ db, auth }: RecordContext) {
 }
 
 function toUserProject(row: ProjectRow, visible: VisibleProjects): UserProject {
-  const why = visible.get(row.projectId);
+  const roles = visible.get(row.projectId);
   return {
     projectId: row.projectId,
     name: row.name ?? undefined,
@@ -42,6 +42,6 @@ function toUserProject(row: ProjectRow, visible: VisibleProjects): UserProject {
     status: row.status ?? undefined,
     isArchived: row.isArchived,
     createdAt: row.createdAt,
-    role: why?.lead ? 'lead' : why?.member ? 'member' : undefined,
+    role: roles?.lead ? 'lead' : roles?.member ? 'member' : undefined,
   };
 }

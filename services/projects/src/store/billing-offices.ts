@@ -1,13 +1,12 @@
 import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 
-export const OFFICE = { name: column.text, isDefault: column.boolean };
+const OFFICE = { name: column.text, isDefault: column.boolean };
 
-export type OfficeRow = column.RowOf<typeof OFFICE>;
+type OfficeRow = column.RowOf<typeof OFFICE>;
 
-export const SELECT_OFFICES = `select ${column.selectList(OFFICE)} from projects.billing_offices`;
+const SELECT_OFFICES = `select ${column.selectList(OFFICE)} from projects.billing_offices`;
 
-/** The default first, then by name. */
 export function listBillingOffices(organization: string): Statement<OfficeRow> {
   return {
     name: 'list_billing_offices',
@@ -17,7 +16,7 @@ export function listBillingOffices(organization: string): Statement<OfficeRow> {
   };
 }
 
-/** The office of this name; for null, the default one. No row where there is none. */
+/** The office with this name; for null, the default one. */
 export function findBillingOffice(organization: string, name: string | null): Statement<OfficeRow> {
   return {
     name: 'find_billing_office',
@@ -27,7 +26,7 @@ export function findBillingOffice(organization: string, name: string | null): St
   };
 }
 
-/** Stores an office. Where it is the default, no other office stays the default. Returns whether that changed anything. */
+/** Stores an office. If it is the default, no other stays the default. Returns whether anything changed. */
 export async function putBillingOffice(
   query: Query,
   organization: string,
@@ -57,5 +56,15 @@ export function eraseBillingOffices(organization: string): Statement {
     name: 'erase_billing_offices',
     text: 'delete from projects.billing_offices where organization = $1',
     values: [organization],
+  };
+}
+
+/** The offices after a name, in order of name, without a limit. */
+export function exportOffices(organization: string, after: string): Statement<OfficeRow> {
+  return {
+    name: 'export_offices',
+    row: OFFICE,
+    text: `${SELECT_OFFICES} where organization = $1 and name > $2 order by name`,
+    values: [organization, after],
   };
 }

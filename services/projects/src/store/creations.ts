@@ -11,19 +11,18 @@ type Reservation =
   | { kind: 'in_flight'; secondsLeft: number }
   | { kind: 'other_body' };
 
-/** A key is remembered for so long. */
-const KEEP_MS = 86_400_000;
-/** After this a twin, a second request with the same key and body, takes over the work under the same project id. */
+const KEEP_KEY_MS = 86_400_000;
+/** When the lease ends, a second request with the same key and body takes over, with the same project id. */
 const LEASE = `interval '15 seconds'`;
 
 const ANSWER = { answer: column.json<StoredAnswer>().orNull };
 
-/** Takes the key for this request, or says why it can't. */
+/** Reserves the key for this request, or returns why it can't. */
 export async function reserve(query: Query, organization: string, key: string, bodyHash: Buffer): Promise<Reservation> {
   await query({
     name: 'forget_creation',
     text: `delete from projects.creations where organization = $1 and idempotency_key = $2 and created_at < $3`,
-    values: [organization, key, new Date(Date.now() - KEEP_MS)],
+    values: [organization, key, new Date(Date.now() - KEEP_KEY_MS)],
   });
   const [created] = await query({
     name: 'insert_creation',
@@ -42,7 +41,7 @@ export async function reserve(query: Query, organization: string, key: string, b
       from projects.creations where organization = $1 and idempotency_key = $2 for update`,
     values: [organization, key],
   });
-  // Its owner gave the key up at this moment, so the next try finds the key free.
+  // The owner released the key just now, so the next attempt finds it free.
   if (!row) return { kind: 'in_flight', secondsLeft: 1 };
   if (!row.bodyHash.equals(bodyHash)) return { kind: 'other_body' };
   if (row.answer) return { kind: 'answered', answer: row.answer };
@@ -57,7 +56,7 @@ export async function reserve(query: Query, organization: string, key: string, b
 }
 
 /**
- * Locks the key until the transaction ends. The answer is there where a twin took over and was quicker. No row comes back where the key is gone.
+ * Locks the key until the transaction ends. There is an answer if a second request took over and finished first, and no row if the key was deleted.
  */
 export function lockAnswer(organization: string, key: string, projectId: string): Statement<column.RowOf<typeof ANSWER>> {
   return {
@@ -77,7 +76,7 @@ export function keepAnswer(organization: string, key: string, answer: StoredAnsw
   };
 }
 
-/** Gives the key up after a failure that created nothing. */
+/** Releases the key after a failure that created nothing. */
 export function release(organization: string, leaseId: string, key: string): Statement {
   return {
     name: 'release_creation',
@@ -86,7 +85,7 @@ export function release(organization: string, leaseId: string, key: string): Sta
   };
 }
 
-/** Lets a twin take over at once, after a failure that may have created the project. */
+/** Lets a second request take over at once, after a failure that may have created the project. */
 export function expireLease(organization: string, leaseId: string, key: string): Statement {
   return {
     name: 'expire_creation_lease',
@@ -95,7 +94,6 @@ export function expireLease(organization: string, leaseId: string, key: string):
   };
 }
 
-/** The oldest first. */
 export function forgetCreations(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
   return {
     name: 'forget_creations',
@@ -105,14 +103,13 @@ export function forgetCreations(organization: string, now: Date): Statement<colu
           order by created_at limit ${ROWS_AT_ONCE}),
       gone as (delete from projects.creations c using old where c.organization = $1 and c.idempotency_key = old.idempotency_key returning 1)
       select count(*)::int as forgotten from gone`,
-    values: [organization, new Date(now.getTime() - KEEP_MS)],
+    values: [organization, new Date(now.getTime() - KEEP_KEY_MS)],
   };
 }
 
-/** Some creations of the organization. */
 export const eraseCreations = deleteNext({ name: 'erase_creations', table: 'projects.creations', key: 'idempotency_key' });
 
-/** Takes a user out of the answers that name them. */
+/** Removes a user from the answers that contain them. */
 export function forgetPerson(organization: string, userId: string): Statement {
   return {
     name: 'forget_person',

@@ -9,7 +9,6 @@ interface ProjectQuery {
   limit: number;
 }
 
-/** Most recently created first, then by descending id. */
 export function listProjects(
   organization: string,
   { projectIds, includeArchived, after, limit }: ProjectQuery,
@@ -26,7 +25,6 @@ export function listProjects(
   };
 }
 
-/** All projects of the organization, most recently created first, then by descending id. */
 export function listAllProjects(organization: string, after: ProjectQuery['after'], limit: number): Statement<ProjectRow> {
   const beyond = after ? 'and (created_at, project_id) < ($3, $4)' : '';
   return {

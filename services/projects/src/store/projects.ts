@@ -26,7 +26,6 @@ export function getProject(organization: string, projectId: string): Statement<P
   };
 }
 
-/** The stored ones of these projects. */
 export function findProjects(organization: string, projectIds: string[]): Statement<ProjectRow> {
   return {
     name: 'find_projects',
@@ -38,7 +37,6 @@ export function findProjects(organization: string, projectIds: string[]): Statem
 
 export const putProjects = upsert({ name: 'put_projects', table: 'projects.projects', key: 'projectId', columns: PROJECT });
 
-/** Some projects of the organization. */
 export const eraseProjects = deleteNext({ name: 'erase_projects', table: 'projects.projects', key: 'project_id' });
 
 export async function eraseProject(query: Query, organization: string, projectId: string): Promise<void> {
@@ -53,4 +51,14 @@ export async function eraseProject(query: Query, organization: string, projectId
     text: 'delete from projects.projects where organization = $1 and project_id = $2',
     values,
   });
+}
+
+/** The projects after an id, in order of id, without a limit. */
+export function exportProjects(organization: string, after: string | null): Statement<ProjectRow> {
+  return {
+    name: 'export_projects',
+    row: PROJECT,
+    text: `${SELECT_PROJECTS} where organization = $1 and ($2::uuid is null or project_id > $2) order by project_id`,
+    values: [organization, after],
+  };
 }

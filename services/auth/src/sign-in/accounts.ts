@@ -4,11 +4,11 @@ import { findLiveConsent } from '../store/consents.ts';
 import { findLiveUser, type LiveUserRow } from '../store/users.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
 
-/** Identifies a user to oidc-provider. It names the organization, because a user id is unique within one organization only. */
-export interface Account {
+/** Identifies a user to oidc-provider. Includes the organization, because user ids are unique only within one. */
+interface Account {
   organization: string;
   userId: string;
-  /** The version of the user's sessions at the sign-in. Browser sessions of an earlier version have ended. */
+  /** The user's session version at the sign-in. A later version ends the browser session. */
   sessionVersion: number;
 }
 
@@ -22,8 +22,8 @@ export function parseAccountId(accountId: string): Account {
 }
 
 /**
- * The user of an account id. Undefined if the id is malformed, or the user or the organization is disabled or doesn't exist, or the
- * user's sessions have ended since the sign-in.
+ * The user of an account id. Undefined if the id is malformed, the user or the organization is disabled or unknown, or the user's sessions
+ * have been ended since the sign-in.
  */
 export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: string): Promise<LiveUserRow | undefined> {
   const { organization, userId, sessionVersion } = parseAccountId(accountId);
@@ -33,8 +33,8 @@ export async function loadUser({ db }: Pick<SignInContext, 'db'>, accountId: str
 }
 
 /**
- * Tells oidc-provider whether an account exists. For a code or a refresh token, the consent of its user must be live, and a consent is live only while
- * its user and organization are. In a browser session, which has no consent yet, the user and the session must be live.
+ * Tells oidc-provider whether an account exists. A code or a refresh token needs a live consent, which implies a live user and organization.
+ * A browser session has no consent yet, so there the user and the session must be live.
  */
 export async function findAccount(
   context: Pick<SignInContext, 'db'>,

@@ -1,6 +1,5 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Statement } from '@crs/kit/data/database';
-import type { Seal } from '@crs/kit/data/seal';
 import { digestOf } from '@crs/kit/api-key';
 import { auditEntry } from '../store/audit.ts';
 import { findClient } from '../store/clients.ts';
@@ -21,35 +20,35 @@ import { clientMetadata, isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
 import { errors } from './oidc-library.ts';
 
-/** A self-registered client is deleted after a day, unless somebody consents to it. A consent keeps it for as long as it lasts itself. */
+/** A self-registered client is deleted after a day, unless a user consents to it. It is then kept as long as the consent. */
 const UNCONSENTED_CLIENT_SECONDS = 86_400;
-/** A refresh token that is used twice within this time is a retry. Later it counts as stolen. */
+/** A second use of a refresh token within this time is a retry. A later one means that the token was stolen. */
 const REFRESH_GRACE_SECONDS = 30;
-/** Bounds of what strangers may have stored, in UTF-16 code units: the `state` of an authorization, and all of one payload as JSON. */
+/** Bounds of what unauthenticated clients can store, in UTF-16 code units: `state`, and one whole payload as JSON. */
 const MAX_STATE = 2_048;
-const MAX_STRANGERS_PAYLOAD = 8_192;
+const MAX_UNAUTHENTICATED_PAYLOAD = 8_192;
+
+type AdapterContext = Pick<SignInContext, 'db' | 'seals'>;
 
 export function payloadKey(model: string, id: string): PayloadKey {
   return { model, idDigest: digestOf(id) };
 }
 
 /** Stores one model of oidc-provider in PostgreSQL, so that any replica can serve the next request. */
-export function createAdapter(context: Pick<SignInContext, 'db' | 'seals'>, model: string): Adapter {
+export function createAdapter(context: AdapterContext, model: string): Adapter {
   if (model === 'Client') return new ClientAdapter(context, model);
   if (model === 'Grant') return new GrantAdapter(context, model);
   return new PayloadAdapter(context, model);
 }
 
 class PayloadAdapter implements Adapter {
+  protected readonly context: AdapterContext;
   readonly #model: string;
-  readonly #seal: Seal;
   readonly #graceSeconds: number;
-  protected readonly db: SignInContext['db'];
 
-  constructor({ db, seals }: Pick<SignInContext, 'db' | 'seals'>, model: string) {
-    this.db = db;
+  constructor(context: AdapterContext, model: string) {
+    this.context = context;
     this.#model = model;
-    this.#seal = seals.oidc_payloads;
     this.#graceSeconds = model === 'RefreshToken' ? REFRESH_GRACE_SECONDS : 0;
   }
 
@@ -60,7 +59,7 @@ class PayloadAdapter implements Adapter {
     await this.#run(
       upsertPayload({
         ...key,
-        payloadSealed: this.#seal.seal(Buffer.from(json), boundOf(key)),
+        payloadSealed: this.context.seals.oidc_payloads.seal(Buffer.from(json), boundOf(key)),
         uidDigest: payload.uid === undefined ? undefined : digestOf(payload.uid),
         grantId: this.#model === 'Grant' ? id : payload.grantId,
         expiresInSeconds: Math.ceil(expiresIn),
@@ -70,20 +69,20 @@ class PayloadAdapter implements Adapter {
 
   async find(id: string): Promise<AdapterPayload | undefined> {
     const [row] = await this.#run(findPayload(payloadKey(this.#model, id), this.#graceSeconds));
-    return row && this.#open(row);
+    return row && this.#decrypt(row);
   }
 
   async findByUid(uid: string): Promise<AdapterPayload | undefined> {
     const [row] = await this.#run(findPayloadByUid(this.#model, digestOf(uid)));
-    return row && this.#open(row);
+    return row && this.#decrypt(row);
   }
 
-  /** Belongs to the device flow, which is off. */
+  /** Part of the device flow, which is disabled. */
   async findByUserCode(): Promise<undefined> {}
 
   async consume(id: string): Promise<void> {
     const [consumed] = await this.#run(consumePayload(payloadKey(this.#model, id), this.#graceSeconds));
-    // Two requests at once can both find it unused. Only one of them consumes it.
+    // Of two concurrent requests that find it unused, only one consumes it.
     if (!consumed) throw new errors.InvalidGrant('already used');
   }
 
@@ -96,24 +95,24 @@ class PayloadAdapter implements Adapter {
   }
 
   #run<Row>(statement: Statement<Row>): Promise<Row[]> {
-    return this.db.run(directoryScopeNow(), statement);
+    return this.context.db.run(directoryScopeNow(), statement);
   }
 
-  #open({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
-    const payload = JSON.parse(this.#seal.open(payloadSealed, boundOf({ model: this.#model, idDigest })).toString());
+  #decrypt({ idDigest, payloadSealed, consumed }: PayloadRow): AdapterPayload {
+    const json = this.context.seals.oidc_payloads.open(payloadSealed, boundOf({ model: this.#model, idDigest }));
+    const payload = JSON.parse(json.toString());
     return consumed ? { ...payload, consumed } : payload;
   }
 }
 
-/** @throws InvalidRequest, which the client hears */
+/** @throws InvalidRequest, whose message the client gets */
 function checkSize({ params }: AdapterPayload, json: string): void {
   const state = params?.['state'];
   if (typeof state === 'string' && state.length > MAX_STATE)
     throw new errors.InvalidRequest(`state must have at most ${MAX_STATE} characters`);
-  if (json.length > MAX_STRANGERS_PAYLOAD)
-    throw new errors.InvalidRequest(
-      `the request is too large: its parameters must have at most ${MAX_STRANGERS_PAYLOAD} characters`,
-    );
+  if (json.length <= MAX_UNAUTHENTICATED_PAYLOAD) return;
+  const reason = `its parameters must have at most ${MAX_UNAUTHENTICATED_PAYLOAD} characters`;
+  throw new errors.InvalidRequest(`the request is too large: ${reason}`);
 }
 
 function boundOf({ model, idDigest }: PayloadKey): string {
@@ -122,28 +121,21 @@ function boundOf({ model, idDigest }: PayloadKey): string {
 
 /** Self-registered clients are payloads. Clients that operators register have a table. */
 class ClientAdapter extends PayloadAdapter {
-  readonly #secrets: Seal;
-
-  constructor(context: Pick<SignInContext, 'db' | 'seals'>, model: string) {
-    super(context, model);
-    this.#secrets = context.seals.clients;
-  }
-
   override async find(id: string): Promise<AdapterPayload | undefined> {
     if (!isPreRegistered(id)) return super.find(id);
-    const [row] = await this.db.read(directoryScopeNow(), findClient(id));
-    return row && clientMetadata(row, this.#secrets);
+    const [row] = await this.context.db.read(directoryScopeNow(), findClient(id));
+    return row && clientMetadata(row, this.context.seals.clients);
   }
 }
 
-/** oidc-provider's Grant is one half of a consent. The row in `auth.grants` is the other, and it decides whether access tokens are valid. */
+/** A consent is oidc-provider's Grant and a row in `auth.grants`. The row decides whether access tokens are valid. */
 class GrantAdapter extends PayloadAdapter {
-  /** Called when the client revokes its tokens, and when a code or a refresh token was used twice. */
+  /** Called when the client revokes its tokens, and when a code or a refresh token is reused. */
   override async destroy(id: string): Promise<void> {
     const grant = await super.find(id);
     if (!grant) return;
     const { organization } = parseAccountId(grant.accountId!);
-    await this.db.transact(credentialScopeNow(organization), async (query) => {
+    await this.context.db.transact(credentialScopeNow(organization), async (query) => {
       const revoked = await revokeConsent(query, organization, id);
       if (revoked) await query(auditEntry(organization, 'sign-in', 'connection.revoke', id));
     });

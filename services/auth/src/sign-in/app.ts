@@ -16,7 +16,7 @@ import { forwardedAddress, limitParameters, pinOrigin, visitOf, type Visit } fro
 
 const TIMEOUT_MS = 15_000;
 
-/** Paths that oidc-provider serves. Its other paths can't be reached. */
+/** The only paths that reach oidc-provider. */
 const PROTOCOL_PATHS = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
@@ -28,12 +28,12 @@ const PROTOCOL_PATHS = [
   '/jwks',
 ];
 
-/** The HTTP side of auth: the authorization server, its pages, and the user's connections. */
+/** The HTTP listener of auth: the authorization server, its pages, and `/connections`. */
 export function createSignInApp(context: SignInContext): RequestListener {
   const federation = new Federation(context);
   const interactions = new Interactions(context, federation);
   const connections = new Connections(context, federation);
-  const current = providerOfKeys(context);
+  const currentProvider = currentProviderOf(context);
   const { app, listener } = createHttpApp({
     name: 'auth',
     log: context.log,
@@ -48,12 +48,12 @@ export function createSignInApp(context: SignInContext): RequestListener {
     const parse = method === 'post' ? [express.urlencoded({ extended: false, limit: '16kb' })] : [];
     app[method](path, ...parse, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await handle(visitOf(context.issuer, request, response, (await current()).provider));
+      await handle(visitOf(context.issuer, request, response, (await currentProvider()).provider));
     });
   };
   page('get', '/sign-in/callback/:organization', async (visit) => {
-    const finished = await federation.finish(visit);
-    await (finished.uid === undefined ? connections : interactions).resume(visit, finished);
+    const result = await federation.finish(visit);
+    await (result.uid === undefined ? connections : interactions).resume(visit, result);
   });
   page('get', '/', async ({ response }) => {
     sendPage(response, PAGE_HEADERS, assistantsPage({ address: context.accessTokens.audience }));
@@ -70,7 +70,7 @@ export function createSignInApp(context: SignInContext): RequestListener {
   for (const path of PROTOCOL_PATHS) {
     app.all(path, async (request: Request, response: Response) => {
       stateOf(response).route = path;
-      await (await current()).answer(request, response);
+      await (await currentProvider()).handle(request, response);
     });
   }
   app.use(() => {
@@ -80,16 +80,16 @@ export function createSignInApp(context: SignInContext): RequestListener {
   return listener;
 }
 
-/** A new provider whenever the keys change, because a provider reads its keys once. It keeps all state in the database. */
-function providerOfKeys(context: SignInContext) {
-  let made: { keys: string; provider: Provider; answer: ReturnType<Provider['callback']> } | undefined;
+/** Replaces the provider when the signing keys change, because it reads them once. All its state is in the database. */
+function currentProviderOf(context: SignInContext) {
+  let current: { keys: string; provider: Provider; handle: ReturnType<Provider['callback']> } | undefined;
   return async () => {
     const pairs = await context.accessTokens.keys();
     const keys = pairs.map(({ keyId }) => keyId).join();
-    if (made?.keys !== keys) {
+    if (current?.keys !== keys) {
       const provider = createProvider(context, pairs);
-      made = { keys, provider, answer: provider.callback() };
+      current = { keys, provider, handle: provider.callback() };
     }
-    return made;
+    return current;
   };
 }

@@ -5,10 +5,10 @@ import { guardedFetch, GuardedFetchError } from './guarded-fetch.ts';
 import { forwardedAddress } from './request.ts';
 import { FETCHES, secondsToWaitOf } from './throttle.ts';
 
-/** Fetches metadata documents and keys from addresses that clients name. Anybody can name any address. */
+/** Fetches metadata documents and keys from URLs in requests of unauthenticated clients. */
 export class ClientFetches {
   readonly #context: SignInContext;
-  /** By host: a host that stays silent holds few places, and one that answers needs one fetch, because oidc-provider caches its document. */
+  /** By host, so that a silent host occupies few places. One URL at a time is enough, because oidc-provider caches documents. */
   readonly #pool = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 1 });
   readonly #documents = new WeakMap<KoaContextWithOIDC, { url: string; response: Promise<Response> }>();
 
@@ -17,11 +17,11 @@ export class ClientFetches {
   }
 
   /**
-   * Waits for the document of a request before oidc-provider fetches it: there, any number of requests would wait for a document that is
-   * under way already. {@link fetch} then returns the document, or throws what went wrong.
+   * Fetches a request's metadata document before oidc-provider does, whose own fetch lets any number of requests wait for one document.
+   * {@link fetch} then returns the document, or throws the error of this fetch.
    */
   async prepare(ctx: KoaContextWithOIDC, url: string): Promise<void> {
-    // After a failure, oidc-provider looks for the client again: the same request then gets the same answer.
+    // After a failure, oidc-provider looks the client up again in the same request. It gets the same error.
     if (this.#documents.get(ctx)?.url === url) return;
     const response = this.#get(ctx, url);
     this.#documents.set(ctx, { url, response });

@@ -3,7 +3,7 @@ import type { Seal } from '@crs/kit/data/seal';
 import { randomBase62 } from '@crs/kit/api-key';
 import type { ClientRow } from '../store/clients.ts';
 
-/** The prefix of a client id says who registered the client: an operator or the client itself. An id that is a URL names a metadata document. */
+/** The prefix of a client id tells whether an operator or the client itself registered it. A URL names a metadata document instead. */
 const PRE_REGISTERED = 'client_';
 const SELF_REGISTERED = 'dcr_';
 
@@ -32,58 +32,41 @@ export function clientMetadata({ clientId, name, redirectUris, secretSealed }: C
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-function isLoopback(uri: string): boolean {
-  const url = URL.parse(uri);
-  return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
-}
-
-/** Well-known assistants whose schemes aren't reversed domain names. */
-const KNOWN_APPS = new Set(['claude:', 'cursor:', 'vscode:', 'vscode-insiders:', 'warp:', 'windsurf:']);
+/** Schemes of well-known assistants that aren't reversed domain names. */
+const KNOWN_SCHEMES = new Set(['claude:', 'cursor:', 'vscode:', 'vscode-insiders:', 'warp:', 'windsurf:']);
 
 /**
- * A reversed domain name, such as `com.example.app` (RFC 8252, section 7.1). Its first label is a top-level domain, so it has letters
- * only; `x-apple.systempreferences`, which opens the settings of macOS, isn't one.
+ * A reversed domain name, such as `com.example.app` (RFC 8252, section 7.1). Its first label is a top-level domain, so it has only letters.
+ * That excludes `x-apple.systempreferences`, which opens the settings of macOS.
  */
 const REVERSED_DOMAIN = /^[a-z]+\.[a-z0-9.+-]+:$/;
 
-/** Programs that come with Windows, such as `microsoft.windows.camera`. */
-const OF_WINDOWS = 'microsoft.windows.';
+/** Begins the schemes of programs that come with Windows, such as `microsoft.windows.camera`. */
+const WINDOWS_PREFIX = 'microsoft.windows.';
 
-/** For these schemes a browser shows or runs something instead of opening an app. */
-const NO_APP = new Set([
-  'about:',
-  'blob:',
-  'data:',
-  'file:',
-  'filesystem:',
-  'ftp:',
-  'javascript:',
-  'vbscript:',
-  'view-source:',
-  'ws:',
-  'wss:',
-]);
+/** Schemes that browsers handle themselves instead of opening an app. */
+const BROWSER_SCHEME = /^(?:about|blob|data|file|filesystem|ftp|javascript|vbscript|view-source|wss?):$/;
 
 /**
- * Why a redirect URI of a client that an operator registers isn't allowed; undefined if it is. An app can use any scheme of its own, a
- * program on the user's machine http on a loopback address. All other clients use https.
+ * Why an operator can't register a redirect URI; undefined if it is allowed. Apps may use any scheme of their own, and programs on the
+ * user's machine http on a loopback address. All other clients use https.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
   if (!url || uri.includes('#')) return 'must be absolute URIs without a fragment';
   const isElsewhere = url.protocol === 'http:' && !LOOPBACK.has(url.hostname);
-  if (isElsewhere || NO_APP.has(url.protocol)) return 'must be https, a loopback address or an app of the user';
+  if (isElsewhere || BROWSER_SCHEME.test(url.protocol)) return 'must be https, a loopback address or an app of the user';
   return undefined;
 }
 
 /**
- * Like {@link redirectUriProblem}, for clients that anybody can make: those that register themselves and metadata documents. Their
- * schemes must be reversed domain names or well known, because most short schemes (`search-ms:`, `shell:`, `ms-settings:`, `tel:`) open
- * a part of the operating system, and no list of those is complete.
+ * Like {@link redirectUriProblem}, for clients that anybody can create: self-registered ones and metadata documents. Their schemes must be
+ * reversed domain names or well known, because most short schemes (`search-ms:`, `shell:`, `ms-settings:`, `tel:`) open a part of the
+ * operating system, and no list of those is complete.
  */
 export function openRedirectUriProblem(uri: string): string | undefined {
   const { protocol = '' } = URL.parse(uri) ?? {};
-  const isApp = KNOWN_APPS.has(protocol) || (REVERSED_DOMAIN.test(protocol) && !protocol.startsWith(OF_WINDOWS));
+  const isApp = KNOWN_SCHEMES.has(protocol) || (REVERSED_DOMAIN.test(protocol) && !protocol.startsWith(WINDOWS_PREFIX));
   if (/^https?:$/.test(protocol) || isApp) return redirectUriProblem(uri);
   return (
     'must be https, http on a loopback address, or an app’s scheme that is a reversed domain name, such as com.example.app:/callback. ' +
@@ -92,23 +75,25 @@ export function openRedirectUriProblem(uri: string): string | undefined {
 }
 
 /**
- * Changes a client's metadata to values that this server supports, because assistants ask for more grant types, scopes and algorithms
- * than it has. It also sets the application type by the redirect URIs, because few clients state it. A native client may use any port of
- * the loopback address.
+ * Reduces a client's metadata to what this server supports, because assistants request more grant types, scopes and algorithms than it has.
+ * Derives the application type from the redirect URIs, because few clients state it: only a native client may use any loopback port.
  */
 export function adaptMetadata(metadata: AllClientMetadata): void {
   const { redirect_uris: uris, grant_types: grants, response_types: responses } = metadata;
   if (Array.isArray(uris) && uris.every((uri) => typeof uri === 'string')) {
-    const isNative = uris.some((uri) => isLoopback(uri) || !/^https?:/i.test(uri));
+    const isNative = uris.some((uri) => {
+      const { protocol = '', hostname = '' } = URL.parse(uri) ?? {};
+      return (protocol === 'http:' && LOOPBACK.has(hostname)) || !/^https?:/i.test(uri);
+    });
     metadata.application_type = isNative ? 'native' : 'web';
   }
   if (Array.isArray(grants)) metadata.grant_types = ['authorization_code', 'refresh_token'];
   if (Array.isArray(responses)) metadata.response_types = ['code'];
-  // Any client may ask for any scope at any time. The user decides.
   for (const name of IGNORED) delete metadata[name];
 }
 
 const IGNORED = [
+  // Any client may request any scope at any time. The user decides.
   'scope',
   'id_token_signed_response_alg',
   'contacts',

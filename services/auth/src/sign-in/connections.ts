@@ -4,13 +4,13 @@ import { listConsentsOfUser, OPERATORS_CLIENT, revokeConsent } from '../store/co
 import type { LiveUserRow } from '../store/users.ts';
 import { loadUser, parseAccountId } from './accounts.ts';
 import { credentialScopeNow, type SignInContext } from './context.ts';
-import type { Federation, SignInRefused, SignInResult } from './federation/federation.ts';
+import type { Federation, SignInResult } from './federation/federation.ts';
 import { connectionsPage } from './pages/connections.ts';
 import { PAGE_HEADERS, sendPage } from './pages/headers.ts';
 import { signedOutPage } from './pages/messages.ts';
 import { SESSION_SECONDS } from './provider.ts';
-import { field, FormTokens, noteUser, sessionOf, type Visit } from './request.ts';
-import { SignInForm, type Place } from './sign-in-form.ts';
+import { field, FormTokens, logUser, sessionOf, type Visit } from './request.ts';
+import { rememberOrganization, SignInForm, type FormOptions } from './sign-in-form.ts';
 
 interface Visitor {
   organization: string;
@@ -18,13 +18,7 @@ interface Visitor {
   user: LiveUserRow;
 }
 
-/**
- * What a browser forgets at the sign-out. Its cookies stay: browsers would also delete those of neighbouring hosts of the domain, and the
- * cookie by which this service knows the browser again.
- */
-const FORGET = '"cache", "storage"';
-
-/** The page `/connections`: a user's connected assistants. The user can disconnect each. */
+/** The page `/connections`, on which a user sees and disconnects the connected assistants. */
 export class Connections {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
@@ -38,28 +32,27 @@ export class Connections {
 
   async show(visit: Visit): Promise<void> {
     const visitor = await this.#visitor(visit);
-    if (visitor) await this.#showList(visitor, visit);
-    else await this.#showSignIn(visit);
+    await (visitor ? this.#showList(visitor, visit) : this.#signIn.show(visit, this.#formOf(visit)));
   }
 
   async signIn(visit: Visit): Promise<void> {
     this.#checkForm(visit);
-    const result = await this.#signIn.submit(visit, this.#place(visit));
+    const result = await this.#signIn.submit(visit, this.#formOf(visit));
     if (result) await this.resume(visit, result);
   }
 
-  /** Goes on after the form, or after the organization's own provider. */
+  /** Continues after the form, or after the sign-in at the organization's own provider. */
   async resume(visit: Visit, result: SignInResult): Promise<void> {
-    if (result.kind === 'refused') return this.#showSignIn(visit, result);
+    if (result.kind === 'refused') return this.#signIn.show(visit, this.#formOf(visit), result);
     const { provider, response, cookies } = visit;
-    const before = await sessionOf(visit);
-    if (before.accountId !== undefined) await before.destroy();
-    noteUser(response, result.accountId);
+    const previous = await sessionOf(visit);
+    if (previous.accountId !== undefined) await previous.destroy();
+    logUser(response, result.accountId);
     const session = new provider.Session();
     session.loginAccount({ accountId: result.accountId });
     await session.save(SESSION_SECONDS);
     cookies.set('session', session.jti, SESSION_SECONDS * 1_000);
-    this.#signIn.remember(visit, result.organization);
+    rememberOrganization(visit, result.organization);
     response.redirect(303, '/connections');
   }
 
@@ -83,7 +76,8 @@ export class Connections {
     this.#checkForm(visit);
     const session = await sessionOf(visit);
     if (session.accountId !== undefined) await session.destroy();
-    visit.response.set('Clear-Site-Data', FORGET);
+    // Not "cookies": browsers would also clear those of sibling hosts, and the device cookie.
+    visit.response.set('Clear-Site-Data', '"cache", "storage"');
     sendPage(visit.response, PAGE_HEADERS, signedOutPage({ signIn: '/connections' }));
   }
 
@@ -91,7 +85,7 @@ export class Connections {
     const { accountId } = await sessionOf(visit);
     const user = accountId !== undefined && (await loadUser(this.#context, accountId));
     if (!user) return undefined;
-    noteUser(visit.response, accountId);
+    logUser(visit.response, accountId);
     return { ...parseAccountId(accountId), user };
   }
 
@@ -114,20 +108,16 @@ export class Connections {
     sendPage(visit.response, PAGE_HEADERS, page);
   }
 
-  #showSignIn(visit: Visit, refusal?: SignInRefused): Promise<void> {
-    return this.#signIn.show(visit, this.#place(visit), refusal);
-  }
-
-  #place(visit: Visit): Place {
+  #formOf(visit: Visit): FormOptions {
     return { action: '/connections/sign-in', path: '/connections', csrf: this.#formToken(visit) };
   }
 
-  /** A token for the forms of this browser. A cookie ties it to the browser, because the visitor may not be signed in yet. */
+  /** A CSRF token, bound to the browser by a cookie, because the user may not be signed in yet. */
   #formToken(visit: Visit): string {
     const known = visit.cookies.get('form');
-    const bound = known ?? randomBase62(22);
-    if (known === undefined) visit.cookies.set('form', bound);
-    return this.#forms.make(`connections:${bound}`);
+    const browser = known ?? randomBase62(22);
+    if (known === undefined) visit.cookies.set('form', browser);
+    return this.#forms.make(`connections:${browser}`);
   }
 
   #checkForm(visit: Visit): void {

@@ -10,24 +10,22 @@ export interface SignInContext {
   db: Database;
   log: Logger;
   accessTokens: AccessTokens;
-  /** Public origin of this server: the issuer of its tokens, and the address that browsers and clients use. */
+  /** The public origin of this server, and the issuer of its tokens. */
   issuer: string;
   seals: Seals;
-  /** Sign cookies and forms. All replicas have the same secrets. */
+  /** For cookies and forms; the same on all replicas. */
   secrets: Secrets;
-  /** The organization of people whose organization nothing else tells. */
+  /** For users whose e-mail domain belongs to no organization. */
   defaultOrganization: string | undefined;
-  /** `host:port` of client metadata documents that may be at any port and address. For tests. */
+  /** `host:port` entries from which client metadata documents may come at any port and address. For tests. */
   cimdAllowHosts: readonly string[];
   oidcAllowHosts: readonly ProviderHost[];
   proxyUrl: string | undefined;
 }
 
-const STATEMENT_MS = 5_000;
-
-/** The time that sign-in gives a statement. */
+/** The time limit of one statement of sign-in. */
 export function statementTime(): Work {
-  return workFor(STATEMENT_MS);
+  return workFor(5_000);
 }
 
 export function credentialScopeNow(organization: string): Scope {

@@ -2,20 +2,19 @@ import { digestOf, randomBase62 } from '@crs/kit/api-key';
 import type { Visit } from './request.ts';
 
 /**
- * Device cookies, as OWASP describes them: a sign-in with a password leaves a signed cookie with the account and a random number. Tries of
- * this browser at this account then count by themselves, so strangers who guess at the account don't lock its owner out.
+ * OWASP's device cookies: a sign-in with a password sets a signed cookie with the account and a random device id. This browser's later
+ * attempts at the account have a limit of their own, so an attacker who guesses passwords can't lock the owner out.
  *
- * The cookie holds the last accounts of the browser, each as `account.device`, separated by `~`.
+ * The cookie holds the browser's latest accounts, each as `account.device`, separated by `~`.
  */
 const MOST_ACCOUNTS = 5;
 export const REMEMBERED_MS = 365 * 86_400_000;
 
-/** The number that this browser has for the account; undefined if nobody has signed in to the account with it. */
+/** The browser's device id for the account; undefined if nobody has signed in to the account with this browser. */
 export function deviceOf(visit: Visit, account: string): string | undefined {
   return devicesOf(visit).find(([key]) => key === keyOf(account))?.[1];
 }
 
-/** Remembers that somebody has signed in to the account with this browser. */
 export function rememberDevice(visit: Visit, account: string): void {
   const key = keyOf(account);
   const others = devicesOf(visit).filter(([other]) => other !== key);

@@ -1,4 +1,4 @@
-/** The pool has no place for a fetch. The same request may succeed a moment later. */
+/** The pool is full. The same request may succeed a moment later. */
 export class FetchesBusy extends Error {
   override readonly name = 'FetchesBusy';
 
@@ -10,24 +10,18 @@ export class FetchesBusy extends Error {
 interface FetchPoolLimits {
   total: number;
   perKey: number;
-  /** Different URLs of one key that are fetched at once. */
+  /** Distinct URLs of one key that are fetched concurrently. */
   urlsPerKey: number;
 }
 
-interface Waiting {
-  count: number;
-  /** Fetches that further requests may share, by URL. */
-  shared: Map<string, Promise<Response>>;
-}
-
 /**
- * Bounds the requests that wait for fetches from hosts that outsiders chose. Such a host may accept a connection and stay silent, and each
- * request that waits for it holds a slot of the tool gateway, which other people need to sign in. A request without a place is therefore
- * refused at once.
+ * Bounds the requests that wait for fetches from untrusted hosts. Such a host may accept a connection and stay silent, and each request that
+ * waits for it occupies a slot of the tool gateway, which other users need to sign in. A request that finds the pool full fails at once.
  */
 export class FetchPool {
   readonly #limits: FetchPoolLimits;
-  readonly #keys = new Map<string, Waiting>();
+  /** By key: how many requests wait, and the fetches that further requests may share, by URL. */
+  readonly #keys = new Map<string, { count: number; shared: Map<string, Promise<Response>> }>();
   #total = 0;
 
   constructor(limits: FetchPoolLimits) {
@@ -35,14 +29,14 @@ export class FetchPool {
   }
 
   /**
-   * Waits for a fetch.
-   * @param key whose requests have a limit of their own, such as a host
-   * @param url of a fetch whose result other requests may share; undefined: this request needs a fetch of its own
-   * @throws FetchesBusy
+   * Fetches, or waits for another request's fetch of the same URL.
+   * @param key has a limit of its own, such as a host
+   * @param url undefined: the response belongs to this request alone, and isn't shared
+   * @throws FetchesBusy, and what `start` throws
    */
   async fetch(key: string, url: string | undefined, start: () => Promise<Response>): Promise<Response> {
     const { total, perKey, urlsPerKey } = this.#limits;
-    const waiting: Waiting = this.#keys.get(key) ?? { count: 0, shared: new Map() };
+    const waiting = this.#keys.get(key) ?? { count: 0, shared: new Map<string, Promise<Response>>() };
     const shared = url === undefined ? undefined : waiting.shared.get(url);
     if (this.#total >= total || waiting.count >= perKey || (!shared && waiting.shared.size >= urlsPerKey))
       throw new FetchesBusy();
@@ -61,7 +55,7 @@ export class FetchPool {
   }
 }
 
-/** Whether an error, or one of its causes, is {@link FetchesBusy}: libraries wrap what a fetch throws. */
+/** Whether an error or one of its causes is {@link FetchesBusy}. Libraries wrap errors of fetches. */
 export function isBusy(error: unknown): boolean {
   return error instanceof FetchesBusy || (error instanceof Error && isBusy(error.cause));
 }

@@ -4,25 +4,23 @@ import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
-
 export interface GuardedFetchOptions {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** `host:port` entries that may be at any port and any address. Their certificates are checked, too. */
+  /** `host:port` entries that may be at any port and any address. Their certificates are still checked. */
   allowHosts?: readonly string[];
-  /** A proxy that all other hosts are asked through. It resolves names again, or alone, so it must refuse addresses inside, too. */
+  /** Proxy for all other hosts. It resolves names itself, so it must refuse internal addresses, too. */
   proxyUrl?: string | undefined;
   /** Certificate authorities (PEM) that replace the usual ones. `NODE_EXTRA_CA_CERTS` adds authorities for the whole process. */
   ca?: string;
   /** By default DNS, without `/etc/hosts` and search domains. */
-  resolve?: Resolve;
+  resolve?: (host: string, signal: AbortSignal) => Promise<string[]>;
 }
 
 /**
- * A fetch was refused or failed. The message is safe for outsiders. `reason` is for operators, and tells nothing of addresses that names
- * inside the network resolve to; the causes, for the log, do.
+ * A fetch was refused or failed. The message is safe for unauthenticated clients. `reason` is for operators, and doesn't reveal which
+ * addresses internal names resolve to. The causes, for the log, do.
  */
 export class GuardedFetchError extends Error {
   override readonly name = 'GuardedFetchError';
@@ -34,53 +32,44 @@ export class GuardedFetchError extends Error {
   }
 }
 
-/** The time for a whole fetch. Somebody waits for it, and it holds a place of a small pool: see `fetch-pool.ts`. */
+/** Bounds a whole fetch. A user waits for it, and it occupies a place of a small pool: see `fetch-pool.ts`. */
 const TIMEOUT_MS = 2_000;
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** The public part of IPv6. Other parts contain IPv4 addresses (`::10.0.0.1`), or have no meaning yet. */
+/** The public part of IPv6. Other parts embed IPv4 addresses (`::10.0.0.1`) or are unassigned. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Addresses that look public, but lead to services of the cloud that the caller runs in: Azure's wire server, and the private service
- * endpoints of IBM Cloud. Other clouds' are in ranges that are never public, such as 169.254.0.0/16, 100.64.0.0/10 and fc00::/7.
+ * Public-looking addresses of services of the cloud that hosts the caller: Azure's wire server, and IBM Cloud's private service endpoints.
+ * Other clouds use ranges that are never public, such as 169.254.0.0/16, 100.64.0.0/10 and fc00::/7.
  */
 const CLOUD_SERVICES = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map((range) => ipaddr.IPv4.parseCIDR(range));
 
-/** Of agents for this file only: they use no proxy of the environment, and share no connection or TLS session. */
+/** Agents of this file ignore the environment's proxy, and share no connection or TLS session. */
 const UNSHARED = { keepAlive: false, maxCachedSessions: 0 };
 const agent = new Agent(UNSHARED);
 
 /**
- * Fetches a URL that an outside party chose, such as a client's metadata document. It must be https at port 443 of a public address.
- * Redirects are refused, and so is a body above 16 KiB. The whole fetch takes at most 2 s. The name is resolved once, and the connection
- * goes to an address that was checked, so that a later DNS answer has no effect.
+ * Fetches an untrusted URL, such as that of a client's metadata document, within 2 s. The URL must be https at port 443 of a public address.
+ * Redirects and bodies above 16 KiB are refused. The name is resolved once, and the connection goes to an address that was checked, so that
+ * a later DNS response has no effect.
  * @throws GuardedFetchError
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions = {}): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const target = parseTarget(url, options);
-    return await send(target, await addressesOf(target, options.resolve, signal), options, signal);
+    return await send(target, await addressesOf(target, options, signal), options, signal);
   } catch (error) {
     if (error instanceof GuardedFetchError && !signal.aborted) throw error;
-    throw new GuardedFetchError(
-      signal.aborted ? `took longer than ${TIMEOUT_MS} ms` : `the exchange failed${codeOf(error)}`,
-      error,
-    );
+    const reason = signal.aborted ? `took longer than ${TIMEOUT_MS} ms` : `the exchange failed${codeOf(error)}`;
+    throw new GuardedFetchError(reason, error);
   }
 }
 
-interface Target {
-  /** A name, or an IP address without brackets. `URL` has turned other spellings of addresses into the usual one. */
-  host: string;
-  port: number;
-  path: string;
-  isAllowed: boolean;
-  proxyUrl: string | undefined;
-}
+type Target = ReturnType<typeof parseTarget>;
 
-function parseTarget(text: string, { allowHosts = [], proxyUrl }: GuardedFetchOptions): Target {
+function parseTarget(text: string, { allowHosts = [], proxyUrl }: GuardedFetchOptions) {
   const url = URL.parse(text);
   if (!url) throw new GuardedFetchError('not a URL');
   if (url.protocol !== 'https:') throw new GuardedFetchError('the URL is not https');
@@ -90,38 +79,33 @@ function parseTarget(text: string, { allowHosts = [], proxyUrl }: GuardedFetchOp
   const port = url.port === '' ? 443 : Number(url.port);
   const isAllowed = allowHosts.some((allowed) => allowed.toLowerCase() === `${url.hostname}:${port}`);
   if (port !== 443 && !isAllowed) throw new GuardedFetchError(`port ${port} is not 443`);
+  // `URL` has normalized IP addresses, such as 0x7f.1.
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return { host, port, path: url.pathname + url.search, isAllowed, proxyUrl: isAllowed ? undefined : proxyUrl };
 }
 
 async function addressesOf(
   { host, isAllowed, proxyUrl }: Target,
-  resolve: Resolve | undefined,
+  { resolve = isAllowed ? resolveBySystem : resolveByDns }: GuardedFetchOptions,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const ask = resolve ?? (isAllowed ? resolveBySystem : resolveByDns);
-  const addresses = isIP(host) === 0 ? await ask(host, signal) : [host];
-  // Behind a proxy, DNS may know only names inside.
-  if (addresses.length === 0 && proxyUrl === undefined)
-    throw new GuardedFetchError(noPublicAddress(host), new Error('it has no address'));
-  const inside = isAllowed ? undefined : addresses.find((address) => !isPublic(address));
-  if (inside !== undefined)
-    throw new GuardedFetchError(noPublicAddress(host), new Error(`it is at ${inside} (${rangeOf(inside)})`));
+  const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host];
+  const internal = isAllowed ? undefined : addresses.find((address) => !isPublic(address));
+  let problem = internal && `it is at ${internal} (${ipaddr.parse(internal).range()})`;
+  // Behind a proxy, DNS may know only internal names.
+  if (addresses.length === 0 && proxyUrl === undefined) problem = 'it has no address';
+  // One reason for internal and unknown names, so that it doesn't reveal which internal names exist.
+  if (problem !== undefined) throw new GuardedFetchError(`${host} has no public address`, new Error(problem));
   return addresses;
 }
 
-/** One reason for a name that is inside the network and one that doesn't exist, so that nobody learns which names exist inside. */
-function noPublicAddress(host: string): string {
-  return `${host} has no public address`;
-}
-
-/** The code of a network or TLS error, such as ` (ECONNREFUSED)`. Its message may contain an address, so it is left out. */
+/** The code of a network or TLS error, such as ` (ECONNREFUSED)`. Never the message, which may contain an address. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? ` (${code})` : '';
 }
 
-/** Avoids `dns.lookup`: a stranger's slow DNS server would block a thread of the pool that also hashes passwords. */
+/** Avoids `dns.lookup`, because an untrusted slow DNS server would block a thread of the pool that also hashes passwords. */
 async function resolveByDns(host: string, signal: AbortSignal): Promise<string[]> {
   const resolver = new Resolver();
   signal.addEventListener('abort', () => resolver.cancel(), { once: true });
@@ -131,10 +115,6 @@ async function resolveByDns(host: string, signal: AbortSignal): Promise<string[]
 
 async function resolveBySystem(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-function rangeOf(address: string): string {
-  return ipaddr.parse(address).range();
 }
 
 function isPublic(address: string): boolean {
@@ -151,14 +131,14 @@ async function send(
   signal: AbortSignal,
 ): Promise<Response> {
   const checked = addresses.map((address) => ({ address, family: isIP(address) }));
-  const pinned: LookupFunction = (_host, { all }, found) =>
-    all ? found(null, checked) : found(null, checked[0]!.address, checked[0]!.family);
+  const pinned: LookupFunction = (_host, { all }, callback) =>
+    all ? callback(null, checked) : callback(null, checked[0]!.address, checked[0]!.family);
   const outgoing = request({
     host,
     port,
     path,
     method,
-    // Refuses compression, because a small body could grow without limit.
+    // A small compressed body could expand without limit.
     headers: { accept: 'application/json', ...headers, 'accept-encoding': 'identity' },
     ...(proxyUrl === undefined
       ? { lookup: pinned, agent }
@@ -171,7 +151,7 @@ async function send(
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on('response', resolve).on('error', reject);
-      // A 101 causes neither a response nor an error.
+      // A 101 response emits neither `response` nor `error`.
       outgoing.on('close', () => reject(new Error('closed without an answer')));
       outgoing.end(body);
     });

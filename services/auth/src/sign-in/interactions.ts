@@ -9,23 +9,23 @@ import { loadUser, parseAccountId } from './accounts.ts';
 import { payloadKey } from './adapter.ts';
 import { isPreRegistered } from './clients.ts';
 import { credentialScopeNow, directoryScopeNow, type SignInContext } from './context.ts';
-import type { Federation, Finished, SignInResult } from './federation/federation.ts';
+import type { FederatedResult, Federation, SignInResult } from './federation/federation.ts';
 import { consentPage, type Client } from './pages/consent.ts';
 import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { continuePage } from './pages/messages.ts';
 import { expired } from './problem.ts';
 import { CONSENT_SECONDS } from './provider.ts';
-import { field, FormTokens, noteUser, type Visit } from './request.ts';
-import { SignInForm, type Place } from './sign-in-form.ts';
+import { field, FormTokens, logUser, type Visit } from './request.ts';
+import { rememberOrganization, SignInForm, type FormOptions } from './sign-in-form.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** A visit to `/sign-in/<uid>`, and the authorization that it belongs to. */
-interface Step extends Visit {
+interface InteractionVisit extends Visit {
   interaction: Interaction;
 }
 
-/** Signs a person in and asks for consent, on pages at `/sign-in/<uid>`. */
+/** Signs a user in and asks for consent, on pages at `/sign-in/<uid>`. */
 export class Interactions {
   readonly #context: SignInContext;
   readonly #forms: FormTokens;
@@ -37,71 +37,71 @@ export class Interactions {
     this.#signIn = new SignInForm(context, federation, FLOW_HEADERS);
   }
 
-  async show(visit: Visit): Promise<void> {
-    const step = await stepOf(visit, visit.request.params['uid']);
-    const { uid, params } = step.interaction;
+  async show(plain: Visit): Promise<void> {
+    const visit = await withInteraction(plain, plain.request.params['uid']);
+    const { uid, params, prompt } = visit.interaction;
     const client = payloadKey('Client', stringOf(params['client_id']) ?? '');
     await this.#context.db.run(directoryScopeNow(), noteBrowser(payloadKey('Interaction', uid), client));
-    if (step.interaction.prompt.name === 'login') await this.#signIn.show(step, this.#place(step));
-    else await this.#showConsent(step);
+    if (prompt.name === 'login') await this.#signIn.show(visit, this.#formOf(visit));
+    else await this.#showConsent(visit);
   }
 
-  async submit(visit: Visit): Promise<void> {
-    const step = await stepOf(visit, visit.request.params['uid']);
-    const { uid, prompt } = step.interaction;
+  async submit(plain: Visit): Promise<void> {
+    const visit = await withInteraction(plain, plain.request.params['uid']);
+    const { uid, prompt } = visit.interaction;
     this.#forms.check(visit.request, uid);
-    if (prompt.name !== 'login') return this.#decide(step);
-    const result = await this.#signIn.submit(visit, this.#place(step), uid);
-    if (result) await this.#goOn(step, result);
+    if (prompt.name !== 'login') return this.#decide(visit);
+    const result = await this.#signIn.submit(visit, this.#formOf(visit), uid);
+    if (result) await this.#continue(visit, result);
   }
 
-  /** Goes on after the organization's own provider. */
-  async resume(visit: Visit, finished: Finished): Promise<void> {
-    const step = await stepOf(visit, finished.uid);
-    if (step.interaction.prompt.name !== 'login') throw expired();
-    await this.#goOn(step, finished);
+  /** Continues after the sign-in at the organization's own provider. */
+  async resume(plain: Visit, result: FederatedResult): Promise<void> {
+    const visit = await withInteraction(plain, result.uid);
+    if (visit.interaction.prompt.name !== 'login') throw expired();
+    await this.#continue(visit, result);
   }
 
-  async #goOn(step: Step, result: SignInResult): Promise<void> {
-    if (result.kind === 'refused') return this.#signIn.show(step, this.#place(step), result);
-    const { provider, request, response, interaction } = step;
+  async #continue(visit: InteractionVisit, result: SignInResult): Promise<void> {
+    if (result.kind === 'refused') return this.#signIn.show(visit, this.#formOf(visit), result);
+    const { provider, request, response, interaction } = visit;
     const { organization, accountId } = result;
-    noteUser(response, accountId);
-    this.#signIn.remember(step, organization);
-    if (interaction.session && interaction.session.accountId !== accountId) await leaveSession(step);
+    logUser(response, accountId);
+    rememberOrganization(visit, organization);
+    if (interaction.session && interaction.session.accountId !== accountId) await endSession(visit);
     await provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false });
   }
 
-  #place({ interaction: { uid, params } }: Step): Place {
+  #formOf({ interaction: { uid, params } }: InteractionVisit): FormOptions {
     const path = `/sign-in/${uid}`;
     const organization = stringOf(params['organization']);
     const email = stringOf(params['login_hint']);
     return { action: path, path, csrf: this.#forms.make(uid), organization, email };
   }
 
-  async #showConsent(step: Step): Promise<void> {
-    const { user, organization, client, name, redirectUri, scopes } = await this.#requestOf(step);
+  async #showConsent(visit: InteractionVisit): Promise<void> {
+    const { user, organization, client, name, redirectUri, scopes } = await this.#requestOf(visit);
     const page = consentPage({
-      action: `/sign-in/${step.interaction.uid}`,
-      csrf: this.#forms.make(step.interaction.uid),
+      action: `/sign-in/${visit.interaction.uid}`,
+      csrf: this.#forms.make(visit.interaction.uid),
       client: { name, source: sourceOf(client.clientId) },
       redirect: { host: hostOf(redirectUri), isApp: !/^https:/i.test(redirectUri) },
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
       scopes,
     });
-    sendPage(step.response, FLOW_HEADERS, page);
+    sendPage(visit.response, FLOW_HEADERS, page);
   }
 
-  async #decide(step: Step): Promise<void> {
-    const { provider, request, response, interaction } = step;
+  async #decide(visit: InteractionVisit): Promise<void> {
+    const { provider, request, response, interaction } = visit;
     const decision = field(request, 'decision');
     if (decision === 'switch') {
-      await leaveSession(step);
+      await endSession(visit);
       response.redirect(303, `/authorize?${new URLSearchParams(interaction.params as Record<string, string>).toString()}`);
       return;
     }
-    // A second click on "Allow" uses the consent of the first.
-    const consent = async () => interaction.result?.consent?.grantId ?? (await this.#recordConsent(step));
+    // A second click on "Allow" reuses the consent of the first.
+    const consent = async () => interaction.result?.consent?.grantId ?? (await this.#recordConsent(visit));
     const result =
       decision === 'allow'
         ? { consent: { grantId: await consent() } }
@@ -110,38 +110,32 @@ export class Interactions {
     sendPage(response, FLOW_HEADERS, continuePage({ to }));
   }
 
-  /** Writes a row that operators and the user see and can revoke, and oidc-provider's own Grant. @returns the id of both */
-  async #recordConsent(step: Step): Promise<string> {
-    const { accountId, user, organization, userId, sessionVersion, client, name, scopes } = await this.#requestOf(step);
-    const grant = new step.provider.Grant({ accountId, clientId: client.clientId });
+  /** Stores the consent that operators and the user can see and revoke, and oidc-provider's own Grant. @returns the id of both */
+  async #recordConsent(visit: InteractionVisit): Promise<string> {
+    const { accountId, user, organization, userId, sessionVersion, client, name, scopes } = await this.#requestOf(visit);
+    const grant = new visit.provider.Grant({ accountId, clientId: client.clientId });
     grant.jti = `grant_${randomBase62(16)}`;
     grant.addResourceScope(this.#context.accessTokens.audience, scopes);
     await this.#context.db.transact(credentialScopeNow(organization), async (query) => {
       // An operator may disable the user, or end the session, while this runs.
       const [enabled] = await query(lockEnabledUser(organization, userId));
       if (enabled?.sessionVersion !== sessionVersion) throw expired();
-      const statement = insertConsent(organization, {
-        grantId: grant.jti,
-        userId,
-        client: name,
-        scopes,
-        expiresInSeconds: CONSENT_SECONDS,
-      });
-      const [consent] = await query(statement);
-      await query(keepPayload(payloadKey('Client', client.clientId), consent!.expiresAt));
+      const consent = { grantId: grant.jti, userId, client: name, scopes, expiresInSeconds: CONSENT_SECONDS };
+      const [inserted] = await query(insertConsent(organization, consent));
+      await query(keepPayload(payloadKey('Client', client.clientId), inserted!.expiresAt));
       await query(auditEntry(organization, user.email, 'connection.create', `${grant.jti} ${name}`));
     });
     await grant.save();
     return grant.jti;
   }
 
-  /** What the client asks of the user who is signed in. @throws Problem if the client or the user is gone */
-  async #requestOf({ provider, response, interaction: { session, params } }: Step) {
+  /** The client's request to the signed-in user. @throws Problem if the client or the user no longer exists */
+  async #requestOf({ provider, response, interaction: { session, params } }: InteractionVisit) {
     const client = await provider.Client.find(stringOf(params['client_id']) ?? '');
     const user = session && (await loadUser(this.#context, session.accountId));
     if (!client || !user) throw expired();
-    noteUser(response, session.accountId);
-    const asked = (stringOf(params['scope']) ?? '').split(' ');
+    logUser(response, session.accountId);
+    const requested = (stringOf(params['scope']) ?? '').split(' ');
     return {
       ...parseAccountId(session.accountId),
       accountId: session.accountId,
@@ -149,37 +143,31 @@ export class Interactions {
       client,
       name: nameOf(client),
       redirectUri: stringOf(params['redirect_uri']) ?? '',
-      scopes: OAUTH_SCOPES.filter((scope) => asked.includes(scope)),
+      scopes: OAUTH_SCOPES.filter((scope) => requested.includes(scope)),
     };
   }
 }
 
-/** The authorization that this browser is in. @throws Problem if it isn't the one with this uid */
-async function stepOf(visit: Visit, uid: unknown): Promise<Step> {
+/** Adds the browser's current authorization to a visit. @throws Problem if it isn't the one with this uid */
+async function withInteraction(visit: Visit, uid: unknown): Promise<InteractionVisit> {
   const interaction = await visit.provider.interactionDetails(visit.request, visit.response);
   if (interaction.uid !== uid) throw expired();
   return { ...visit, interaction };
 }
 
-/** Signs out in this browser, so that somebody else can go on with the authorization. */
-async function leaveSession({ provider, interaction }: Step): Promise<void> {
+/** Signs the browser out, so that another user can continue the authorization. */
+async function endSession({ provider, interaction }: InteractionVisit): Promise<void> {
   const session = interaction.session && (await provider.Session.findByUid(interaction.session.uid));
   await session?.destroy();
   delete interaction.session;
   await interaction.persist();
 }
 
-const MAX_NAME_LENGTH = 100;
-
-/**
- * The client's own name, without invisible characters and not too long for a page, a list or the audit trail. The name of operators' tokens
- * is not the client's own.
- */
+/** The client's name for pages and the audit trail: without invisible characters, shortened, and never the name of operators' tokens. */
 function nameOf({ clientName, clientId }: { clientName?: string | undefined; clientId: string }): string {
   const name = (clientName ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return Array.from(name === OPERATORS_CLIENT ? clientId : name || clientId)
-    .slice(0, MAX_NAME_LENGTH)
-    .join('');
+  const shown = name === '' || name === OPERATORS_CLIENT ? clientId : name;
+  return Array.from(shown).slice(0, 100).join('');
 }
 
 function sourceOf(clientId: string): Client['source'] {
@@ -188,7 +176,7 @@ function sourceOf(clientId: string): Client['source'] {
   return host === undefined ? { kind: 'self' } : { kind: 'document', host };
 }
 
-/** The part of a redirect URI that people recognize: `claude.ai`, `localhost:33418` or `cursor://`. */
+/** The part of a redirect URI that users recognize: `claude.ai`, `localhost:33418` or `cursor://`. */
 function hostOf(redirectUri: string): string {
   const url = new URL(redirectUri);
   return url.host === '' || !/^https?:$/.test(url.protocol) ? `${url.protocol}//` : url.host;

@@ -27,20 +27,20 @@ const atMostTwo = pLimit(2);
 const MAX_WAITING = 200;
 const MAX_PASSWORD_LENGTH = 1_024;
 
-/** Stands in for the hash of an unknown user, so that the response takes as long as for a known one. */
-const HASH_OF_NOBODY = hashPassword(crypto.randomUUID());
+/** Compared with when the user is unknown, so that the response takes as long as for a known one. */
+const DUMMY_HASH = hashPassword(crypto.randomUUID());
 
-export interface Credentials {
+interface Credentials {
   organization: string;
   email: string;
   password: string;
   /** The client's IP address, for the audit trail and the throttle. */
   address: string;
-  /** The device of the client, if somebody has signed in to the account with it: see `devices.ts`. */
+  /** The browser's device id for the account: see `devices.ts`. */
   device?: string | undefined;
 }
 
-/** Names an account, whether or not it exists: for throttles and devices. */
+/** The key of an account, which may not exist, in throttles and device cookies. */
 export function accountOf({ organization, email }: Pick<Credentials, 'organization' | 'email'>): string {
   return `${organization} ${fold(email)}`;
 }
@@ -48,19 +48,19 @@ export function accountOf({ organization, email }: Pick<Credentials, 'organizati
 type SignInOutcome =
   { kind: 'accepted'; accountId: string } | { kind: 'refused' } | { kind: 'throttled'; retryAfterSeconds: number };
 
-/** Checks a password. A refusal doesn't tell whether the organization, the user or the password is wrong, or the user is disabled. */
+/** Checks a password. A refusal doesn't reveal whether the organization, the user or the password is wrong, or the user is disabled. */
 export async function checkPassword(context: Pick<SignInContext, 'db'>, credentials: Credentials): Promise<SignInOutcome> {
   const { organization, email, password, address, device } = credentials;
   const account = accountOf(credentials);
-  const [throttle, whose, ofAddress] =
+  const [throttle, key, addressThrottle] =
     device === undefined
       ? [PASSWORDS_OF_ACCOUNT, account, PASSWORDS_OF_ADDRESS]
       : [PASSWORDS_OF_DEVICE, `${account} ${device}`, DEVICES_OF_ADDRESS];
-  const waits = await Promise.all([secondsToWait(context, throttle, whose), secondsToWaitOf(context, ofAddress, address)]);
+  const waits = await Promise.all([secondsToWait(context, throttle, key), secondsToWaitOf(context, addressThrottle, address)]);
   const { exists, user, provider } = await lookUp(context, organization, email);
   const entry = {
     organization: exists ? organization : EVERY_ORGANIZATION,
-    // The audit trail takes no typed text, because people type passwords into the wrong field.
+    // Never text from the form, because users type passwords into the wrong field.
     target: user?.email ?? 'unknown user',
     address,
   };
@@ -71,7 +71,7 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
     return { kind: 'throttled', retryAfterSeconds };
   }
 
-  const hash = user?.passwordHash ?? (await HASH_OF_NOBODY);
+  const hash = user?.passwordHash ?? (await DUMMY_HASH);
   if (atMostTwo.pendingCount >= MAX_WAITING) throw unavailable('Too many people sign in right now.');
   const matches = await atMostTwo(() => verifyPassword(password.slice(0, MAX_PASSWORD_LENGTH), hash));
   const isPossible = exists && !provider && password.length <= MAX_PASSWORD_LENGTH;
@@ -81,11 +81,11 @@ export async function checkPassword(context: Pick<SignInContext, 'db'>, credenti
   }
   const accepted = auditEntry(organization, user.email, 'sign-in.accept', user.email, { address });
   await context.db.run(credentialScopeNow(organization), accepted);
-  await context.db.run(directoryScopeNow(), forget(throttle, whose));
+  await context.db.run(directoryScopeNow(), forget(throttle, key));
   return { kind: 'accepted', accountId: toAccountId({ organization, ...user }) };
 }
 
-/** Asks the same for every organization and e-mail, so that the response takes as long for those that can't exist. */
+/** Runs the same queries for every organization and e-mail, so that the response takes as long for impossible ones. */
 async function lookUp({ db }: Pick<SignInContext, 'db'>, organization: string, email: string) {
   const isPossible = ORGANIZATION_ID.test(organization) && email.length <= 508 && unstorable(email) === undefined;
   const tenant = isPossible ? organization : 'nobody';

@@ -8,7 +8,7 @@ import { errors } from './oidc-library.ts';
 import { FLOW_HEADERS, sendPage } from './pages/headers.ts';
 import { errorPage } from './pages/messages.ts';
 
-/** An error with a page for people. `message` is the text of the page. */
+/** An error that is shown as a page. `message` is the text of the page. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
@@ -21,7 +21,7 @@ export class Problem extends Error {
   }
 }
 
-const OURS = 'Something went wrong on our side';
+const INTERNAL_TITLE = 'Something went wrong on our side';
 
 export function expired(cause?: unknown): Problem {
   return new Problem(
@@ -32,54 +32,52 @@ export function expired(cause?: unknown): Problem {
   );
 }
 
-/** Renders errors after which oidc-provider can't or must not redirect to the client. */
+/** Renders errors for which oidc-provider can't or must not redirect to the client. */
 export function renderError(ctx: KoaContextWithOIDC, { error, error_description: description }: ErrorOut): void {
+  const reason = `${error}${description ? ` (${description})` : ''}`;
+  const advice =
+    'Go back to your assistant and connect again. If this happens again, report this error to the assistant’s makers';
   ctx.set(FLOW_HEADERS);
   ctx.type = 'html';
-  const isOurs = ctx.status >= 500;
-  ctx.body = errorPage({
-    status: ctx.status,
-    title: isOurs ? OURS : 'This connection request isn’t valid',
-    message: isOurs
-      ? 'Try again in a moment.'
-      : `Go back to your assistant and connect again. If this happens again, report this error to the assistant’s makers: ${error}${description ? ` (${description})` : ''}.`,
-    requestId: stateOf(ctx.res as Response).id,
-  });
+  ctx.body =
+    ctx.status >= 500
+      ? pageFor(ctx, INTERNAL_TITLE, 'Try again in a moment.')
+      : pageFor(ctx, 'This connection request isn’t valid', `${advice}: ${reason}.`);
 }
 
-/** Replaces the answer to a request that found no place for a fetch from the client's host. */
-export function renderBusy(ctx: Pick<KoaContextWithOIDC, 'status' | 'set' | 'type' | 'body' | 'res'>): void {
-  const description = 'Too many details of assistants are being fetched right now. Try again in a few seconds.';
+/** Replaces the response to a request that found the fetch pool full. */
+export function renderBusy(ctx: KoaContextWithOIDC): void {
+  const message = 'Too many details of assistants are being fetched right now. Try again in a few seconds.';
   ctx.status = 503;
   ctx.set('Retry-After', '2');
-  if (ctx.type !== 'text/html') {
-    ctx.body = { error: 'temporarily_unavailable', error_description: description };
-    return;
-  }
-  const requestId = stateOf(ctx.res as Response).id;
-  ctx.body = errorPage({ status: 503, title: 'Sign-in is busy', message: description, requestId });
+  ctx.body =
+    ctx.type === 'text/html'
+      ? pageFor(ctx, 'Sign-in is busy', message)
+      : { error: 'temporarily_unavailable', error_description: message };
 }
 
-/** Renders errors that our own routes throw. */
+function pageFor({ status, res }: KoaContextWithOIDC, title: string, message: string): string {
+  return errorPage({ status, title, message, requestId: stateOf(res as Response).id });
+}
+
+/** The last handler of the app. Renders errors that our own routes throw. */
 export function answerProblems(log: Logger) {
   return (thrown: unknown, _request: Request, response: Response, _next: NextFunction): void => {
     const { id } = stateOf(response);
-    const problem = toProblem(thrown);
-    if (problem.status >= 500) log.error({ err: problem.cause, trace_id: id }, 'request not served');
+    const { status, title, message, cause } = toProblem(thrown);
+    if (status >= 500) log.error({ err: cause, trace_id: id }, 'request not served');
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    const { status, title, message } = problem;
     if (status === 503) response.set('Retry-After', '1');
     sendPage(response.status(status), FLOW_HEADERS, errorPage({ status, title, message, requestId: id }));
   };
 }
 
 /** Whether the same request may succeed soon. */
-export function isAway(thrown: unknown): boolean {
-  const { kind } = toServiceError(thrown);
-  return kind === 'unavailable' || kind === 'deadline_exceeded' || kind === 'resource_exhausted';
+export function isTransient(thrown: unknown): boolean {
+  return ['unavailable', 'deadline_exceeded', 'resource_exhausted'].includes(toServiceError(thrown).kind);
 }
 
 function toProblem(thrown: unknown): Problem {
@@ -91,5 +89,5 @@ function toProblem(thrown: unknown): Problem {
   }
   if (thrown instanceof Error && 'status' in thrown && typeof thrown.status === 'number' && thrown.status < 500)
     return new Problem(thrown.status, 'This request can’t be read', 'Go back, reload the page and try again.', thrown);
-  return new Problem(isAway(thrown) ? 503 : 500, OURS, 'Try again in a moment.', thrown);
+  return new Problem(isTransient(thrown) ? 503 : 500, INTERNAL_TITLE, 'Try again in a moment.', thrown);
 }

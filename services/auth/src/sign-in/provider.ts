@@ -13,18 +13,17 @@ import { cookieKeys, cookieSettings } from './cookies.ts';
 import { isBusy } from './fetch-pool.ts';
 import { GuardedFetchError } from './guarded-fetch.ts';
 import { errors, interactionPolicy, Provider } from './oidc-library.ts';
-import { isAway, renderBusy, renderError } from './problem.ts';
-import { noteUser } from './request.ts';
+import { isTransient, renderBusy, renderError } from './problem.ts';
+import { logUser } from './request.ts';
 
 const ACCESS_TOKEN_SECONDS = 600;
-/** Counted from its last use. */
+/** From its last use. */
 const REFRESH_TOKEN_SECONDS = 60 * 86_400;
-/** After this time the user is asked for consent again. */
 export const CONSENT_SECONDS = 365 * 86_400;
 const INTERACTION_SECONDS = 3_600;
-/** Counted from the sign-in, however much the session is used. */
+/** From the sign-in, whether or not the session is used. */
 export const SESSION_SECONDS = 12 * 3_600;
-/** How far in the future a client's own proof may expire. It is remembered until then, and anybody can register a client. */
+/** The latest expiry of a `client_assertion`. Each is stored until it expires, and anybody can register a client. */
 const ASSERTION_SECONDS = 600;
 
 /** The authorization server: OAuth 2.1 for the MCP tools, and nothing else. @param pairs the first one signs */
@@ -34,9 +33,12 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   const { names, options } = cookieSettings(issuer);
   const { session, interaction, resume } = names;
   const fetches = new ClientFetches(context);
-  const keys = pairs.map(({ keyId, privateKey }) => {
-    return { ...privateKey.export({ format: 'jwk' }), kid: keyId, alg: ALGORITHM, use: 'sig' };
-  });
+  const keys = pairs.map(({ keyId, privateKey }) => ({
+    ...privateKey.export({ format: 'jwk' }),
+    kid: keyId,
+    alg: ALGORITHM,
+    use: 'sig',
+  }));
   const configuration: Configuration = {
     adapter: (model) => createAdapter(context, model),
     jwks: { keys },
@@ -46,7 +48,6 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       registration: '/register',
       revocation: '/revoke',
       jwks: '/jwks',
-      end_session: '/sign-in/end',
     },
     responseTypes: ['code'],
     scopes: [...OAUTH_SCOPES],
@@ -71,7 +72,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        // `fetch` below refuses what may not be fetched, as it does for every other address that a client names.
+        // `fetch` below refuses forbidden URLs, as for all other URLs from clients.
         allowFetch: async (ctx, clientId) => {
           await fetches.prepare(ctx, clientId);
           return true;
@@ -80,8 +81,8 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       resourceIndicators: {
         enabled: true,
         defaultResource: () => resource,
-        getResourceServerInfo: (_ctx, asked) => {
-          if (asked !== resource) throw new errors.InvalidTarget();
+        getResourceServerInfo: (_ctx, requested) => {
+          if (requested !== resource) throw new errors.InvalidTarget();
           return { scope: OAUTH_SCOPES.join(' '), accessTokenFormat: 'jwt', jwt: { sign: { alg: ALGORITHM } } };
         },
       },
@@ -102,7 +103,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
       Grant: CONSENT_SECONDS,
       Interaction: INTERACTION_SECONDS,
       Session: (_ctx, { loginTs }) => secondsLeft(loginTs),
-      // Never issued, but oidc-provider wants a value.
+      // Never issued, but oidc-provider requires a value.
       IdToken: ACCESS_TOKEN_SECONDS,
     },
     expiresWithSession: () => false,
@@ -110,17 +111,17 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     rotateRefreshToken: true,
     findAccount: async (ctx, accountId, token) => {
       const account = await findAccount(context, accountId, token);
-      if (account) noteUser(ctx.res as Response, accountId);
+      if (account) logUser(ctx.res as Response, accountId);
       return account;
     },
-    // Each connection has a consent of its own, so earlier Grants don't count.
+    // Each connection has its own consent, so earlier Grants don't count.
     loadExistingGrant: async ({ oidc }) => {
       const grantId = oidc.result?.consent?.grantId;
       return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
     },
     interactions: { policy: createPolicy(), url: (_ctx, { uid }) => `${issuer}/sign-in/${uid}` },
     extraClientMetadata: {
-      // This validator runs before oidc-provider's own checks, for clients from every source.
+      // Runs before oidc-provider's own checks, for clients from every source.
       properties: ['application_type'],
       validator: (_ctx, _name, _value, metadata) => {
         adaptMetadata(metadata);
@@ -135,19 +136,20 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     renderError,
   };
   const provider = new Provider(issuer, configuration);
-  // `pinOrigin` sets the headers that this trusts.
+  // Trusts the headers that `pinOrigin` sets.
   provider.proxy = true;
   const busy = new WeakSet<object>();
-  provider.use(async (ctx, next) => {
+  provider.use(async (koaContext, next) => {
+    const ctx = koaContext as KoaContextWithOIDC;
     await next();
-    // Not the client's fault: `invalid_client`, which oidc-provider makes of it, would have an assistant register again.
+    // oidc-provider turns a full fetch pool into `invalid_client`, which would make an assistant register again.
     if (busy.has(ctx)) renderBusy(ctx);
-    // oidc-provider always lists `openid`, but this server issues no id tokens. It also lists modes that `adaptAuthorization` refuses.
-    if ((ctx as KoaContextWithOIDC).oidc?.route === 'discovery')
+    // oidc-provider always lists `openid`, for which this server has no id tokens, and modes that `adaptAuthorization` refuses.
+    if (ctx.oidc?.route === 'discovery')
       Object.assign(ctx.body as object, { scopes_supported: OAUTH_SCOPES, response_modes_supported: ['query'] });
   });
-  // Operators need this when an assistant can't connect. Messages of other causes are left out, because they may quote the request.
-  const note = (ctx: KoaContextWithOIDC, refused: InstanceType<typeof errors.OIDCProviderError>) => {
+  // Operators need this when an assistant can't connect. It leaves out the messages of other causes, which may quote the request.
+  const logRefusal = (ctx: KoaContextWithOIDC, refused: InstanceType<typeof errors.OIDCProviderError>) => {
     const { oidc } = ctx;
     const { message: error, error_detail: detail, cause } = refused;
     const reason = cause instanceof GuardedFetchError ? cause.reason : undefined;
@@ -159,29 +161,29 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     Object.assign(stateOf(res as Response).facts, { client_id: loggedClientId(oidc.client?.clientId), grant_id });
   });
   provider
-    .on('authorization.error', note)
-    .on('grant.error', note)
-    .on('registration_create.error', note)
-    .on('revocation.error', note);
+    .on('authorization.error', logRefusal)
+    .on('grant.error', logRefusal)
+    .on('registration_create.error', logRefusal)
+    .on('revocation.error', logRefusal);
   provider.on('server_error', (ctx, error) => {
     log.error({ err: error, route: ctx.oidc?.route }, 'request not served');
-    if (!isAway(error)) return;
+    if (!isTransient(error)) return;
     ctx.status = 503;
     ctx.set('Retry-After', '1');
   });
   return provider;
 }
 
-/** How long a session may still last. @param loginTs the time of the sign-in, in epoch seconds; undefined: nobody has signed in yet */
+/** The remaining lifetime of a session. @param loginTs the sign-in, in epoch seconds. Undefined: nobody has signed in yet */
 function secondsLeft(loginTs: number | undefined): number {
   const now = Math.floor(Date.now() / 1_000);
-  // oidc-provider wants at least one second.
+  // oidc-provider requires at least one second.
   return Math.max(1, (loginTs ?? now) + SESSION_SECONDS - now);
 }
 
 /**
- * An authorization asks for sign-in if nobody is signed in. It asks for consent each time, because a consent belongs to one connection of
- * one assistant, and because anybody can register a client.
+ * Requires a sign-in if nobody is signed in, and consent for every authorization, because a consent belongs to one connection of one
+ * assistant, and because anybody can register a client.
  */
 function createPolicy() {
   const { base, Check, Prompt } = interactionPolicy;

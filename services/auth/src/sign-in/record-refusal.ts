@@ -4,22 +4,25 @@ import { countFirst } from '../store/audit.ts';
 import { credentialScopeNow, statementTime, type SignInContext } from './context.ts';
 import type { Reason } from './federation/refusals.ts';
 
-interface RefusedSignIn {
-  organization: string;
-  reason: Reason | 'wrong password';
-  target: string;
-  outcome: 'unauthenticated' | 'unavailable';
-  /** The client's IP address. */
-  address: string;
-}
-
 /**
- * Records a refused sign-in in the audit trail. All refusals of an organization for one reason within a minute share an entry, which has the
- * target and the address of the first one. So no number of tries, accounts or addresses makes more entries than there are reasons.
+ * Records a refused sign-in in the audit trail. An organization's refusals for one reason within a minute share one entry, with the target and
+ * the client's address of the first. No number of attempts, accounts or addresses can therefore add more entries than there are reasons.
  *
- * It is always one statement: the response of an unknown organization takes as long as that of a known one.
+ * It is one statement in every case, so that the response takes as long for an unknown organization as for a known one.
  */
-export async function recordRefusal({ db }: Pick<SignInContext, 'db'>, { reason, ...entry }: RefusedSignIn): Promise<void> {
+export async function recordRefusal(
+  { db }: Pick<SignInContext, 'db'>,
+  {
+    reason,
+    ...entry
+  }: {
+    organization: string;
+    reason: Reason | 'wrong password';
+    target: string;
+    outcome: 'unauthenticated' | 'unavailable';
+    address: string;
+  },
+): Promise<void> {
   const { organization } = entry;
   const scope = organization === EVERY_ORGANIZATION ? everyOrganizationScope(statementTime()) : credentialScopeNow(organization);
   const countedAs = digestOf(JSON.stringify(['sign-in.refuse', reason]));

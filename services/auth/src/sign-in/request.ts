@@ -16,7 +16,7 @@ export interface Visit {
   request: Request;
   response: Response;
   provider: Provider;
-  /** Signed. A cookie with a wrong signature counts as absent. */
+  /** Signed cookies. One with an invalid signature counts as absent. */
   cookies: {
     get(name: CookieName): string | undefined;
     /** @param value null deletes the cookie. @param maxAge milliseconds; undefined: until the browser is closed */
@@ -32,14 +32,14 @@ export function visitOf(issuer: string, request: Request, response: Response, pr
     response,
     provider,
     cookies: {
-      // Without options, the library would not check the signature.
+      // Without `signed`, the library would not check the signature.
       get: (name) => cookies.get(names[name], { signed: true }),
       set: (name, value, maxAge) => cookies.set(names[name], value, { ...options, ...(maxAge !== undefined && { maxAge }) }),
     },
   };
 }
 
-/** The browser's session at the authorization server; without an account if nobody is signed in. */
+/** The browser's session at the authorization server. It has no account if nobody is signed in. */
 export function sessionOf({ provider, request, response }: Visit) {
   return provider.Session.get(provider.createContext(request, response));
 }
@@ -51,13 +51,13 @@ export function forwardedAddress(request: Pick<Request, 'headers' | 'socket'>): 
   return clientAddress(last ?? request.socket.remoteAddress, undefined, []);
 }
 
-/** Names the user in the request's line of the log, once the user is known. */
-export function noteUser(response: Response, accountId: string): void {
+/** Adds the user to the request's log line. */
+export function logUser(response: Response, accountId: string): void {
   const { organization, userId } = parseAccountId(accountId);
   Object.assign(stateOf(response).facts, { organization, user_id: userId });
 }
 
-/** A field of a form; empty where the form has no such field, or several. */
+/** A field of the submitted form; empty if it is absent or repeated. */
 export function field(request: Request, name: string): string {
   const body: unknown = request.body;
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
@@ -68,7 +68,7 @@ export function queryOf(request: Request): URLSearchParams {
   return new URL(request.originalUrl, 'http://path.invalid').searchParams;
 }
 
-/** Makes and checks the tokens of forms. A token is bound to one authorization or one browser. */
+/** Issues and checks CSRF tokens. A token is bound to one authorization or one browser. */
 export class FormTokens {
   readonly #seal: Seal;
 
@@ -80,7 +80,7 @@ export class FormTokens {
     return this.#seal.seal(Buffer.alloc(0), bound).toString('base64url');
   }
 
-  /** @throws Problem if the form that was sent has no such token */
+  /** @throws Problem if the submitted form has no such token */
   check(request: Request, bound: string): void {
     try {
       this.#seal.open(Buffer.from(field(request, CSRF_FIELD), 'base64url'), bound);
@@ -90,17 +90,17 @@ export class FormTokens {
   }
 }
 
-/** A request of OAuth has about a dozen. */
+/** An OAuth request has about a dozen. */
 const MAX_PARAMETERS = 100;
 
-/** Refuses a query of many parameters: oidc-provider's parser takes quadratic time for them, a tenth of a second for 16 KiB. */
+/** Refuses queries with many parameters: oidc-provider parses them in quadratic time, 16 KiB in 0.1 s. */
 export function limitParameters({ url }: Request, _response: Response, next: NextFunction): void {
   if (url.split('&', MAX_PARAMETERS + 1).length <= MAX_PARAMETERS) return next();
   const message = `An address here has at most ${MAX_PARAMETERS} parameters. Go back to your assistant and connect again.`;
   throw new Problem(400, 'This address is too long', message);
 }
 
-/** Replaces the host and scheme of each request by the issuer's, because oidc-provider builds URLs from them. */
+/** Replaces each request's host and scheme by the issuer's, because oidc-provider builds URLs from them. */
 export function pinOrigin(issuer: string) {
   const { host, protocol } = new URL(issuer);
   return ({ headers }: Request, _response: Response, next: NextFunction): void => {

@@ -10,12 +10,12 @@ import { signInPage, type SignIn } from './pages/sign-in.ts';
 import { accountOf, checkPassword } from './passwords.ts';
 import { field, forwardedAddress, queryOf, type Visit } from './request.ts';
 
-export interface Place {
+export interface FormOptions {
   action: string;
-  /** The path of the page. `?organization=` there chooses another organization. */
+  /** The path of the page. Its parameter `organization` selects another organization. */
   path: string;
   csrf: string;
-  /** What the form proposes. */
+  /** Initial values. */
   organization?: string | undefined;
   email?: string | undefined;
 }
@@ -23,8 +23,8 @@ export interface Place {
 type Refusal = Pick<SignInRefused, 'status' | 'error'>;
 
 /**
- * The sign-in form: an authorization shows it, and the list of a user's connections does. It asks for the e-mail, then for the organization
- * unless that is known, then for the password. Each page of it sends all that was given before, so the server remembers nothing.
+ * The sign-in form of an authorization and of `/connections`. It asks for the e-mail, then for the organization unless that is known, then
+ * for the password. Each page submits all earlier input again, so the server keeps no state.
  */
 export class SignInForm {
   readonly #context: SignInContext;
@@ -37,22 +37,22 @@ export class SignInForm {
     this.#headers = headers;
   }
 
-  /** Sends the form. After a refusal it repeats what the person typed and says what is wrong. */
-  async show(visit: Visit, place: Place, refusal?: SignInRefused): Promise<void> {
-    if (refusal) return this.#ask(visit, place, refusal.organization, '', refusal);
-    const email = place.email ?? '';
+  /** Sends the form. After a refusal it proposes the organization again, and shows the error. */
+  async show(visit: Visit, form: FormOptions, refusal?: SignInRefused): Promise<void> {
+    if (refusal) return this.#showStep(visit, form, refusal.organization, '', refusal);
+    const email = form.email ?? '';
     const linked = queryOf(visit.request).get('organization');
     const remembered = visit.cookies.get('organization');
-    const organization = linked ?? place.organization ?? remembered ?? (await organizationOf(this.#context, email));
-    await this.#ask(visit, place, organization, email, undefined, linked === '');
+    const organization = linked ?? form.organization ?? remembered ?? (await organizationOf(this.#context, email));
+    await this.#showStep(visit, form, organization, email, undefined, linked === '');
   }
 
   /**
-   * Checks a form that a person sent.
-   * @param uid of the authorization that goes on afterwards, if any
-   * @returns undefined if the response asks for more, refuses, or leads on to the organization's own provider
+   * Handles a submitted form.
+   * @param uid of the authorization that continues afterwards, if any
+   * @returns undefined if the response asks for more input, refuses the sign-in, or leads to the organization's own provider
    */
-  async submit(visit: Visit, place: Place, uid?: string): Promise<SignInAccepted | undefined> {
+  async submit(visit: Visit, form: FormOptions, uid?: string): Promise<SignInAccepted | undefined> {
     const { request, response } = visit;
     const email = field(request, 'email').trim();
     const password = field(request, 'password');
@@ -64,7 +64,7 @@ export class SignInForm {
         return undefined;
       }
     }
-    const ask = (refusal?: Refusal) => this.#ask(visit, place, organization, email, refusal);
+    const ask = (refusal?: Refusal) => this.#showStep(visit, form, organization, email, refusal);
     if ((await this.#federation.nameOf(organization)) !== undefined) return ask();
     if (password === '' || organization === '') {
       if (!isAddress(email)) return ask({ status: 422, error: 'Enter your e-mail address, such as ann@acme.example.' });
@@ -74,26 +74,22 @@ export class SignInForm {
     const account = accountOf({ organization, email });
     const device = deviceOf(visit, account);
     const address = forwardedAddress(request);
-    const outcome = await checkPassword(this.#context, { organization, email, password, address, device });
-    if (outcome.kind === 'accepted') {
+    const result = await checkPassword(this.#context, { organization, email, password, address, device });
+    if (result.kind === 'accepted') {
       rememberDevice(visit, account);
-      return { ...outcome, organization };
+      return { ...result, organization };
     }
-    if (outcome.kind === 'refused') return ask({ status: 422, error: 'Organization, e-mail or password is incorrect.' });
-    const minutes = Math.ceil(outcome.retryAfterSeconds / 60);
-    response.set('Retry-After', String(outcome.retryAfterSeconds));
-    const wait = `Wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, then try again.`;
-    return ask({ status: 429, error: `Too many attempts. ${wait}` });
+    if (result.kind === 'refused') return ask({ status: 422, error: 'Organization, e-mail or password is incorrect.' });
+    const minutes = Math.ceil(result.retryAfterSeconds / 60);
+    response.set('Retry-After', String(result.retryAfterSeconds));
+    const wait = minutes === 1 ? '1 minute' : `${minutes} minutes`;
+    return ask({ status: 429, error: `Too many attempts. Wait ${wait}, then try again.` });
   }
 
-  remember(visit: Visit, organization: string): void {
-    visit.cookies.set('organization', organization, REMEMBERED_MS);
-  }
-
-  /** Sends the page that asks for what is missing. @param chooses whether the person wants to name another organization */
-  async #ask(
+  /** Sends the page that asks for the missing input. @param chooses whether the user wants to name another organization */
+  async #showStep(
     visit: Visit,
-    place: Place,
+    form: FormOptions,
     organization: string,
     email: string,
     refusal?: Refusal,
@@ -106,10 +102,10 @@ export class SignInForm {
     else if (!isAddress(email) && !chooses) step = 'email';
     const page = signInPage({
       step,
-      action: place.action,
-      csrf: place.csrf,
+      action: form.action,
+      csrf: form.csrf,
       organization: isKnown || step === 'organization' ? organization : '',
-      changeOrganization: `${place.path}?organization=`,
+      changeOrganization: `${form.path}?organization=`,
       email,
       error: refusal?.error,
       provider,
@@ -119,11 +115,16 @@ export class SignInForm {
   }
 }
 
+/** Remembers the organization in a cookie, for the browser's next sign-in. */
+export function rememberOrganization({ cookies }: Visit, organization: string): void {
+  cookies.set('organization', organization, REMEMBERED_MS);
+}
+
 /**
- * The organization that the domain of this e-mail belongs to, or else the default one. Empty: the page has to ask for the organization.
+ * The organization that owns the e-mail's domain, or else the default one. Empty: the page has to ask for the organization.
  *
- * The default organization stands in only while it signs its users in with passwords. If it has a provider, its domains name its people,
- * and nobody else may be sent there. Accounts are never looked up: the page would tell an unauthenticated client who has one.
+ * The default organization counts only while its users sign in with passwords. If it has a provider, its domains identify its users, and
+ * nobody else may be sent there. Never looks accounts up: the page would reveal to unauthenticated clients who has one.
  */
 async function organizationOf({ db, defaultOrganization }: SignInContext, email: string): Promise<string> {
   if (!isAddress(email)) return '';

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { Seal } from '@crs/kit/data/seal';
 import { ORGANIZATION_ID } from '@crs/kit/text';
 import { redirectUriOf } from '../../domain/oidc-provider.ts';
 import { auditEntry } from '../../store/audit.ts';
@@ -11,18 +12,10 @@ import { expired, Problem } from '../problem.ts';
 import { forwardedAddress, queryOf, type Visit } from '../request.ts';
 import { recordRefusal } from '../record-refusal.ts';
 import { PROVIDERS_OF_ADDRESS, secondsToWaitOf } from '../throttle.ts';
-import { BEGUN_MS, BegunSeal, type Begun } from './begun.ts';
-import { linkableEmail, linkByEmail, type LinkedUser } from './link.ts';
-import { MESSAGES, SignInRefusal, textOf, type Reason } from './refusals.ts';
-import {
-  allowedHosts,
-  authorizationUrl,
-  fetcherOf,
-  newChecks,
-  redeem,
-  type Identity,
-  type RelyingParty,
-} from './relying-party.ts';
+import { linkableEmail, linkByEmail } from './link.ts';
+import { decryptPending, encryptPending, PENDING_MS, type PendingSignIn } from './pending.ts';
+import { MESSAGES, messagesOf, SignInRefusal, type Reason } from './refusals.ts';
+import { allowedHosts, authorizationUrl, fetcherOf, newChecks, redeem, type Identity } from './relying-party.ts';
 
 /** A sign-in that failed. The form shows the error, and proposes the organization again. */
 export interface SignInRefused {
@@ -40,32 +33,32 @@ export interface SignInAccepted {
 
 export type SignInResult = SignInAccepted | SignInRefused;
 
-/** @property uid of the authorization in which the sign-in began; undefined if it began at the user's connections */
-export type Finished = SignInResult & { uid: string | undefined };
+/** @property uid of the authorization in which the sign-in began; undefined if it began at `/connections` */
+export type FederatedResult = SignInResult & { uid: string | undefined };
 
 /** Signs users in through their organization's own OpenID provider. */
 export class Federation {
   readonly #context: SignInContext;
-  readonly #begun: BegunSeal;
+  readonly #seal: Seal;
   /** By organization: several may have the same host as their provider, and one silent provider must not stop the sign-in of others. */
   readonly #fetches = new FetchPool({ total: 16, perKey: 4, urlsPerKey: 4 });
 
   constructor(context: SignInContext) {
     this.#context = context;
-    this.#begun = new BegunSeal(context.secrets);
+    this.#seal = new Seal(context.secrets, 'federated-sign-in');
   }
 
-  /** The name of an organization's provider, for people; undefined if it has no provider. */
+  /** The host of an organization's provider, as pages name it; undefined if the organization has no provider. */
   async nameOf(organization: string): Promise<string | undefined> {
     const found = await this.#find(organization);
     return found && new URL(found.issuer).host;
   }
 
   /**
-   * @param email what the person has typed; the provider proposes it. May be empty
-   * @param uid of the authorization that goes on afterwards; undefined: the user's connections
-   * @returns the provider's address for the browser; undefined if the organization has no provider
-   * @throws Problem if the provider can't be reached, or this client tries too often
+   * @param email what the user has typed, for the provider to propose. May be empty
+   * @param uid of the authorization that continues afterwards; undefined: `/connections` follows
+   * @returns the provider's URL for the browser; undefined if the organization has no provider
+   * @throws Problem if the provider is unavailable, or the client's address is over its limit
    */
   async begin(visit: Visit, organization: string, email: string, uid?: string): Promise<string | undefined> {
     const found = await this.#find(organization);
@@ -75,39 +68,39 @@ export class Federation {
     const checks = newChecks();
     try {
       const url = await authorizationUrl(this.#partyOf(organization, found), checks, email);
-      visit.cookies.set('provider', this.#begun.close({ ...checks, organization, issuer, uid }), BEGUN_MS);
+      visit.cookies.set('provider', encryptPending(this.#seal, { ...checks, organization, issuer, uid }), PENDING_MS);
       return url;
     } catch (error) {
       if (!(error instanceof SignInRefusal)) throw error;
       await this.#audit(visit.request, { organization, issuer }, 'provider away', error.detail);
-      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(textOf(error.cause)));
+      throw new Problem(503, 'Sign-in is unavailable', MESSAGES['provider away'], new Error(messagesOf(error.cause)));
     }
   }
 
-  /** Handles the provider's answer. @throws Problem if this browser doesn't wait for it */
-  async finish(visit: Visit): Promise<Finished> {
+  /** Handles the provider's authorization response. @throws Problem if this browser has no matching sign-in pending */
+  async finish(visit: Visit): Promise<FederatedResult> {
     const { request, cookies } = visit;
-    const begun = this.#begun.open(cookies.get('provider'));
-    if (!begun) throw expired();
+    const pending = decryptPending(this.#seal, cookies.get('provider'));
+    if (!pending) throw expired();
     await this.#throttle(visit);
-    const answer = queryOf(request);
-    // Another organization's provider has sent this answer, so its code must not go to the provider of this one.
-    if (request.params['organization'] !== begun.organization) {
-      await this.#audit(request, begun, 'redirect URI of another organization');
+    const { organization, issuer, uid } = pending;
+    const parameters = queryOf(request);
+    // The code comes from another organization's provider, so it must not be sent to this one's.
+    if (request.params['organization'] !== organization) {
+      await this.#audit(request, pending, 'redirect URI of another organization');
       throw expired();
     }
-    if (answer.get('state') !== begun.state) {
-      await this.#audit(request, begun, 'state mismatch');
+    if (parameters.get('state') !== pending.state) {
+      await this.#audit(request, pending, 'state mismatch');
       throw expired();
     }
     cookies.set('provider', null);
 
-    const { organization, issuer, uid } = begun;
     try {
       const found = await this.#find(organization);
       if (found?.issuer !== issuer) throw new SignInRefusal('provider changed');
-      const identity = await redeem(this.#partyOf(organization, found), answer, begun);
-      const user = await this.#userOf(begun, identity, found.domains);
+      const identity = await redeem(this.#partyOf(organization, found), parameters, pending);
+      const user = await this.#userOf(pending, identity, found.domains);
       const details = { address: forwardedAddress(request) };
       const entry = auditEntry(organization, user.email, 'sign-in.accept', `${user.email} by ${issuer}`, details);
       await this.#context.db.run(credentialScopeNow(organization), entry);
@@ -116,14 +109,14 @@ export class Federation {
       if (!(error instanceof SignInRefusal)) throw error;
       const { reason, detail, message, cause } = error;
       if (cause !== undefined)
-        this.#context.log.warn({ organization, issuer, detail: textOf(cause) }, 'the OpenID provider could not be used');
-      await this.#audit(request, begun, reason, detail);
+        this.#context.log.warn({ organization, issuer, detail: messagesOf(cause) }, 'the OpenID provider could not be used');
+      await this.#audit(request, pending, reason, detail);
       return { kind: 'refused', organization, uid, status: reason === 'provider away' ? 503 : 403, error: message };
     }
   }
 
-  /** The e-mail counts at the first sign-in only. Later the subject alone says who the user is. @throws SignInRefusal */
-  async #userOf({ organization, issuer }: Begun, identity: Identity, domains: string[]): Promise<LinkedUser> {
+  /** Links the identity by its e-mail at the first sign-in. Later, the subject alone identifies the user. @throws SignInRefusal */
+  async #userOf({ organization, issuer }: PendingSignIn, identity: Identity, domains: string[]) {
     const { db } = this.#context;
     const { subject } = identity;
     const [linked] = await db.read(credentialScopeNow(organization), findLinkedUser(organization, issuer, subject));
@@ -142,19 +135,24 @@ export class Federation {
     return row;
   }
 
-  #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow): RelyingParty {
+  #partyOf(organization: string, { issuer, clientId, clientSecretSealed }: OidcProviderRow) {
     const { seals, issuer: ourIssuer, oidcAllowHosts, proxyUrl } = this.#context;
+    const allowHosts = allowedHosts(oidcAllowHosts, organization, issuer);
     return {
       issuer,
       clientId,
       clientSecret: clientSecretSealed ? seals.organizations.open(clientSecretSealed, organization).toString() : undefined,
       redirectUri: redirectUriOf(ourIssuer, organization),
-      fetch: fetcherOf(organization, this.#fetches, { allowHosts: allowedHosts(oidcAllowHosts, organization, issuer), proxyUrl }),
+      fetch: fetcherOf(organization, this.#fetches, { allowHosts, proxyUrl }),
     };
   }
 
-  async #audit(request: Request, begun: Pick<Begun, 'organization' | 'issuer'>, reason: Reason, detail?: string): Promise<void> {
-    const { organization, issuer } = begun;
+  async #audit(
+    request: Request,
+    { organization, issuer }: Pick<PendingSignIn, 'organization' | 'issuer'>,
+    reason: Reason,
+    detail?: string,
+  ): Promise<void> {
     await recordRefusal(this.#context, {
       organization,
       reason,

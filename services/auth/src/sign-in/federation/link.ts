@@ -6,13 +6,13 @@ import { findUser } from '../../store/users.ts';
 import { SignInRefusal } from './refusals.ts';
 import type { Identity } from './relying-party.ts';
 
-export interface LinkedUser {
+interface LinkedUser {
   userId: string;
   email: string;
   sessionVersion: number;
 }
 
-/** The e-mail address that can link an account to a user. @throws SignInRefusal if there is none */
+/** The e-mail address that can link an identity to a user. @throws SignInRefusal if there is none */
 export async function linkableEmail({ subject, email }: Identity, domains: readonly string[]): Promise<string> {
   const { address, isVerified } = await email();
   if (typeof address !== 'string' || !isEmail(address) || unstorable(address) || isVerified !== true)
@@ -22,8 +22,8 @@ export async function linkableEmail({ subject, email }: Identity, domains: reado
 }
 
 /**
- * Links an account to the user with that e-mail. The link stays when the e-mail changes.
- * @returns the user, or the reason why there is none: an error would cost the transaction's connection
+ * Links an identity to the user with that e-mail. The link survives a change of the e-mail.
+ * @returns the user, or why there is none: an exception would cost the transaction's connection
  */
 export async function linkByEmail(
   query: Query,
@@ -38,7 +38,7 @@ export async function linkByEmail(
     await query(auditEntry(organization, user.email, 'identity.link', `${subject} at ${issuer}`));
     return user;
   }
-  // A sign-in of the same account at the same time may have made the link.
+  // A concurrent sign-in of the same identity may have inserted the link.
   const [linked] = await query(findLinkedUser(organization, issuer, subject));
   return linked?.userId === user.userId ? linked : 'linked to another account';
 }

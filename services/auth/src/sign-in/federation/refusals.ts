@@ -1,7 +1,7 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { GuardedFetchError } from '../guarded-fetch.ts';
 
-/** For the person who signs in: why the sign-in through the organization's provider failed. */
+/** Tells the user why the sign-in through the organization's provider failed. */
 export const MESSAGES = {
   'provider away': 'Your organization’s sign-in can’t be reached. Try again in a moment, or tell your administrator.',
   'provider error': 'Your organization’s sign-in did not let you in. Try again, or ask your administrator.',
@@ -17,15 +17,15 @@ export const MESSAGES = {
   'disabled user': 'Your user account is disabled. Ask your administrator.',
 };
 
-/** For the audit trail. */
+/** The audit trail groups refusals by their reason. */
 export type Reason = keyof typeof MESSAGES | 'state mismatch' | 'redirect URI of another organization';
 
 export class SignInRefusal extends Error {
   override readonly name = 'SignInRefusal';
   readonly reason: keyof typeof MESSAGES;
   /**
-   * For the audit trail, which operators of one organization read, too. It holds no causes of a failed fetch, which would tell the addresses
-   * of names inside the network.
+   * For the audit trail. It never holds the cause of a failed fetch: operators of one organization read the trail, and the cause reveals
+   * which addresses internal names resolve to.
    */
   readonly detail: string | undefined;
 
@@ -36,24 +36,23 @@ export class SignInRefusal extends Error {
   }
 }
 
-/** The refusal for an OpenID provider that refused, sent an invalid answer or didn't answer. @param cause from openid-client */
+/** The refusal for an OpenID provider that refused, sent an invalid response or is unavailable. @param cause from openid-client */
 export function providerFault(cause: unknown): SignInRefusal {
   const causes = causesOf(cause);
-  const fetched = causes.find((each) => each instanceof GuardedFetchError);
-  const isAway = fetched !== undefined || causes.some((each) => each instanceof Response && each.status >= 500);
-  const answered = cause instanceof AuthorizationResponseError ? 'provider error' : 'invalid answer';
-  return new SignInRefusal(isAway ? 'provider away' : answered, fetched?.reason ?? textOf(cause), cause);
+  const fetchError = causes.find((each) => each instanceof GuardedFetchError);
+  const isUnavailable = fetchError !== undefined || causes.some((each) => each instanceof Response && each.status >= 500);
+  const fault = cause instanceof AuthorizationResponseError ? 'provider error' : 'invalid answer';
+  return new SignInRefusal(isUnavailable ? 'provider away' : fault, fetchError?.reason ?? messagesOf(cause), cause);
 }
 
-/** Messages of this service and its libraries, for the log. They hold no text from the provider, which may contain tokens. */
-export function textOf(error: unknown): string {
-  return [...new Set(causesOf(error).flatMap(messageOf))].join(': ').slice(0, 300);
-}
-
-function messageOf(cause: unknown): string | [] {
-  if (cause instanceof AuthorizationResponseError || cause instanceof ResponseBodyError)
-    return `${cause.message} (${/^\w{1,40}$/.exec(cause.error)?.[0] ?? 'unreadable'})`;
-  return cause instanceof Error ? cause.message : [];
+/** The messages of an error and its causes, for the log. Text of the provider, which may contain tokens, is left out. */
+export function messagesOf(error: unknown): string {
+  const messages = causesOf(error).flatMap((cause) => {
+    if (cause instanceof AuthorizationResponseError || cause instanceof ResponseBodyError)
+      return `${cause.message} (${/^\w{1,40}$/.exec(cause.error)?.[0] ?? 'unreadable'})`;
+    return cause instanceof Error ? cause.message : [];
+  });
+  return [...new Set(messages)].join(': ').slice(0, 300);
 }
 
 function causesOf(error: unknown): unknown[] {

@@ -9,7 +9,7 @@ import { providerFault } from './refusals.ts';
 const MAX_SUBJECT_LENGTH = 255;
 
 /** This service as a client of an organization's OpenID provider. */
-export interface RelyingParty {
+interface RelyingParty {
   issuer: string;
   clientId: string;
   clientSecret: string | undefined;
@@ -17,17 +17,17 @@ export interface RelyingParty {
   fetch: oidc.CustomFetch;
 }
 
-/** Random values of one sign-in. The provider's answer must match them. */
+/** Random values of one sign-in. The provider's response must match them. */
 export interface Checks {
   state: string;
   nonce: string;
   codeVerifier: string;
 }
 
-/** A person whom the provider has signed in. */
+/** A user whom the provider has authenticated. */
 export interface Identity {
   subject: string;
-  /** The provider's claims about the e-mail. Requests them if the id token has no e-mail. @throws SignInRefusal */
+  /** The provider's claims about the e-mail, from the userinfo endpoint if the id token has none. @throws SignInRefusal */
   email: () => Promise<{ address: unknown; isVerified: unknown }>;
 }
 
@@ -35,9 +35,9 @@ export function newChecks(): Checks {
   return { state: oidc.randomState(), nonce: oidc.randomNonce(), codeVerifier: oidc.randomPKCECodeVerifier() };
 }
 
-/** The provider's page that signs a person in. It proposes the e-mail, unless that is empty. @throws SignInRefusal, FetchesBusy */
+/** The URL of the provider's sign-in page. A non-empty e-mail becomes its login hint. @throws SignInRefusal, FetchesBusy */
 export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifier }: Checks, email: string): Promise<string> {
-  return ask(async () => {
+  return blamingProvider(async () => {
     const url = oidc.buildAuthorizationUrl(await discover(party), {
       redirect_uri: party.redirectUri,
       scope: 'openid email',
@@ -51,13 +51,13 @@ export function authorizationUrl(party: RelyingParty, { state, nonce, codeVerifi
   });
 }
 
-/** Exchanges the provider's answer for the person's identity. @throws SignInRefusal, FetchesBusy */
-export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Checks): Promise<Identity> {
-  return ask(async () => {
+/** Exchanges the authorization response for the user's identity. @throws SignInRefusal, FetchesBusy */
+export function redeem(party: RelyingParty, parameters: URLSearchParams, checks: Checks): Promise<Identity> {
+  return blamingProvider(async () => {
     const configuration = await discover(party);
     oidc.enableNonRepudiationChecks(configuration);
     const url = new URL(party.redirectUri);
-    url.search = answer.toString();
+    url.search = parameters.toString();
     const tokens = await oidc.authorizationCodeGrant(configuration, url, {
       expectedState: checks.state,
       expectedNonce: checks.nonce,
@@ -69,7 +69,7 @@ export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Che
     return {
       subject: claims.sub,
       email: () =>
-        ask(async () => {
+        blamingProvider(async () => {
           const isElsewhere = claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
           const { email, email_verified } = isElsewhere
             ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)
@@ -80,13 +80,12 @@ export function redeem(party: RelyingParty, answer: URLSearchParams, checks: Che
   });
 }
 
-async function ask<T>(work: () => Promise<T>): Promise<T> {
+/** Turns every failure into a refusal that names the provider, except a full fetch pool, which isn't the provider's fault. */
+async function blamingProvider<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // The provider is not to blame.
-    if (isBusy(error)) throw new FetchesBusy();
-    throw providerFault(error);
+    throw isBusy(error) ? new FetchesBusy() : providerFault(error);
   }
 }
 
@@ -94,7 +93,7 @@ async function discover({ issuer, clientId, clientSecret, fetch }: RelyingParty)
   const configuration = await oidc.discovery(new URL(issuer), clientId, undefined, authentication(clientSecret), {
     [oidc.customFetch]: fetch,
   });
-  // For some multi-tenant providers the library accepts another issuer. Then any tenant of theirs could sign people in here.
+  // The library accepts another issuer for some multi-tenant providers. Any tenant of theirs could then sign users in here.
   if (new URL(configuration.serverMetadata().issuer).href !== new URL(issuer).href)
     throw new Error('the provider names another issuer in its metadata');
   return configuration;
@@ -111,36 +110,33 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
 }
 
 /**
- * Fetches from the provider of an organization.
- * @param fetches bounds the requests that wait for providers
+ * A fetch for openid-client that is bounded by a pool and by {@link guardedFetch}.
  * @param allowHosts `host:port` of the provider's hosts that may be at any port and address
  */
 export function fetcherOf(
   organization: string,
   fetches: FetchPool,
-  { allowHosts, proxyUrl }: Pick<GuardedFetchOptions, 'allowHosts' | 'proxyUrl'>,
+  options: Pick<GuardedFetchOptions, 'allowHosts' | 'proxyUrl'>,
 ): oidc.CustomFetch {
   return async (url, { method, headers, body }) => {
     if ((method !== 'GET' && method !== 'POST') || (body && !(body instanceof URLSearchParams)))
       throw new GuardedFetchError('the request is neither GET nor a POST of a form');
-    // Metadata and keys are the same for everybody; tokens and userinfo belong to one person.
+    // Metadata and keys are the same for everybody; tokens and userinfo belong to one user.
     const isForAll = method === 'GET' && !new Headers(headers).has('authorization');
     return fetches.fetch(organization, isForAll ? url : undefined, () =>
-      guardedFetch(url, { method, headers, body: body?.toString(), allowHosts, proxyUrl }),
+      guardedFetch(url, { method, headers, body: body?.toString(), ...options }),
     );
   };
 }
 
 /**
- * The hosts that an organization's provider may have at any port and address, as `host:port`. An entry for all organizations counts only on
- * the issuer's own host. Otherwise the metadata of any organization's provider could send requests to every listed host.
+ * The `host:port` entries that may be at any port and address for an organization's provider. An entry for all organizations counts only
+ * on the issuer's own host. Otherwise the metadata of any organization's provider could send requests to every listed host.
  */
 export function allowedHosts(entries: readonly ProviderHost[], organization: string, issuer: string): string[] {
   const { hostname, port } = new URL(issuer);
-  const own = `${hostname}:${port || '443'}`;
-  return entries
-    .filter((entry) =>
-      entry.organization === undefined ? entry.host.toLowerCase() === own : entry.organization === organization,
-    )
-    .map(({ host }) => host);
+  const issuerHost = `${hostname}:${port || '443'}`;
+  const isAllowed = (entry: ProviderHost) =>
+    entry.organization === undefined ? entry.host.toLowerCase() === issuerHost : entry.organization === organization;
+  return entries.filter(isAllowed).map(({ host }) => host);
 }

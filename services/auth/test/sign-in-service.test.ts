@@ -256,7 +256,7 @@ describe('what strangers store', () => {
         from generate_series(20, 29) n, unnest(array['Interaction', 'Client', 'Grant']) model`,
     );
     await world.rows(
-      `insert into auth.throttles (bucket, tries, resets_at) select n::text::bytea, 1, now() from generate_series(1, 9) n`,
+      `insert into auth.throttles (bucket, tries, resets_at) select n::text::bytea, 1, now() + interval '1 hour' from generate_series(1, 9) n`,
     );
     const db = new Database({ name: 'auth', url: serviceUrl(world.databaseUrl), maxConnections: 1, log, pipeline: true });
     try {

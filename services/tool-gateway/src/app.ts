@@ -37,7 +37,7 @@ export function createApp(context: Context, options: McpOptions & SignInOptions 
   return listener;
 }
 
-/** An error of JSON-RPC, plain text for people, or an error envelope for programs. */
+/** Renders an error as JSON-RPC, as plain text on pages, or as the error envelope. */
 function render(refusal: Refusal, id: string, request: IncomingMessage): [type: string, body: string] {
   if (refusal instanceof RpcRefusal) return ['application/json', refusal.body];
   if (isPage(request)) return ['text/plain', `${refusal.message}\n\nRequest id: ${id}\n`];

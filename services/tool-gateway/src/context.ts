@@ -11,10 +11,10 @@ export interface Context {
   cursors: Seal;
 }
 
-/** Options of a tool's calls to services, and the user that the tool works for. */
+/** The user on whose behalf a tool runs, and the options of its calls to services. */
 export interface ToolCall extends CallOptions {
   organization: string;
   userId: string;
-  /** Called before each step of work on the answer, because a call in full has up to 8 MiB. */
+  /** Yields the event loop if this request has held it for long. Call it between steps of work on a response, which has up to 8 MiB. */
   yieldWhenDue: () => Promise<void>;
 }

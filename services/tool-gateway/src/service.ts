@@ -11,7 +11,7 @@ import { createApp } from './app.ts';
 import type { ToolGatewayConfig } from './config.ts';
 import { Tokens } from './http/tokens.ts';
 
-/** Four read-only tools at `/mcp`, each for one signed-in user. It owns no data. */
+/** Serves four read-only tools at `/mcp` on behalf of signed-in users. Owns no data. */
 export function createToolGateway(config: ToolGatewayConfig, surroundings: Surroundings): Service<{ http: string }> {
   const { timeoutMs, publicUrl, authHttpAddress, signInLimit } = config;
   const { tls } = surroundings;

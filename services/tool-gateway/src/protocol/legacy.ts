@@ -15,8 +15,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import { z } from 'zod';
 import {
   callTool,
+  findTool,
   INSTRUCTIONS,
-  isTool,
   LISTED,
   RpcRefusal,
   SERVER,
@@ -26,13 +26,13 @@ import {
   type ToolResult,
 } from './serve-tools.ts';
 
-/** The SDK checks parameters twice. It would report a fault in this first check as an internal error, so this check allows everything. */
+/** Accepts any parameters: the SDK checks them again, and reports a failure of this first check as an internal error. */
 const AnyCall = CallToolRequestSchema.extend({ params: z.custom<CallToolRequest['params']>().optional() });
 
-/** Shared: each server would otherwise make its own, at a third of the cost of a call. Only elicitation uses it, and no tool elicits. */
+/** Shared, because each server would create its own, at a third of the cost of a call. Only elicitation uses it, and no tool elicits. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** Answers one POST, without a session, by a server made for it. @param version the `MCP-Protocol-Version` header */
+/** Serves one POST, without a session, by its own SDK server. @param version the `MCP-Protocol-Version` header */
 export async function serveLegacy(version: string | undefined, body: object, tools: ToolRequest): Promise<Answer> {
   if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version) && !isInitializeRequest(body)) {
     const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
@@ -44,27 +44,28 @@ export async function serveLegacy(version: string | undefined, body: object, too
   const server = new Server(SERVER, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: LISTED as never }));
   server.setRequestHandler(AnyCall, ({ params }) => {
-    if (!params || !isTool(params.name)) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
-    return callTool(params.name, tools, refused);
+    const tool = findTool(params?.name);
+    if (!tool) throw Object.assign(new Error(UNKNOWN_TOOL), { code: -32602 });
+    return callTool(tool, tools, refused);
   });
-  const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
+  const { promise: response, resolve } = Promise.withResolvers<JSONRPCMessage>();
   const transport: Transport = { start: async () => {}, send: async (sent) => resolve(sent), close: async () => {} };
   await server.connect(transport);
   transport.onmessage?.(message);
   if (!isJSONRPCRequest(message)) return { status: 202, headers: [], body: '' };
-  return { status: 200, headers: [['Content-Type', 'application/json']], body: renderAnswer(await answer) };
+  return { status: 200, headers: [['Content-Type', 'application/json']], body: render(await response) };
 }
 
-/** The structured content isn't serialized again, because that takes 20 ms for a long call: its JSON is the first text. */
-function renderAnswer(answer: JSONRPCMessage): string {
-  const { result, ...others } = answer as { result?: ToolResult };
-  if (!result?.structuredContent) return JSON.stringify(answer);
-  const { structuredContent: _, ...shown } = result;
+/** Reuses the first text as the JSON of the structured content, because serializing a long call again takes 20 ms. */
+function render(response: JSONRPCMessage): string {
+  const { result, ...others } = response as { result?: ToolResult };
+  if (!result?.structuredContent) return JSON.stringify(response);
+  const { structuredContent: _, ...rest } = result;
   const structured = `"structuredContent":${result.content[0]!.text}`;
-  return `{"result":${JSON.stringify(shown).slice(0, -1)},${structured}},${JSON.stringify(others).slice(1)}`;
+  return `{"result":${JSON.stringify(rest).slice(0, -1)},${structured}},${JSON.stringify(others).slice(1)}`;
 }
 
-/** Removes a call's wish for a task, because tasks aren't offered. The SDK would answer such a call with an internal error. */
+/** Removes a request's `task`, because tasks aren't offered. The SDK would respond with an internal error. */
 function withoutTask(body: object): object {
   const { params } = body as { params?: unknown };
   if (typeof params !== 'object' || params === null || !Object.hasOwn(params, 'task')) return body;

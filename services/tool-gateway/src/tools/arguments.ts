@@ -3,13 +3,11 @@ import { closedObject, text as storableText } from '@crs/records/import-record';
 import { parseInstant, parseUuid } from '@crs/kit/text';
 import { UNUSABLE } from './cursor.ts';
 
-/** Arguments of tools, with their descriptions for models. Absent and null mean the same. */
-
-/** Names under which a model tries to pass words to search for. */
+/** Names by which a model tries to pass search terms. */
 const SEARCH = /^(?:q|query|search|search_?\w{1,20}|text|keywords?|terms?|phrase|question|prompt|contains)$/i;
 
-/** The arguments of a tool. Another argument is refused with the names of these, or, where it wants to search, with what to do instead. */
-export function known<S extends z.ZodRawShape>(shape: S) {
+/** The arguments of a tool. The error for any other argument names these or, for a search, says what to do instead. */
+export function argumentsOf<S extends z.ZodRawShape>(shape: S) {
   return closedObject(shape, (name) => (SEARCH.test(name) ? NO_SEARCH : undefined));
 }
 
@@ -21,7 +19,7 @@ export function text(min: number, max: number, description: string) {
   return storableText(min, max).meta({ description, minLength: min, maxLength: max });
 }
 
-/** Text that `parse` turns into a value. @param problem the reason against text for which `parse` returns undefined */
+/** Text that `parse` turns into a value. @param problem the error if `parse` returns undefined */
 function parsed<T>(parse: (text: string) => T | undefined, problem: string) {
   return z.string().transform((text, context) => {
     const value = parse(text);
@@ -33,20 +31,20 @@ function parsed<T>(parse: (text: string) => T | undefined, problem: string) {
 
 export const projectId = parsed(parseUuid, 'must be a UUID, as list_projects answers it in id').meta({ format: 'uuid' });
 
-const INSTANT = 'must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z';
+const NOT_A_TIMESTAMP = 'must be an RFC 3339 date-time with Z or an offset, such as 2026-01-31T00:00:00Z';
 
-/** An RFC 3339 date-time, cut to the millisecond. */
-export function instant(description: string) {
-  return parsed(parseInstant, INSTANT).meta({ format: 'date-time', description });
+/** An RFC 3339 date-time, truncated to the millisecond. */
+export function timestamp(description: string) {
+  return parsed(parseInstant, NOT_A_TIMESTAMP).meta({ format: 'date-time', description });
 }
 
-/** A whole number. The limits are checked first: otherwise the message about 1e300 would name limits that nobody set. */
-export function whole(min: number, max: number) {
+/** An integer. The range is checked first: otherwise the error for 1e300 would name JavaScript's range of safe integers. */
+export function integer(min: number, max: number) {
   return z.number().min(min).max(max).int();
 }
 
 export function limit(max: number, standard: number) {
-  return whole(1, max).default(standard).describe('Rows a page.');
+  return integer(1, max).default(standard).describe('Rows a page.');
 }
 
 export const cursor = z

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { known } from './arguments.ts';
+import { argumentsOf } from './arguments.ts';
 import { CALL_STATUS_WORDS } from './list-calls.ts';
 import { nullableNumber, nullableString, tool } from './tool.ts';
 
 const include = (what: string, standard: boolean) => z.boolean().default(standard).describe(what);
 
-const input = known({
+const input = argumentsOf({
   call_id: z.string().describe('id from list_calls.'),
   include_ktas: include('Key takeaways.', true),
   include_notes: include("The user's own notes.", true),

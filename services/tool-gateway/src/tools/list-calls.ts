@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fold } from '@crs/kit/text';
-import { cursor, instant, known, limit, projectId, text, whole } from './arguments.ts';
+import { argumentsOf, cursor, integer, limit, projectId, text, timestamp } from './arguments.ts';
 import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableNumber, nullableString, tool } from './tool.ts';
 
@@ -14,10 +14,9 @@ const CALL_STATUSES = [
   'canceled',
   'candidate',
 ];
-/** The values of `call_status`, for models. */
 export const CALL_STATUS_WORDS = `${CALL_STATUSES.join(', ')}.`.replace('done', 'done (took place)');
 
-const input = known({
+const input = argumentsOf({
   scope: z
     .enum(['mine', 'all', 'project'])
     .default('mine')
@@ -34,13 +33,13 @@ const input = known({
   organization_contains: text(1, 128, "Part of the interviewee's employer, any case.").optional(),
   source_contains: text(1, 128, 'Part of the expert network or import label, any case.').optional(),
   segment_contains: text(1, 128, 'Part of a segment name (list_projects has them), any case.').optional(),
-  min_rating: whole(1, 5).optional(),
+  min_rating: integer(1, 5).optional(),
   min_cost: z.number().min(0).optional().describe("In the project's currency."),
   max_cost: z.number().min(0).optional(),
   min_duration_minutes: z.number().min(0).optional(),
   max_duration_minutes: z.number().min(0).optional(),
-  date_after: instant('Took place at or after this RFC 3339 date-time.').optional(),
-  date_before: instant('Took place at or before this RFC 3339 date-time.').optional(),
+  date_after: timestamp('Took place at or after this RFC 3339 date-time.').optional(),
+  date_before: timestamp('Took place at or before this RFC 3339 date-time.').optional(),
   cursor,
   limit: limit(100, 25),
 });
@@ -87,8 +86,8 @@ export const listCalls = tool({
         typeof value === 'string' && name !== 'call_status' ? fold(value) : value,
       ]),
     );
-    const meaning = { ...folded, mine, dateAfter, dateBefore };
-    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const filters = { ...folded, mine, dateAfter, dateBefore };
+    const pages = new PageCursors(cursors, NAME, call, filters);
     const { callsJson, next } = await calls.listUserCalls(
       {
         mine,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { freeText } from '@crs/records/import-record';
-import { cursor, known, limit, projectId } from './arguments.ts';
+import { argumentsOf, cursor, limit, projectId } from './arguments.ts';
 import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
-const input = known({
+const input = argumentsOf({
   project_id: projectId.describe('id from list_projects.'),
   type: freeText.optional().describe('Exact, such as company or product; absent: all.'),
   cursor,
@@ -35,16 +35,15 @@ export const listEntities = tool({
   output: z.object({ entities: z.array(entity), next_cursor: nextCursor }),
   ids: ({ entities }) => entities.map(({ id }) => id),
   async run({ entities, cursors }, args, call) {
-    const meaning = { projectId: args.project_id, type: args.type };
-    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const filters = { projectId: args.project_id, type: args.type };
+    const pages = new PageCursors(cursors, NAME, call, filters);
     const after = pages.read(args.cursor);
-    const page = await entities.listUserEntities(
-      { ...meaning, after: after && { createdAt: after.at, entityId: after.id }, limit: args.limit },
+    const { entities: rows, next } = await entities.listUserEntities(
+      { ...filters, after: after && { createdAt: after.at, entityId: after.id }, limit: args.limit },
       call,
     );
-    const { next } = page;
     return {
-      entities: page.entities.map((each) => ({
+      entities: rows.map((each) => ({
         id: each.entityId,
         name: each.name ?? null,
         type: each.type ?? null,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { cursor, known, limit } from './arguments.ts';
+import { argumentsOf, cursor, limit } from './arguments.ts';
 import { PageCursors } from './cursor.ts';
 import { nextCursor, nullableString, tool } from './tool.ts';
 
-const input = known({
+const input = argumentsOf({
   scope: z
     .enum(['mine', 'all'])
     .default('mine')
@@ -39,19 +39,18 @@ export const listProjects = tool({
   ids: ({ projects }) => projects.map(({ id }) => id),
   async run({ projects, calls, cursors }, args, call) {
     const mine = args.scope === 'mine';
-    const meaning = { mine, includeArchived: args.include_archived };
-    const pages = new PageCursors(cursors, NAME, call, meaning);
+    const filters = { mine, includeArchived: args.include_archived };
+    const pages = new PageCursors(cursors, NAME, call, filters);
     const after = pages.read(args.cursor);
-    const page = await projects.listUserProjects(
-      { ...meaning, after: after && { createdAt: after.at, projectId: after.id }, limit: args.limit },
+    const { projects: rows, next } = await projects.listUserProjects(
+      { ...filters, after: after && { createdAt: after.at, projectId: after.id }, limit: args.limit },
       call,
     );
-    const ids = page.projects.map((each) => each.projectId);
+    const ids = rows.map((each) => each.projectId);
     const { projects: labels } = ids.length === 0 ? { projects: [] } : await calls.listProjectSegments({ projectIds: ids }, call);
     const segments = new Map(labels.map((each) => [each.projectId, each.segments]));
-    const { next } = page;
     return {
-      projects: page.projects.map((each) => ({
+      projects: rows.map((each) => ({
         id: each.projectId,
         name: each.name ?? null,
         created_at: each.createdAt!.toISOString(),

@@ -3,7 +3,7 @@ import { loggedCallId, type RequestFacts } from '@crs/kit/http/register';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import type { Context, ToolCall } from '../context.ts';
 
-/** A tool, independent of any SDK: its description for models, its arguments and answer, and its code. */
+/** A tool, independent of any SDK. */
 export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   name: string;
   title: string;
@@ -13,21 +13,18 @@ export interface Tool<Input extends z.ZodType = z.ZodType, Output extends z.ZodT
   input: Input;
   output: Output;
   run(context: Context, input: z.output<Input>, call: ToolCall): Promise<z.input<Output>>;
-  /** The ids of the rows of an answer. Absent: the tool lists nothing. */
-  ids?: (answer: z.output<Output>) => string[];
-  /** What a model should know about the answer to these arguments, if anything: a second text beside the answer. */
+  /** The ids of the rows of a result, for the log. Absent: the tool isn't a list. */
+  ids?: (value: z.output<Output>) => string[];
+  /** What a model should know about the result for these arguments, if anything: a second text in the result. */
   hint?: (input: z.output<Input>) => string | undefined;
 }
 
-/** Defines a tool. It makes TypeScript check `run` against `input` and `output`. */
+/** Defines a tool, so that TypeScript checks `run` against `input` and `output`. */
 export function tool<Input extends z.ZodType, Output extends z.ZodType>(definition: Tool<Input, Output>): Tool {
   return definition;
 }
 
-/**
- * The arguments of a call as facts for the log: the ids of records as ids, words of closed lists and other values that aren't text as they are.
- * Of any other text, and of a cursor, the facts say only that it was given.
- */
+/** The arguments of a call for the log: ids, enum values, and values that aren't text. Any other text, such as a cursor, is logged as `true`. */
 export function argumentFacts({ input }: Tool, given: unknown): Pick<RequestFacts, 'call_id' | 'project_id' | 'query'> {
   const { call_id: callId, project_id, ...rest } = given as Record<string, unknown> & { call_id?: string; project_id?: string };
   const { shape } = input as z.ZodObject;

@@ -38,8 +38,6 @@ export const consent: Consent = {
 export const connections: Connections = {
   csrf,
   user,
-  revokeAction: '/sign-in/post',
-  signOutAction: '/sign-in/post',
   address: 'https://tools.example.com/mcp',
   connections: [
     {
@@ -106,6 +104,6 @@ export const pages: Record<string, () => string> = {
       requestId: '01JD6Z5W8Q3N7F2K9XTB4RVMHC',
       status: 400,
     }),
-  'signed-out': () => signedOutPage({ signIn: '/sign-in/other' }),
+  'signed-out': () => signedOutPage(),
   continue: () => continuePage({ to: '/stay' }),
 };

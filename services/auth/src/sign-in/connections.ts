@@ -78,7 +78,7 @@ export class Connections {
     if (session.accountId !== undefined) await session.destroy();
     // Not "cookies": browsers would also clear those of sibling hosts, and the device cookie.
     visit.response.set('Clear-Site-Data', '"cache", "storage"');
-    sendPage(visit.response, PAGE_HEADERS, signedOutPage({ signIn: '/connections' }));
+    sendPage(visit.response, PAGE_HEADERS, signedOutPage());
   }
 
   async #visitor(visit: Visit): Promise<Visitor | undefined> {
@@ -100,8 +100,6 @@ export class Connections {
       csrf: this.#formToken(visit),
       user: { name: user.name ?? user.email, email: user.email, organization: user.organizationName ?? organization },
       connections: consents.map((consent) => ({ ...consent, client: nameOf(consent) })),
-      revokeAction: '/connections/revoke',
-      signOutAction: '/connections/sign-out',
       notice,
       address: this.#context.accessTokens.audience,
     });

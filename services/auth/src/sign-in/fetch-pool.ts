@@ -7,24 +7,18 @@ export class FetchesBusy extends Error {
   }
 }
 
-interface FetchPoolLimits {
-  total: number;
-  perKey: number;
-  /** Distinct URLs of one key that are fetched concurrently. */
-  urlsPerKey: number;
-}
-
 /**
  * Bounds the requests that wait for fetches from untrusted hosts. Such a host may accept a connection and stay silent, and each request that
  * waits for it occupies a slot of the tool gateway, which other users need to sign in. A request that finds the pool full fails at once.
  */
 export class FetchPool {
-  readonly #limits: FetchPoolLimits;
+  readonly #limits: { total: number; perKey: number; urlsPerKey: number };
   /** By key: how many requests wait, and the fetches that further requests may share, by URL. */
   readonly #keys = new Map<string, { count: number; shared: Map<string, Promise<Response>> }>();
   #total = 0;
 
-  constructor(limits: FetchPoolLimits) {
+  /** @param limits how many requests may wait, in all and for one key, and how many distinct URLs of a key are fetched concurrently */
+  constructor(limits: { total: number; perKey: number; urlsPerKey: number }) {
     this.#limits = limits;
   }
 

@@ -9,32 +9,24 @@ import { cookieSettings } from './cookies.ts';
 import { CSRF_FIELD } from './pages/layout.ts';
 import { Problem } from './problem.ts';
 
-type CookieName = keyof ReturnType<typeof cookieSettings>['names'];
-
 /** A request to one of our pages, its response, and the authorization server that the page belongs to. */
-export interface Visit {
-  request: Request;
-  response: Response;
-  provider: Provider;
-  /** Signed cookies. One with an invalid signature counts as absent. */
-  cookies: {
-    get(name: CookieName): string | undefined;
-    /** @param value null deletes the cookie. @param maxAge milliseconds; undefined: until the browser is closed */
-    set(name: CookieName, value: string | null, maxAge?: number): void;
-  };
-}
+export type Visit = ReturnType<typeof visitOf>;
 
-export function visitOf(issuer: string, request: Request, response: Response, provider: Provider): Visit {
+export function visitOf(issuer: string, request: Request, response: Response, provider: Provider) {
   const { options, names } = cookieSettings(issuer);
   const { cookies } = provider.createContext(request, response);
+  type CookieName = keyof typeof names;
   return {
     request,
     response,
     provider,
     cookies: {
-      // Without `signed`, the library would not check the signature.
-      get: (name) => cookies.get(names[name], { signed: true }),
-      set: (name, value, maxAge) => cookies.set(names[name], value, { ...options, ...(maxAge !== undefined && { maxAge }) }),
+      /** A cookie with an invalid signature counts as absent. Without `signed`, the library would not check it. */
+      get: (name: CookieName) => cookies.get(names[name], { signed: true }),
+      /** @param value null deletes the cookie. @param maxAge milliseconds; undefined: until the browser is closed */
+      set: (name: CookieName, value: string | null, maxAge?: number) => {
+        cookies.set(names[name], value, { ...options, ...(maxAge !== undefined && { maxAge }) });
+      },
     },
   };
 }

@@ -3,7 +3,7 @@ import { OAUTH_SCOPES } from '@crs/kit/rpc/scopes';
 import { layout } from './layout.ts';
 import { scopeList } from './scopes.ts';
 
-/** For people who use assistants: what an assistant sees, how to connect it and how to disconnect it. @param address the MCP server's URL */
+/** Tells users what an assistant sees, how to connect it and how to disconnect it. @param address the MCP server's URL */
 export function assistantsPage({ address }: { address: string }): string {
   const main = html`<div class="stack">
     <div class="stack close">

@@ -17,21 +17,19 @@ export interface Connections {
   csrf: string;
   user: { name: string; email: string; organization: string };
   connections: readonly Connection[];
-  revokeAction: string;
-  signOutAction: string;
-  /** The result of the last action, such as "Claude is disconnected." */
+  /** The result of the previous action, such as "Claude is disconnected." */
   notice?: string | undefined;
   address: string;
 }
 
 export function connectionsPage(page: Connections): string {
-  const { csrf, user, connections, revokeAction, signOutAction, notice, address } = page;
+  const { csrf, user, connections, notice, address } = page;
   const main = html`<div class="stack">
     <div class="stack close">
       <h1>Connected assistants</h1>
       <div class="between small muted">
         <p><bdi>${user.name}</bdi> · <bdi>${user.email}</bdi> · <bdi>${user.organization}</bdi></p>
-        <form method="post" action="${signOutAction}">${csrfField(csrf)}<button class="link">Sign out</button></form>
+        <form method="post" action="/connections/sign-out">${csrfField(csrf)}<button class="link">Sign out</button></form>
       </div>
     </div>
     ${
@@ -46,7 +44,7 @@ export function connectionsPage(page: Connections): string {
       connections.length === 0
         ? noConnections(address)
         : html`<ul class="connections">
-              ${connections.map((connection) => connectionItem(connection, csrf, revokeAction))}
+              ${connections.map((connection) => connectionItem(connection, csrf))}
             </ul>
             <p class="small muted">
               Each assistant reads on your behalf and sees only data that you may see. When you disconnect an assistant, it loses
@@ -57,7 +55,7 @@ export function connectionsPage(page: Connections): string {
   return layout({ title: 'Connected assistants', main, width: 'wide' });
 }
 
-function connectionItem(connection: Connection, csrf: string, revokeAction: string): Html {
+function connectionItem(connection: Connection, csrf: string): Html {
   const { grantId, client, scopes, createdAt, expiresAt, lastUsedAt } = connection;
   return html`<li>
     <div>
@@ -68,7 +66,7 @@ function connectionItem(connection: Connection, csrf: string, revokeAction: stri
         ${detail('Access ends', day(expiresAt))}
       </dl>
     </div>
-    <form method="post" action="${revokeAction}">
+    <form method="post" action="/connections/revoke">
       ${csrfField(csrf)}
       <input type="hidden" name="id" value="${grantId}" />
       <button class="danger">

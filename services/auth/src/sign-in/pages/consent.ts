@@ -4,19 +4,19 @@ import { INFORMATION, WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 import { scopeList } from './scopes.ts';
 
-/** The page shows nothing else that a client says of itself, such as its website, logo or policy: nobody has checked those. */
+/** The page shows no other claims of the client, such as its website, logo or policy, because nobody has checked them. */
 export interface Client {
   name: string;
-  /** How the client is known: an operator chose the name, or a host serves the client's metadata, or it is the client's own claim. */
+  /** Where the name comes from: an operator, the host of the metadata document, or the unverified client itself. */
   source: { kind: 'operator' } | { kind: 'document'; host: string } | { kind: 'self' };
 }
 
 export interface Consent {
-  /** The path of the form's target. The form sends `decision`: `allow`, `deny` or `switch` (sign in as somebody else). */
+  /** Where the form is posted, with the `decision`: `allow`, `deny` or `switch` (sign in as another user). */
   action: string;
   csrf: string;
   client: Client;
-  /** @property host in a form that people recognize: `claude.ai`, `localhost:33418`, `cursor://` */
+  /** @property host as users recognize it: `claude.ai`, `localhost:33418`, `cursor://` */
   redirect: { host: string; isApp: boolean };
   user: { name: string; email: string; organization: string };
   scopes: readonly OAuthScope[];
@@ -86,7 +86,7 @@ export function consentPage({ action, csrf, client, redirect, user, scopes }: Co
 
 function heading({ name, source }: Client): Html {
   const shown = html`<bdi class="clamp">${name}</bdi>`;
-  // Inside the box, because a line could break between the box and a comma after it.
+  // The comma is inside the box, because a line could break between the two.
   const withComma = html`<span class="clamp"><bdi>${name}</bdi>,</span>`;
   switch (source.kind) {
     case 'operator':
@@ -99,12 +99,12 @@ function heading({ name, source }: Client): Html {
 }
 
 /**
- * The Allow button, under a cover that takes the clicks of a steered double-click. Another page can put this one under the second click:
- * it opens a popup above the button, which closes at the first click, or it navigates this window between the two.
+ * The Allow button, under a cover against double-clickjacking: another page can get a user's second click onto this one, by a popup above
+ * the button that closes at the first click, or by navigating this window between the two.
  *
- * The stylesheet removes the cover 0.7 s after the pointer has come onto the form. A touch screen has no such pointer, so there the first
- * tap checks the radio button, and the cover goes 0.7 s later. (A second tap would uncheck a checkbox.) The keyboard needs no cover:
- * another page can't move the focus to the button, as long as the button has no id that a URL's fragment could name.
+ * The stylesheet removes the cover 0.7 s after the pointer enters the form. On touch screens the first tap checks the radio button, and the
+ * cover goes 0.7 s later. (A second tap would uncheck a checkbox.) The keyboard needs no cover: the button must have no id, so another page
+ * can't move the focus to it by a URL's fragment.
  */
 function allowButton(): Html {
   return html`<div class="guarded">

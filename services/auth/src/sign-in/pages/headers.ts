@@ -3,14 +3,13 @@ import type { Response } from 'express';
 import { STYLE } from './layout.ts';
 
 /**
- * Headers of the pages inside an authorization: sign-in, consent, continue and error.
+ * Headers of the pages of an authorization: sign-in, consent, continue and error.
  *
- * `form-action` names this origin only. Chromium applies it to every redirect after a form, including redirects of the client, which
- * nobody knows beforehand. So the response to a form is never a redirect to another origin, but `continuePage`.
+ * `form-action` allows this origin only. Chromium applies it to every redirect after a form, including the client's, which can't be known
+ * beforehand. So the response to a form is `continuePage`, never a redirect to another origin.
  *
- * They set no `Cross-Origin-Opener-Policy`. Web clients open these pages in a popup, and their own page at the end of it reports to
- * `window.opener`. Each value of the policy but `unsafe-none` cuts that connection for good. `consentPage` keeps another page from
- * steering a click instead.
+ * There is no `Cross-Origin-Opener-Policy`, because it would cut off `window.opener`, to which web clients that open these pages in a popup
+ * report at the end. `consentPage` prevents clickjacking through the opener instead.
  */
 export const FLOW_HEADERS = {
   'Content-Security-Policy': [

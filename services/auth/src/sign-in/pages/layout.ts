@@ -1,11 +1,10 @@
-/** The frame of all pages. Pages hold no scripts, and `html` escapes all text from outside. */
+/** The layout of all pages. Pages hold no scripts, and `html` escapes all untrusted text. */
 import { readFileSync } from 'node:fs';
 import { html, raw, type Html } from '@crs/kit/http/html';
 import { BRAND } from './icons.ts';
 
 export const STYLE = readFileSync(new URL('./style.css', import.meta.url), 'utf8');
 
-/** The name of a field that every form has. */
 export const CSRF_FIELD = 'csrf';
 
 const TAB_ICON = `data:image/svg+xml,${encodeURIComponent(String(BRAND).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))}`;
@@ -15,12 +14,12 @@ interface Layout {
   main: Html;
   /** Narrow for a few fields, medium for text, wide for lists. */
   width?: 'narrow' | 'medium' | 'wide';
-  /** More elements for the page's head. */
+  /** Further elements of the page's head. */
   head?: Html;
 }
 
 export function layout({ title, main, width = 'narrow', head }: Layout): string {
-  // Browsers don't decode escapes inside <style>, and the policy admits exactly these bytes.
+  // Unescaped, because browsers don't decode escapes in <style>, and the policy's hash covers exactly these bytes.
   const style = raw(`<style>${STYLE}</style>`);
   return String(
     html`<!doctype html>

@@ -5,7 +5,7 @@ import { connections, consent, HOSTILE, pages, signIn, steps } from '../../../te
 import { connectionsPage } from './connections.ts';
 import { consentPage, type Consent } from './consent.ts';
 import { FLOW_HEADERS, PAGE_HEADERS } from './headers.ts';
-import { continuePage, errorPage, signedOutPage } from './messages.ts';
+import { continuePage, errorPage } from './messages.ts';
 import { signInPage } from './sign-in.ts';
 
 const all = (page: string, tag: string) => elementsOf(page).filter((element) => element.tag === tag);
@@ -108,14 +108,11 @@ describe('text from outside', () => {
           ...connections,
           user: person(text),
           notice: text,
-          revokeAction: text,
-          signOutAction: text,
           connections: [{ ...connections.connections[0]!, grantId: text, client: text }],
         }),
     ],
     ['no connections', (text) => connectionsPage({ ...connections, connections: [], address: text, user: person(text) })],
     ['error', (text) => errorPage({ title: text, message: text, requestId: text, status: 400 })],
-    ['signed out', (text) => signedOutPage({ signIn: text })],
     ['continue', (text) => continuePage({ to: text })],
   ])('stays text: %s', (_name, render) => {
     const page = render(HOSTILE);

@@ -2,7 +2,7 @@ import { html, type Html } from '@crs/kit/http/html';
 import type { OAuthScope } from '@crs/kit/rpc/scopes';
 import { TICK } from './icons.ts';
 
-/** For people: the data that each scope lets an assistant read. */
+/** Describes to users what each scope lets an assistant read. */
 export const SCOPE_WORDS: Record<OAuthScope, { title: string; detail: string }> = {
   'calls:read': {
     title: 'Calls',

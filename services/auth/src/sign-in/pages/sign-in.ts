@@ -3,21 +3,18 @@ import { WARNING } from './icons.ts';
 import { csrfField, layout } from './layout.ts';
 
 export interface SignIn {
-  /**
-   * The page asks for the e-mail, for the e-mail and the organization, or for the e-mail and the password. With `provider`, it offers the
-   * organization's own provider.
-   */
+  /** What the page asks for besides the e-mail. With `provider`, it offers the organization's own provider. */
   step: 'email' | 'organization' | 'password' | 'provider';
-  /** The path of the form's target. The form sends `organization`, `email`, and `password` or `method=provider`, as far as they are known. */
+  /** Where the form is posted: `organization`, `email`, and `password` or `method=provider`, if known. */
   action: string;
   csrf: string;
-  /** As the person typed it or as this browser remembers it. May be empty. */
+  /** As typed, or from the browser's cookie. May be empty. */
   organization: string;
   email: string;
-  /** A link to the page that asks for the organization. */
+  /** The URL of the page that asks for the organization. */
   changeOrganization: string;
   error?: string | undefined;
-  /** The name of the organization's own provider, for the step `provider`. */
+  /** The host of the organization's own provider, for the step `provider`. */
   provider?: string | undefined;
 }
 
@@ -60,9 +57,9 @@ export function signInPage(page: SignIn): string {
 }
 
 function fields({ step, organization, email, error }: SignIn): Html {
-  const asked = { email, ...(step === 'organization' && { organization }), ...(step === 'password' && { password: '' }) };
-  const empty = Object.entries(asked).find(([, value]) => value === '')?.[0];
-  const focused = empty ?? Object.keys(asked).at(-1);
+  const inputs = { email, ...(step === 'organization' && { organization }), ...(step === 'password' && { password: '' }) };
+  const empty = Object.entries(inputs).find(([, value]) => value === '')?.[0];
+  const focused = empty ?? Object.keys(inputs).at(-1);
   const input = (name: string, label: string, attributes: Html, hint?: string) => {
     const describedBy = [hint && `${name}-hint`, error && 'error'].filter(Boolean).join(' ');
     return html`<div>

@@ -62,8 +62,10 @@ export async function guardedFetch(url: string, options: GuardedFetchOptions = {
     return await send(target, await addressesOf(target, options, signal), options, signal);
   } catch (error) {
     if (error instanceof GuardedFetchError && !signal.aborted) throw error;
-    const reason = signal.aborted ? `took longer than ${TIMEOUT_MS} ms` : `the exchange failed${codeOf(error)}`;
-    throw new GuardedFetchError(reason, error);
+    if (signal.aborted) throw new GuardedFetchError(`took longer than ${TIMEOUT_MS} ms`, error);
+    // Never the message of a network or TLS error, which may contain an address.
+    const { code } = error as NodeJS.ErrnoException;
+    throw new GuardedFetchError(`the exchange failed${code ? ` (${code})` : ''}`, error);
   }
 }
 
@@ -97,12 +99,6 @@ async function addressesOf(
   // One reason for internal and unknown names, so that it doesn't reveal which internal names exist.
   if (problem !== undefined) throw new GuardedFetchError(`${host} has no public address`, new Error(problem));
   return addresses;
-}
-
-/** The code of a network or TLS error, such as ` (ECONNREFUSED)`. Never the message, which may contain an address. */
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? ` (${code})` : '';
 }
 
 /** Avoids `dns.lookup`, because an untrusted slow DNS server would block a thread of the pool that also hashes passwords. */

@@ -31,7 +31,6 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
   const { issuer, secrets, log } = context;
   const resource = context.accessTokens.audience;
   const { names, options } = cookieSettings(issuer);
-  const { session, interaction, resume } = names;
   const fetches = new ClientFetches(context);
   const keys = pairs.map(({ keyId, privateKey }) => ({
     ...privateKey.export({ format: 'jwk' }),
@@ -60,7 +59,7 @@ export function createProvider(context: SignInContext, pairs: KeyPair[]) {
     clientBasedCORS: () => true,
     pkce: { required: () => true },
     extraParams: ['organization'],
-    cookies: { names: { session, interaction, resume }, long: options, short: options, keys: cookieKeys(secrets) },
+    cookies: { names, long: options, short: options, keys: cookieKeys(secrets) },
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },

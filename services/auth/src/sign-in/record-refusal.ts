@@ -12,10 +12,7 @@ import type { Reason } from './federation/refusals.ts';
  */
 export async function recordRefusal(
   { db }: Pick<SignInContext, 'db'>,
-  {
-    reason,
-    ...entry
-  }: {
+  refusal: {
     organization: string;
     reason: Reason | 'wrong password';
     target: string;
@@ -23,6 +20,7 @@ export async function recordRefusal(
     address: string;
   },
 ): Promise<void> {
+  const { reason, ...entry } = refusal;
   const { organization } = entry;
   const scope = organization === EVERY_ORGANIZATION ? everyOrganizationScope(statementTime()) : credentialScopeNow(organization);
   const countedAs = digestOf(JSON.stringify(['sign-in.refuse', reason]));

@@ -56,25 +56,6 @@ function bytesOf(line: BatchLine): Buffer {
   return Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line));
 }
 
-/** Selects everything that a user sees. */
-export const NO_FILTERS = {
-  projectId: null,
-  callStatus: null,
-  callType: null,
-  country: null,
-  jobTitleContains: null,
-  employerContains: null,
-  sourceContains: null,
-  segmentContains: null,
-  minRating: null,
-  minCost: null,
-  maxCost: null,
-  minDurationMinutes: null,
-  maxDurationMinutes: null,
-  dateAfter: null,
-  dateBefore: null,
-};
-
 /** The REST detail of a line, with all fields enabled and names as recorded. */
 export function detailOf(line: CallLine, times: { createdAt: Date; updatedAt: Date }) {
   const { expert = {}, participants, qa_blocks: blocks } = line;

@@ -1,14 +1,13 @@
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import type { CallRecord } from '../src/domain/call-record.ts';
 import { encode, type DetailRow, type DetailView } from '../src/domain/stored-json/index.ts';
-import { gateOf } from '../src/domain/view.ts';
+import { fieldMaskOf } from '../src/domain/view.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 
 /** Sees everything, names as recorded. */
 export const OPEN_VIEW: DetailView = {
-  as: 'detail',
-  gate: gateOf(ALLOWED_FIELDS),
+  mask: fieldMaskOf(ALLOWED_FIELDS),
   anonymizeWith: undefined,
   include: { verbatim: true, redacted: true, clean: true },
 };

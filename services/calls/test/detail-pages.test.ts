@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { interceptStatements, type SentStatement } from '@crs/testing/intercept-statements';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { render } from '../src/domain/stored-json/index.ts';
+import { renderDetail } from '../src/domain/stored-json/index.ts';
 import { toBytes } from '../src/domain/to-bytes.ts';
 import { startFeedWorld, type FeedWorld } from './_feed.ts';
 import { OPEN_VIEW, sampleCall, SECRET } from './_sample.ts';
@@ -101,13 +101,13 @@ describe('a call of 8 MiB with an anonymized name', () => {
   const view = { ...OPEN_VIEW, anonymizeWith: SECRET };
 
   it('is rendered and encoded in steps, between which others proceed', async () => {
-    const whole = [...render(large, view)].join('');
+    const whole = [...renderDetail(large, view)].join('');
     let turns = 0;
     let isDone = false;
     const others = (async () => {
       for (; !isDone; turns++) await turn();
     })();
-    const encoded = await toBytes(render(large, view));
+    const encoded = await toBytes(renderDetail(large, view));
     isDone = true;
     await others;
     expect(encoded.toString()).toBe(whole);
@@ -116,7 +116,7 @@ describe('a call of 8 MiB with an anonymized name', () => {
   });
 
   it('is divided into short pieces', () => {
-    for (const piece of render(large, view)) expect(piece.length).toBeLessThan(64 * 1024);
+    for (const piece of renderDetail(large, view)) expect(piece.length).toBeLessThan(64 * 1024);
   });
 });
 

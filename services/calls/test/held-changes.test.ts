@@ -53,7 +53,7 @@ async function run(steps: Step[], writersWait: boolean): Promise<string[]> {
   let place = 0;
   const read = async () => {
     const rows = await database.read(scope(), listChanges(organization, { after: place, deletedAfter: place, limit: 100 }));
-    for (const row of rows) if (row.changed !== null) seen.push(row.changed);
+    for (const row of rows) if (row.callId !== null) seen.push(row.callId);
     if (rows[0]) place = Number(rows[0].head);
   };
   const writers = Array.from({ length: WRITERS }, (_, writer) => {

@@ -5,11 +5,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { getCall } from '../src/store/get-call.ts';
 import { getUserCall } from '../src/store/get-user-call.ts';
 import { discardPlans, findStored } from '../src/store/import-calls.ts';
-import { listCalls, listChangedCalls } from '../src/store/list-calls.ts';
+import { listCalls } from '../src/store/list-calls.ts';
 import { listUserCalls, type CallFilters } from '../src/store/list-user-calls.ts';
 import { OPEN_VIEW } from './_sample.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
-import { NO_FILTERS } from './_records.ts';
 
 /** The size of the large organization. Each other organization has a tenth of its calls. */
 const DAYS = 100;
@@ -90,34 +89,38 @@ async function scansOf({ name, text, values = [], plannedOnce }: Sent): Promise<
 }
 
 const at = (day: number, hours = 0) => new Date(Date.UTC(2025, 0, 1 + day, hours));
-const ALL = { start: at(-500), end: at(500) };
-const PARTS_OF_DAYS = { start: at(2, 1), end: at(90, 2) };
-const userList = (filters: Partial<CallFilters>, after: Date | null = null, mine = false) =>
+const ALL = { start: at(-500), end: at(500), updatedSince: undefined };
+const PARTS_OF_DAYS = { start: at(2, 1), end: at(90, 2), updatedSince: undefined };
+const userList = (filters: CallFilters, after: Date | null = null, mine = false) =>
   listUserCalls('large', {
     userId: USER,
     mine,
     visible: PROJECTS,
-    filters: { ...NO_FILTERS, ...filters },
+    filters,
     after: after && { at: after, id: 'call' },
     limit: 51,
   });
 
 describe('the plan of', () => {
   it.each<[string, Sent, number]>([
-    ['the first page', listCalls('large', ALL, { offset: 0, limit: 50 }), 50],
-    ['the first page of a range within days', listCalls('large', PARTS_OF_DAYS, { offset: 0, limit: 50 }), 50 + 2 * CALLS_A_DAY],
-    ['the second page', listCalls('large', ALL, { offset: 50, limit: 50 }), CALLS_A_DAY + 100],
-    ['a page in the middle', listCalls('large', ALL, { offset: 10_050, limit: 50 }), CALLS_A_DAY + 100],
-    ['the last page', listCalls('large', ALL, { offset: DAYS * CALLS_A_DAY - 20, limit: 50 }), CALLS_A_DAY + 100],
+    ['the first page', listCalls('large', { ...ALL, offset: 0, limit: 50 }), 50],
+    [
+      'the first page of a range within days',
+      listCalls('large', { ...PARTS_OF_DAYS, offset: 0, limit: 50 }),
+      50 + 2 * CALLS_A_DAY,
+    ],
+    ['the second page', listCalls('large', { ...ALL, offset: 50, limit: 50 }), CALLS_A_DAY + 100],
+    ['a page in the middle', listCalls('large', { ...ALL, offset: 10_050, limit: 50 }), CALLS_A_DAY + 100],
+    ['the last page', listCalls('large', { ...ALL, offset: DAYS * CALLS_A_DAY - 20, limit: 50 }), CALLS_A_DAY + 100],
     [
       'a deep page of a range within days',
-      listCalls('large', PARTS_OF_DAYS, { offset: 9_000, limit: 50 }),
+      listCalls('large', { ...PARTS_OF_DAYS, offset: 9_000, limit: 50 }),
       3 * CALLS_A_DAY + 100,
     ],
-    ['a page past the end', listCalls('large', ALL, { offset: 1_000_000, limit: 50 }), CALLS_A_DAY + 100],
+    ['a page past the end', listCalls('large', { ...ALL, offset: 1_000_000, limit: 50 }), CALLS_A_DAY + 100],
     [
       'recent changes',
-      listChangedCalls('large', ALL, new Date('2025-06-01T00:30:00Z'), { offset: 0, limit: 50 }),
+      listCalls('large', { ...ALL, updatedSince: new Date('2025-06-01T00:30:00Z'), offset: 0, limit: 50 }),
       2 * CHANGED + 50,
     ],
     ["a user's list", userList({}), 3 * 51],

@@ -12,7 +12,7 @@ import { listUserCalls } from '../src/store/list-user-calls.ts';
 import { ensureNameSecret } from '../src/store/name-secrets.ts';
 import { projectSegments } from '../src/store/project-segments.ts';
 import { serviceDatabaseUrl } from './_clients.ts';
-import { callLine, NO_FILTERS, PROJECT, sendBatch, tenant } from './_records.ts';
+import { callLine, PROJECT, sendBatch, tenant } from './_records.ts';
 
 /** These statements have no predicate on the organization: they insert rows of it, or make temporary tables. */
 const WITHOUT_PREDICATE =
@@ -129,7 +129,7 @@ async function read<Row>(organization: string, statement: Statement<Row>): Promi
 async function leaksToUser(own: string, other: string): Promise<string[]> {
   const stranger = await userOf(other);
   const found: string[] = [];
-  const query = { userId: stranger, mine: false, visible: [PROJECT], filters: NO_FILTERS, after: null, limit: 100 };
+  const query = { userId: stranger, mine: false, visible: [PROJECT], filters: {}, after: null, limit: 100 };
   const list = await read(own, listUserCalls(own, query));
   if (list.length !== 1 || list[0]?.segment !== own) found.push('user list');
   for (const after of [null, { at: new Date('2030-01-01Z'), id: 'z' }]) {

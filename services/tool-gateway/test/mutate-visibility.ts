@@ -64,8 +64,7 @@ const MUTATIONS: Mutation[] = [
   ...tenantClauses(ENTITIES),
   ...tenantClauses(ROLES, 'visibleProjects', 'export function visibilityVersion'),
 
-  replacing(CALLS, `.where('c.conducted_by', userId)`, '', 0),
-  replacing(CALLS, `.where('c.conducted_by', userId)`, '', 1),
+  replacing(CALLS, `.where('c.conducted_by', userId)`, ''),
   replacing(CALLS, `(c.project_id is null or c.project_id <> all(?::uuid[]))`, '?::uuid[] is not null'),
   replacing(CALLS, `.whereRaw('c.project_id = p.project_id')`, ''),
   replacing(CALLS, 'visible.filter((id) => id === filters.projectId)', '[filters.projectId]'),

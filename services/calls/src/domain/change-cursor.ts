@@ -1,21 +1,20 @@
-/** The cursor of the feed of changes. */
 import { hash } from 'node:crypto';
 import { Seal } from '@crs/kit/data/seal';
 import { invalid } from '@crs/kit/errors';
 
-/** How far a follower has read. */
+/** How far a follower has read the feed of changes. */
 export interface ChangePosition {
-  /** Changed calls follow after this place. */
+  /** The last position read. */
   place: number;
-  /** Deletions at or before this place concern no call that the follower may have: the walk began after them. */
-  began: number;
-  /** The id of the {@link ViewSettings} that all pages of the walk were rendered with. */
+  /** The feed's last position when the full pass began. The follower can't have a call that was deleted by then. */
+  passStart: number;
+  /** The id of the {@link ViewSettings} that all pages of the pass were rendered with. */
   settings: string;
 }
 
-/** Seals and opens the cursors of one feed. Only the feed with the same secret opens them. */
+/** Encrypts and decrypts the cursors of one feed. */
 export class ChangeCursors {
-  /** Of the feed. */
+  /** The feed's secret. */
   readonly secret: Buffer;
   readonly #seal: Seal;
   readonly #organization: string;
@@ -26,15 +25,15 @@ export class ChangeCursors {
     this.#organization = organization;
   }
 
-  seal({ place, began, settings }: ChangePosition): string {
-    const plain = JSON.stringify([place, began, settings]);
+  encode({ place, passStart, settings }: ChangePosition): string {
+    const plain = JSON.stringify([place, passStart, settings]);
     return this.#seal.seal(Buffer.from(plain), this.#organization).toString('base64url');
   }
 
-  /** Undefined if the cursor is another feed's, or was changed. */
-  open(cursor: string): ChangePosition | undefined {
+  /** Returns undefined if the cursor was forged or belongs to another feed. */
+  decode(cursor: string): ChangePosition | undefined {
     const sealed = Buffer.from(cursor, 'base64url');
-    // Decoding ignores strange characters and spare bits, and a cursor must be exactly the text that was given out.
+    // Node ignores invalid characters and spare bits. Only the exact text that was issued is a cursor.
     if (sealed.toString('base64url') !== cursor) return undefined;
     let plain: Buffer;
     try {
@@ -42,8 +41,8 @@ export class ChangeCursors {
     } catch {
       return undefined;
     }
-    const [place, began, settings] = JSON.parse(plain.toString());
-    return { place, began, settings };
+    const [place, passStart, settings] = JSON.parse(plain.toString());
+    return { place, passStart, settings };
   }
 }
 
@@ -54,23 +53,21 @@ export function unusable() {
   );
 }
 
-/** The settings of an organization that decide how it sees its calls. */
+/** The settings that decide how an organization sees its calls. */
 export interface ViewSettings {
   /** Dotted paths of the call detail. */
   allowedFields: string[];
-  /** Interviewees' names are shown anonymized. */
   anonymize: boolean;
-  /** Rises with each change of the two. */
+  /** Increases with each change of the two. */
   version: number;
-  /** When they last changed. */
   changedAt: Date;
   /** See {@link settingsId}. */
   id: string;
 }
 
 /**
- * Identifies the settings that a page is rendered with. The version tells each change apart. The values also tell changes that moved no
- * version, such as another default set in a new release.
+ * Identifies the settings that a page is rendered with. Hashes the values besides the version, because a new release may change the default
+ * fields without a new version.
  */
 export function settingsId({ version, allowedFields, anonymize }: Omit<ViewSettings, 'id' | 'changedAt'>): string {
   return hash('sha256', JSON.stringify([version, allowedFields.toSorted(), anonymize]), 'base64url').slice(0, 22);

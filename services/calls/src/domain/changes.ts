@@ -1,7 +1,7 @@
 /** Works out the changes that a batch of import lines makes, before anything is written. */
 import { createHash, hash } from 'node:crypto';
 import type { CallDeletion, CallRecord } from './call-record.ts';
-import { FORM } from './stored-json/index.ts';
+import { FORMAT_VERSION } from './stored-json/index.ts';
 
 /**
  * The parts of a record that are kept until it is written: its references, and texts, which the store formats ahead of time, for COPY. They are
@@ -132,5 +132,5 @@ export function referencesHashOf(conductedBy: string | null, notes: readonly Res
 
 /** The hash of a line, byte for byte, and the form of the texts. A line with the hash that is stored with its call changes nothing, so it isn't parsed. */
 export function lineHashOf(line: Uint8Array): Buffer {
-  return Buffer.concat([hash('sha256', line, 'buffer'), Buffer.of(FORM)]);
+  return Buffer.concat([hash('sha256', line, 'buffer'), Buffer.of(FORMAT_VERSION)]);
 }

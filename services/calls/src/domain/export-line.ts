@@ -5,7 +5,7 @@ import { fold } from '@crs/kit/text';
 import { derivedId, EXPERT_FIELDS, LINE_FIELDS } from './call-record.ts';
 import type { QaBlock, Transcript } from './call.ts';
 import type { Content, Metadata, Stored } from './columns.ts';
-import { render } from './stored-json/index.ts';
+import { contentJson } from './stored-json/index.ts';
 
 /** A stored call with the ids of the users whom it names. */
 export interface ExportedCall extends Metadata, Stored {
@@ -47,9 +47,7 @@ interface AllContent extends Content {
 }
 
 function contentOf(call: ExportedCall): AllContent {
-  const { key_takeaways, key_takeaways_status, qa_blocks, verbatim, redacted, ...content } = JSON.parse(
-    [...render(call, { as: 'content' })].join(''),
-  );
+  const { key_takeaways, key_takeaways_status, qa_blocks, verbatim, redacted, ...content } = JSON.parse(contentJson(call));
   return {
     ...content,
     ktas: key_takeaways,

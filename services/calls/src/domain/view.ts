@@ -1,51 +1,44 @@
 /** What a caller sees of a call. */
 import type { AllowedField } from '@crs/records/allowed-fields';
 
-/** The fields of a call that its organization sees: `allowed_fields`, with every implication applied. */
-export type Gate = ReadonlySet<AllowedField>;
+/** The fields of a call that its organization sees: `allowed_fields` without those that depend on a disabled field. */
+export type FieldMask = ReadonlySet<AllowedField>;
 
-/** Each repeats a part of another field, so it shows nothing without that field. */
-const NEEDS: [AllowedField, AllowedField][] = [
+/** Each field repeats a part of the other, so it is hidden with it. */
+const DEPENDS_ON: [AllowedField, AllowedField][] = [
   ['participants.email', 'participants'],
   ['transcripts.clean', 'qa_blocks'],
 ];
 
-/** A path that this service doesn't know opens nothing: auth may be newer. */
-export function gateOf(allowedFields: readonly string[]): Gate {
-  const gate = new Set(allowedFields as AllowedField[]);
-  for (const [field, needed] of NEEDS) if (!gate.has(needed)) gate.delete(field);
-  return gate;
+/** @param allowedFields unknown paths, such as those of a newer auth, enable nothing */
+export function fieldMaskOf(allowedFields: readonly string[]): FieldMask {
+  const mask = new Set(allowedFields as AllowedField[]);
+  for (const [field, needed] of DEPENDS_ON) if (!mask.has(needed)) mask.delete(field);
+  return mask;
 }
 
-/** Whether there is a transcript is said only to those who may see one. */
-export function showsTranscripts(gate: Gate): boolean {
-  return gate.has('transcripts.verbatim') || gate.has('transcripts.redacted');
+/** Whether the caller may learn that there is a transcript. */
+export function showsTranscripts(mask: FieldMask): boolean {
+  return mask.has('transcripts.verbatim') || mask.has('transcripts.redacted');
 }
 
-/** The transcript entries that a request asks for. */
+/** The transcript entries that a request includes. */
 export interface Include {
   verbatim: boolean;
   redacted: boolean;
   clean: boolean;
 }
 
-/** The flags of a request that leave transcript entries out. */
-interface Without {
-  withoutVerbatim: boolean;
-  withoutRedacted: boolean;
-  withoutClean: boolean;
+export function includeOf(request: { withoutVerbatim: boolean; withoutRedacted: boolean; withoutClean: boolean }): Include {
+  return { verbatim: !request.withoutVerbatim, redacted: !request.withoutRedacted, clean: !request.withoutClean };
 }
 
-export function includeOf({ withoutVerbatim, withoutRedacted, withoutClean }: Without): Include {
-  return { verbatim: !withoutVerbatim, redacted: !withoutRedacted, clean: !withoutClean };
+/** Returns the kinds of transcripts that are both enabled and included. */
+export function kindsOf({ mask, include }: { mask: FieldMask; include: Include }): Set<keyof Include> {
+  return new Set((['verbatim', 'redacted', 'clean'] as const).filter((kind) => mask.has(`transcripts.${kind}`) && include[kind]));
 }
 
-/** The kinds of transcripts that a caller sees. */
-export function kindsOf({ gate, include }: { gate: Gate; include: Include }): Set<keyof Include> {
-  return new Set((['verbatim', 'redacted', 'clean'] as const).filter((kind) => gate.has(`transcripts.${kind}`) && include[kind]));
-}
-
-/** Whether another name stands in place of the interviewee's. */
-export function renames(gate: Gate, anonymize: boolean): boolean {
-  return anonymize || !gate.has('interviewee.name');
+/** Whether the caller sees the interviewee under another name than the recorded one. */
+export function renames(mask: FieldMask, anonymize: boolean): boolean {
+  return anonymize || !mask.has('interviewee.name');
 }

@@ -4,9 +4,9 @@ import type { RecordContext } from '@crs/records/record-service';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
-import { render } from '../domain/stored-json/index.ts';
+import { renderDetail } from '../domain/stored-json/index.ts';
 import { toBytes } from '../domain/to-bytes.ts';
-import { gateOf, includeOf } from '../domain/view.ts';
+import { fieldMaskOf, includeOf } from '../domain/view.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';
 
@@ -16,13 +16,13 @@ export function getOrganizationCall({ db }: RecordContext) {
     async (request: GetOrganizationCallRequest, call): Promise<GetOrganizationCallResponse> => {
       const scope = callerScope(call);
       const { allowedFields, anonymize } = call.identity;
-      const view = { gate: gateOf(allowedFields), include: includeOf(request) };
+      const view = { mask: fieldMaskOf(allowedFields), include: includeOf(request) };
       const [found] = CALL_ID.test(request.callId)
         ? await db.read(scope, getCall(scope.organization, request.callId, { ...view, anonymize }))
         : [];
       if (!found) throw notFound('There is no call with this id.');
       const anonymizeWith = anonymize ? await nameSecretOf(db, scope, found.nameSecret) : undefined;
-      return { callJson: await toBytes(render(found, { as: 'detail', ...view, anonymizeWith })) };
+      return { callJson: await toBytes(renderDetail(found, { ...view, anonymizeWith })) };
     },
   );
 }

@@ -5,7 +5,7 @@ import { readAsUser } from '@crs/records/visibility';
 import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
-import { render } from '../domain/stored-json/index.ts';
+import { renderToolResult } from '../domain/stored-json/index.ts';
 import { toBytes } from '../domain/to-bytes.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
@@ -28,6 +28,6 @@ export function getUserCall({ db, auth }: RecordContext) {
       summary: request.includeSummary,
       transcript: includeTranscript,
     };
-    return { callJson: await toBytes(render(row, { as: 'tool result', include })) };
+    return { callJson: await toBytes(renderToolResult(row, include)) };
   });
 }

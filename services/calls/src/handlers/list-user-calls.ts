@@ -1,3 +1,4 @@
+import { snakeCase } from '@crs/kit/data/column';
 import { callerScope } from '@crs/kit/data/scope';
 import { invalid } from '@crs/kit/errors';
 import type { RecordContext } from '@crs/records/record-service';
@@ -6,15 +7,26 @@ import { rpc } from '@crs/kit/rpc/server';
 import { parseUuid, unstorable } from '@crs/kit/text';
 import type { ListUserCallsRequest, ListUserCallsResponse } from '@crs/proto/crs/calls/v1/calls';
 import type { UserListItem } from '../domain/columns.ts';
-import { listUserCalls as list, type CallFilters } from '../store/list-user-calls.ts';
+import { listUserCalls as list } from '../store/list-user-calls.ts';
 
 const MAX_LIMIT = 100;
+const TEXT_FILTERS = [
+  ...(['callStatus', 'callType', 'country'] as const),
+  ...(['jobTitleContains', 'organizationContains', 'sourceContains', 'segmentContains'] as const),
+];
 
 export function listUserCalls({ db, auth }: RecordContext) {
   return rpc({ user: ['calls:read'] }, async (request: ListUserCallsRequest, call): Promise<ListUserCallsResponse> => {
-    const { mine, after, limit } = request;
+    const { mine, after, limit, ...filters } = request;
     if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be 1 to ${MAX_LIMIT}`);
-    const filters = parseFilters(request);
+    const projectId = parseUuid(filters.projectId ?? '');
+    if (filters.projectId !== undefined && projectId === undefined) {
+      throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
+    }
+    for (const name of TEXT_FILTERS) {
+      const problem = unstorable(filters[name] ?? '');
+      if (problem) throw invalid(snakeCase(name), problem);
+    }
     const scope = callerScope(call);
     const read = (visible: string[]) =>
       db.read(
@@ -23,9 +35,9 @@ export function listUserCalls({ db, auth }: RecordContext) {
           userId: call.identity.userId,
           mine,
           visible,
-          filters,
+          filters: { ...filters, projectId },
           after: after?.at ? { at: after.at, id: after.id } : null,
-          // One row more than the page tells whether there is a next page.
+          // The extra row tells whether there is a next page.
           limit: limit + 1,
         }),
       );
@@ -55,32 +67,5 @@ function toListItem(row: UserListItem) {
     rating: row.rating,
     segment: row.segment,
     source: row.source,
-  };
-}
-
-function parseFilters(request: ListUserCallsRequest): CallFilters {
-  const projectId = request.projectId === undefined ? null : parseUuid(request.projectId);
-  if (projectId === undefined) throw invalid('project_id', 'must be a UUID (8-4-4-4-12 hexadecimal digits)');
-  const text = (field: string, value: string | undefined) => {
-    const problem = value === undefined ? undefined : unstorable(value);
-    if (problem) throw invalid(field, problem);
-    return value ?? null;
-  };
-  return {
-    projectId,
-    callStatus: text('call_status', request.callStatus),
-    callType: text('call_type', request.callType),
-    country: text('country', request.country),
-    jobTitleContains: text('job_title_contains', request.jobTitleContains),
-    employerContains: text('organization_contains', request.organizationContains),
-    sourceContains: text('source_contains', request.sourceContains),
-    segmentContains: text('segment_contains', request.segmentContains),
-    minRating: request.minRating ?? null,
-    minCost: request.minCost ?? null,
-    maxCost: request.maxCost ?? null,
-    minDurationMinutes: request.minDurationMinutes ?? null,
-    maxDurationMinutes: request.maxDurationMinutes ?? null,
-    dateAfter: request.dateAfter ?? null,
-    dateBefore: request.dateBefore ?? null,
   };
 }

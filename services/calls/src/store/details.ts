@@ -5,7 +5,7 @@ import type { DetailRow, DetailView } from '../domain/stored-json/index.ts';
 import { kindsOf, renames } from '../domain/view.ts';
 
 /** The fields and transcripts that a caller sees, and whether names are anonymized for the caller. */
-export interface Seen extends Pick<DetailView, 'gate' | 'include'> {
+export interface Seen extends Pick<DetailView, 'mask' | 'include'> {
   anonymize: boolean;
 }
 
@@ -15,7 +15,7 @@ export const CALL = { ...STORED, interviewee: column.text.orNull };
 /** The parameters of {@link callColumns}: whether the caller sees verbatim, redacted and clean transcripts, and another name than the recorded. */
 export function callParameters(seen: Seen): [verbatim: boolean, redacted: boolean, clean: boolean, renamed: boolean] {
   const kinds = kindsOf(seen);
-  return [kinds.has('verbatim'), kinds.has('redacted'), kinds.has('clean'), renames(seen.gate, seen.anonymize)];
+  return [kinds.has('verbatim'), kinds.has('redacted'), kinds.has('clean'), renames(seen.mask, seen.anonymize)];
 }
 
 /**

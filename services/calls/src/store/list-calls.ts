@@ -3,21 +3,18 @@ import type { Statement } from '@crs/kit/data/database';
 import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ROW = {
-  /** Null in the one row of an empty page. That row holds nothing but the total. */
+  /** Null, as `listItemJson` is, in the one row of an empty page. That row holds only the total. */
   callId: column.text.orNull,
-  /** The list item as it is stored; null with `callId`. */
   listItemJson: column.text.orNull,
   total: column.integer,
 };
-type ListRow = column.RowOf<typeof ROW>;
 
 const DETAIL_ROW = {
   ...DETAILS,
-  /** The call's id, also where its detail was not read; null in the one row of an empty page. */
-  listed: column.text.orNull,
+  /** Also there if the detail was not read; null in the one row of an empty page. */
+  callId: column.text.orNull,
   total: column.integer,
 };
-type DetailListRow = column.RowOf<typeof DETAIL_ROW>;
 
 const LIST = 'c.call_id, c.created_at, c.list_item_json';
 const ITEMS = 'page.call_id as "callId", page.list_item_json as "listItemJson"';
@@ -84,89 +81,75 @@ function withDetails(keys: string, total: string, first: number): string {
   return `${keys},
     positions as (select call_id, row_number() over (order by created_at desc, call_id desc) as position from keys),
     ${details.measured}
-    select t.total, m.call_id as listed, ${details.columns} from ${total} t left join measured m on true
+    select t.total, m.call_id as "callId", ${details.columns} from ${total} t left join measured m on true
     order by m.position`;
 }
 
 const DAY_MS = 86_400_000;
 
-export interface Range {
+export interface CallsPage {
+  /** The first creation time. */
   start: Date;
   /** Exclusive. */
   end: Date;
-}
-
-export interface Page {
+  /** Only calls whose detail changed since then; undefined: all. */
+  updatedSince: Date | undefined;
   offset: number;
   limit: number;
 }
 
 /**
- * A page of an organization's calls, newest first, with the exact total of the same moment.
+ * Lists a page of an organization's calls, newest first, with the exact total in the same snapshot.
  *
- * Totals and deep pages come from the per-day rollup. The range is cut into whole UTC days, which are summed, and a part of a day at
- * either end, which is counted. A deep page starts at the day in which it begins. So every page costs the number of days, and at most
- * one day's calls.
+ * Totals and deep pages come from the per-day rollup: it sums the whole UTC days of the range, and counts the partial days at both ends. A
+ * deep page starts reading at the day that contains its first call. So a page costs the number of days plus at most one day's calls.
+ *
+ * With `updatedSince`, all matches are counted, because pollers match few. These statements are planned for their values, which decide the index
+ * that reads less: one plan for all values may read every call of the range (PostgreSQL 16 and 17). Planning the others takes as long as running them.
  */
-export function listCalls(organization: string, range: Range, page: Page): Statement<ListRow> {
-  const values = valuesOf(organization, range, page);
-  // To plan the statement takes as long as to run it.
-  const planned = { row: ROW, plannedOnce: true };
+export function listCalls(organization: string, page: CallsPage): Statement<column.RowOf<typeof ROW>> {
+  if (page.updatedSince) {
+    const values = valuesOfChangedPage(organization, page);
+    return { name: 'list_changed_calls', row: ROW, text: CHANGED_PAGE, values, plannedOnce: false };
+  }
+  const values = valuesOfPage(organization, page);
   return page.offset === 0
-    ? { ...planned, name: 'list_calls_first_page', text: FIRST_PAGE, values }
-    : { ...planned, name: 'list_calls_later_page', text: LATER_PAGE, values: [...values, page.offset] };
+    ? { name: 'list_calls_first_page', row: ROW, text: FIRST_PAGE, values, plannedOnce: true }
+    : { name: 'list_calls_later_page', row: ROW, text: LATER_PAGE, values: [...values, page.offset], plannedOnce: true };
 }
 
-/** The same page with details. */
-export function listDetails(organization: string, range: Range, page: Page, seen: Seen): Statement<DetailListRow> {
-  const values = [...valuesOf(organization, range, page), page.offset, ...callParameters(seen)];
+/** Lists the same page with details. */
+export function listDetails(organization: string, page: CallsPage, seen: Seen): Statement<column.RowOf<typeof DETAIL_ROW>> {
+  if (page.updatedSince) {
+    const values = [...valuesOfChangedPage(organization, page), ...callParameters(seen)];
+    return { name: 'list_changed_details', row: DETAIL_ROW, text: DETAILS_OF_CHANGED_PAGE, values, plannedOnce: false };
+  }
+  const values = [...valuesOfPage(organization, page), page.offset, ...callParameters(seen)];
   return { name: 'list_details', row: DETAIL_ROW, text: DETAILS_OF_PAGE, values, plannedOnce: true };
 }
 
-function valuesOf(organization: string, { start, end }: Range, { limit }: Page): unknown[] {
+function valuesOfChangedPage(organization: string, { start, end, updatedSince, offset, limit }: CallsPage): unknown[] {
+  return [organization, start, end, updatedSince, offset, limit];
+}
+
+function valuesOfPage(organization: string, { start, end, limit }: CallsPage): unknown[] {
   const firstWhole = Math.ceil(start.getTime() / DAY_MS) * DAY_MS;
   const afterLast = Math.floor(end.getTime() / DAY_MS) * DAY_MS;
-  // A range inside one day has no whole days and one part.
-  const parted = afterLast >= firstWhole;
+  // A range within one day has no whole days, and only one partial day.
+  const hasTwoParts = afterLast >= firstWhole;
   return [
     organization,
     start,
     end,
     dayText(firstWhole),
     dayText(afterLast),
-    parted ? new Date(afterLast) : start,
-    parted ? new Date(firstWhole) : start,
+    hasTwoParts ? new Date(afterLast) : start,
+    hasTwoParts ? new Date(firstWhole) : start,
     limit,
   ];
 }
 
-/** A date as PostgreSQL reads it: it refuses the sign with which JavaScript writes the day after 9999-12-31. */
+/** Formats a date for PostgreSQL, which rejects the sign in JavaScript's `+010000-01-01`. */
 function dayText(time: number): string {
   return new Date(time).toISOString().replace(/T.*/, '').replace(/^\+0/, '');
-}
-
-/**
- * A page of the calls whose detail changed since then. All of them are counted, as pollers ask for few. The values decide which index reads
- * less: a plan for all values may read every call of the range (PostgreSQL 16 and 17 do).
- */
-export function listChangedCalls(
-  organization: string,
-  { start, end }: Range,
-  since: Date,
-  { offset, limit }: Page,
-): Statement<ListRow> {
-  const values = [organization, start, end, since, offset, limit];
-  return { name: 'list_changed_calls', row: ROW, text: CHANGED_PAGE, values, plannedOnce: false };
-}
-
-/** The same page with details. */
-export function listChangedDetails(
-  organization: string,
-  { start, end }: Range,
-  since: Date,
-  { offset, limit }: Page,
-  seen: Seen,
-): Statement<DetailListRow> {
-  const values = [organization, start, end, since, offset, limit, ...callParameters(seen)];
-  return { name: 'list_changed_details', row: DETAIL_ROW, text: DETAILS_OF_CHANGED_PAGE, values, plannedOnce: false };
 }

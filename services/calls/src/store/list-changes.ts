@@ -3,14 +3,14 @@ import type { Statement } from '@crs/kit/data/database';
 import { callParameters, DETAILS, detailsSql, type Seen } from './details.ts';
 
 const ENTRY = {
-  /** Of the feed. */
+  /** The feed's secret. */
   secret: column.bytes,
-  /** The last place that was given. */
+  /** The feed's last position. */
   head: column.bigint,
-  /** The highest place of a forgotten deletion. */
+  /** The highest position of a pruned deletion. */
   forgotten: column.bigint,
-  /** Null in the one row of an empty page, as the columns after it are. */
-  changed: column.text.orNull,
+  /** Null, as the columns below are, in the one row of an empty page. */
+  callId: column.text.orNull,
   place: column.bigint.orNull,
   changedAt: column.instant.orNull,
   deleted: column.boolean.orNull,
@@ -20,7 +20,7 @@ const ENTRY_WITH_DETAIL = { ...ENTRY, ...DETAILS, nameSecret: column.bytes.orNul
 export type EntryRow = column.RowOf<typeof ENTRY>;
 export type EntryWithDetailRow = column.RowOf<typeof ENTRY_WITH_DETAIL>;
 
-/** `$1` organization, `$2` and `$3` the places after which changes and deletions follow, `$4` how many. */
+/** `$1` organization, `$2` `after`, `$3` `deletedAfter`, `$4` limit. */
 const PAGE = `
   with live as (
     select call_id, place, changed_at, deleted from calls.changes where organization = $1 and not deleted and place > $2
@@ -31,7 +31,7 @@ const PAGE = `
     order by place limit $4
   ),
   page as (select * from (select * from live union all select * from gone) either order by place limit $4)`;
-const COLUMNS = 'f.secret, f.place as head, f.forgotten, m.call_id as changed, m.place, m.changed_at as "changedAt", m.deleted';
+const COLUMNS = 'f.secret, f.place as head, f.forgotten, m.call_id as "callId", m.place, m.changed_at as "changedAt", m.deleted';
 const FEED = 'from calls.feeds f';
 const OF_ORGANIZATION = 'where f.organization = $1 order by m.place';
 
@@ -40,20 +40,20 @@ const ENTRIES = `${PAGE} select ${COLUMNS} ${FEED} left join page m on true ${OF
 const ENTRIES_WITH_DETAILS = `${PAGE},
   positions as (select case when not deleted then call_id end as call_id, call_id as changed, place as position, changed_at, deleted from page),
   ${DETAILS_OF_PAGE.measured}
-  select ${COLUMNS.replace('m.call_id as changed', 'm.changed').replace('m.place', 'm.position as place')}, ${DETAILS_OF_PAGE.columns},
+  select ${COLUMNS.replace('m.call_id', 'm.changed').replace('m.place', 'm.position as place')}, ${DETAILS_OF_PAGE.columns},
     (select secret from calls.name_secrets where organization = $1) as "nameSecret"
   ${FEED} left join measured m on true ${OF_ORGANIZATION.replace('m.place', 'm.position')}`;
 
-interface PageAsked {
-  /** Changed calls follow after this place. */
+interface FeedPage {
+  /** The position after which changed calls are listed. */
   after: number;
-  /** Deleted calls follow after this place. */
+  /** The position after which deletions are listed. */
   deletedAfter: number;
   limit: number;
 }
 
-/** A page of an organization's feed, by place, and the state of the feed, all of one moment. No row: nothing has begun the feed yet. */
-export function listChanges(organization: string, { after, deletedAfter, limit }: PageAsked): Statement<EntryRow> {
+/** Lists a page of an organization's feed by position, and the state of the feed in the same snapshot. Without a feed, returns no row. */
+export function listChanges(organization: string, { after, deletedAfter, limit }: FeedPage): Statement<EntryRow> {
   return {
     name: 'list_changes',
     row: ENTRY,
@@ -63,10 +63,10 @@ export function listChanges(organization: string, { after, deletedAfter, limit }
   };
 }
 
-/** The same page with details. */
+/** Lists the same page with details. */
 export function listChangesWithDetails(
   organization: string,
-  { after, deletedAfter, limit }: PageAsked,
+  { after, deletedAfter, limit }: FeedPage,
   seen: Seen,
 ): Statement<EntryWithDetailRow> {
   return {

@@ -2,27 +2,12 @@ import * as column from '@crs/kit/data/column';
 import type { Statement } from '@crs/kit/data/database';
 import { built, sql } from '@crs/kit/data/sql';
 import { fold } from '@crs/kit/text';
+import type { ListUserCallsRequest } from '@crs/proto/crs/calls/v1/calls';
 import type { Knex } from 'knex';
 import { USER_LIST_ITEM, type UserListItem } from '../domain/columns.ts';
 
-/** Filters of a user's list, texts as the user gives them. Null matches everything. */
-export interface CallFilters {
-  projectId: string | null;
-  callStatus: string | null;
-  callType: string | null;
-  country: string | null;
-  jobTitleContains: string | null;
-  employerContains: string | null;
-  sourceContains: string | null;
-  segmentContains: string | null;
-  minRating: number | null;
-  minCost: number | null;
-  maxCost: number | null;
-  minDurationMinutes: number | null;
-  maxDurationMinutes: number | null;
-  dateAfter: Date | null;
-  dateBefore: Date | null;
-}
+/** Filters of a user's list, with texts as the user typed them. An absent filter matches everything. */
+export type CallFilters = Partial<Omit<ListUserCallsRequest, 'mine' | 'after' | 'limit'>>;
 
 interface UserCallsQuery {
   userId: string;
@@ -38,9 +23,8 @@ interface UserCallsQuery {
 const LIST = column.selectList(USER_LIST_ITEM, 'c');
 
 /**
- * A page of the calls that a user may see, most recent first. There is one walk for every visible project, and one for the calls that the
- * user conducted outside of these projects. Each walk follows an index of its own from the cursor on. So filters meet only rows that the
- * user may see, whatever else the organization holds.
+ * Lists a page of the calls that a user may see, most recent first. It reads each visible project, and the calls that the user conducted elsewhere,
+ * by an index of its own from the cursor on. So filters are applied only to rows that the user may see, however many others there are.
  */
 export function listUserCalls(organization: string, query: UserCallsQuery): Statement<UserListItem> {
   const { userId, mine, visible, filters, limit } = query;
@@ -53,22 +37,19 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
       .limit(limit);
   const calls = () => sql.from('calls.calls as c').select(sql.raw(LIST));
 
-  const projects = mine ? [] : filters.projectId === null ? visible : visible.filter((id) => id === filters.projectId);
+  const projects = mine ? [] : filters.projectId === undefined ? visible : visible.filter((id) => id === filters.projectId);
   const conducted = page(calls().where('c.conducted_by', userId));
-  if (filters.projectId !== null) conducted.where('c.project_id', filters.projectId);
+  if (filters.projectId !== undefined) conducted.where('c.project_id', filters.projectId);
   if (projects.length === 0) {
     const statement = built('list_user_calls', conducted, USER_LIST_ITEM);
-    const isUnfiltered = Object.values(filters).every((filter) => filter === null);
+    const isUnfiltered = Object.values(filters).every((filter) => filter === undefined);
     if (!isUnfiltered) return statement;
-    // The usual list of assistants: to plan it takes as long as to run it.
+    // Assistants usually send this one. Planning it takes as long as running it.
     const prepared = { ...statement, dynamic: false, plannedOnce: true };
     return query.after ? { ...prepared, name: 'list_conducted_calls_after' } : { ...prepared, name: 'list_conducted_calls' };
   }
 
-  const elsewhere = page(
-    calls().where('c.conducted_by', userId).whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]),
-  );
-  if (filters.projectId !== null) elsewhere.where('c.project_id', filters.projectId);
+  conducted.whereRaw('(c.project_id is null or c.project_id <> all(?::uuid[]))', [projects]);
   const ofProject = page(calls().whereRaw('c.project_id = p.project_id'));
   const both = sql.raw(
     `select * from (
@@ -76,7 +57,7 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
       union all
       (?)
     ) seen order by recency desc, "callId" desc limit ?`,
-    [projects, ofProject, elsewhere, limit],
+    [projects, ofProject, conducted, limit],
   );
   return built('list_user_calls', both, USER_LIST_ITEM);
 }
@@ -84,18 +65,18 @@ export function listUserCalls(organization: string, query: UserCallsQuery): Stat
 function narrow(rows: Knex.QueryBuilder, organization: string, { filters: f, after }: UserCallsQuery): Knex.QueryBuilder {
   rows.where('c.organization', organization);
   if (after) rows.whereRaw('(c.recency, c.call_id) < (?::timestamptz, ?)', [after.at, after.id]);
-  if (f.callStatus !== null) rows.where('c.call_status', f.callStatus);
-  if (f.callType !== null) rows.where('c.call_type', f.callType);
-  if (f.country !== null) rows.where('c.country_folded', fold(f.country));
-  const contains = (folded: string, text: string | null) => {
-    if (text !== null) rows.whereRaw('strpos(??, ?) > 0', [folded, fold(text)]);
+  if (f.callStatus !== undefined) rows.where('c.call_status', f.callStatus);
+  if (f.callType !== undefined) rows.where('c.call_type', f.callType);
+  if (f.country !== undefined) rows.where('c.country_folded', fold(f.country));
+  const contains = (folded: string, text: string | undefined) => {
+    if (text !== undefined) rows.whereRaw('strpos(??, ?) > 0', [folded, fold(text)]);
   };
   contains('c.job_title_folded', f.jobTitleContains);
-  contains('c.employer_folded', f.employerContains);
+  contains('c.employer_folded', f.organizationContains);
   contains('c.source_folded', f.sourceContains);
   contains('c.segment_folded', f.segmentContains);
-  const bound = (name: string, operator: '>=' | '<=', value: number | Date | null) => {
-    if (value !== null) rows.where(name, operator, value);
+  const bound = (name: string, operator: '>=' | '<=', value: number | Date | undefined) => {
+    if (value !== undefined) rows.where(name, operator, value);
   };
   bound('c.rating', '>=', f.minRating);
   bound('c.cost', '>=', f.minCost);

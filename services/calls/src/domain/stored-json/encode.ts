@@ -2,25 +2,25 @@ import { fold } from '@crs/kit/text';
 import type { Participant, Segment } from '../call.ts';
 import type { CallRecord } from '../call-record.ts';
 import type { Stored } from '../columns.ts';
-import { nameOf, type Name } from './find-name.ts';
-import { markEmail, markNames } from './marks.ts';
+import { toNamePattern, type NamePattern } from './find-name.ts';
 import { joinDetail, joinListItem } from './parts.ts';
-import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, findWhole } from './transcript.ts';
+import { emailPlaceholder, withNamePlaceholders } from './placeholders.ts';
+import { AFTER_SPEAKER, cleanText, findAcross, findInSpeaker, findLabels, isName } from './transcript.ts';
 
 /**
- * The version of the stored form. With a new one, the next import reads an unchanged line again, and writes its call if the texts differ.
- * A change of the form, or of the search for the name, needs a new version.
+ * The version of the stored format. Increase it when the format or the search for the name changes: the next import then parses unchanged
+ * lines again, and writes each call whose texts differ.
  */
-export const FORM = 3;
+export const FORMAT_VERSION = 3;
 
-/** A text that the times of the call divide. They are known when the call is written. */
+/** The text before and after the call's times, which are known only when the call is written. */
 type AroundTimes = [before: string, after: string];
 
 type Transcripts = Omit<Stored, 'detailJson'>;
 
-/** The texts of a record as they are stored. */
+/** Encodes the stored texts of a record. */
 export function encode(record: CallRecord): { listItem: AroundTimes; detail: AroundTimes; transcripts: Transcripts } {
-  const name = nameOf(record.name);
+  const name = toNamePattern(record.name);
   const transcripts = transcriptsOf(record, name);
   return { listItem: listItemOf(record, transcripts.verbatim !== null), detail: detailOf(record, name), transcripts };
 }
@@ -38,7 +38,7 @@ function listItemOf(record: CallRecord, hasVerbatim: boolean): AroundTimes {
   return [membersOf(before), joinListItem(parts)];
 }
 
-function detailOf(record: CallRecord, name: Name | undefined): AroundTimes {
+function detailOf(record: CallRecord, name: NamePattern | undefined): AroundTimes {
   const { callId, projectId, callType, callStatus, anonymityStatus, date } = record;
   const state = {
     call_id: callId,
@@ -55,12 +55,12 @@ function detailOf(record: CallRecord, name: Name | undefined): AroundTimes {
     source: member('source', record.source),
     rating: member('rating', record.rating),
     cost: member('cost', record.cost),
-    name: `,"name":${markedString(record.name, findAll)}`,
+    name: `,"name":${record.name === null ? 'null' : wholeName(record.name)}`,
     jobTitle: member('job_title', record.jobTitle),
     employer: member('organization', record.employer),
     country: member('country', record.country),
     bio: member('bio', record.bio),
-    participants: `,"participants":[${markedParticipants(record.participants, name)}]`,
+    participants: `,"participants":[${participantsOf(record.participants, name)}]`,
     summary: member('summary', record.summary),
     keyTakeaways: member('key_takeaways', record.ktas) + member('key_takeaways_status', record.ktaApprovalStatus),
     qaBlocks: member('qa_blocks', qaBlocks),
@@ -69,7 +69,7 @@ function detailOf(record: CallRecord, name: Name | undefined): AroundTimes {
   return [membersOf(state), joinDetail(parts)];
 }
 
-function transcriptsOf({ qaBlocks, transcripts }: CallRecord, name: Name | undefined): Transcripts {
+function transcriptsOf({ qaBlocks, transcripts }: CallRecord, name: NamePattern | undefined): Transcripts {
   const clean = cleanText(qaBlocks);
   const stored: Transcripts = {
     clean: clean === null ? null : JSON.stringify(clean),
@@ -80,9 +80,10 @@ function transcriptsOf({ qaBlocks, transcripts }: CallRecord, name: Name | undef
   };
   for (const { kind, content } of transcripts) {
     if (typeof content === 'string') {
-      stored[kind] = `"${[...pieces(content)].map((piece) => markNames(piece, findLabels(piece, name))).join('')}"`;
+      const chunks = [...chunksOf(content)].map((chunk) => withNamePlaceholders(chunk, findLabels(chunk, name)));
+      stored[kind] = `"${chunks.join('')}"`;
       stored[`${kind}Segments`] = '[]';
-    } else [stored[kind], stored[`${kind}Segments`]] = markedSegments(content, name);
+    } else [stored[kind], stored[`${kind}Segments`]] = segmentsOf(content, name);
   }
   return stored;
 }
@@ -96,56 +97,53 @@ function member(name: string, value: unknown): string {
   return `,"${name}":${JSON.stringify(value)}`;
 }
 
-function findAll(text: string): [[number, number]] {
-  return [[0, text.length]];
+/** Returns the name as a JSON string that is one placeholder. */
+function wholeName(name: string): string {
+  return `"${withNamePlaceholders(name, [[0, name.length]])}"`;
 }
 
-function markedString(text: string | null, find: (text: string) => readonly (readonly [number, number])[]): string {
-  return text === null ? 'null' : `"${markNames(text, find(text))}"`;
-}
-
-function markedParticipants(participants: readonly Participant[], interviewee: Name | undefined): string {
-  const named = new Set(participants.filter(({ name }) => name !== null && findWhole(name, interviewee).length > 0));
-  // A person who joined twice is listed twice, maybe by a name that isn't found, such as `Eva's phone`.
+function participantsOf(participants: readonly Participant[], interviewee: NamePattern | undefined): string {
+  const named = new Set(participants.filter(({ name }) => name !== null && isName(name, interviewee)));
+  // Someone who joined twice is listed twice, possibly under a name that isn't found, such as `Eva's phone`.
   const emails = new Set([...named].flatMap(({ email }) => (email === null ? [] : fold(email))));
   return participants
     .map((each) => {
       const { name, role, email } = each;
-      const shown = markedString(name, (text) => (named.has(each) ? findAll(text) : []));
+      const nameJson = name !== null && named.has(each) ? wholeName(name) : JSON.stringify(name);
       const isInterviewees = named.has(each) || (email !== null && emails.has(fold(email)));
-      return `{"name":${shown},"role":${JSON.stringify(role)}${markEmail(member('email', email), isInterviewees)}}`;
+      return `{"name":${nameJson},"role":${JSON.stringify(role)}${emailPlaceholder(member('email', email), isInterviewees)}}`;
     })
     .join(',');
 }
 
-const PIECE_LENGTH = 64 * 1024;
+const CHUNK_LENGTH = 64 * 1024;
 const LINE_END = /[\n\r\v\f\u0085\u2028\u2029]/g;
 
-/** Divides a text after some of its lines. A text may be the label of millions of lines, and all their spans at once would exhaust the memory. */
-function* pieces(text: string): Generator<string> {
+/** Splits a text at line ends. The name may label millions of lines, whose spans would exhaust the memory all at once. */
+function* chunksOf(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
-    LINE_END.lastIndex = at + PIECE_LENGTH;
+    LINE_END.lastIndex = at + CHUNK_LENGTH;
     const end = LINE_END.test(text) ? LINE_END.lastIndex : text.length;
     yield text.slice(at, end);
     at = end;
   }
 }
 
-function markedSegments(segments: Segment[], name: Name | undefined): [text: string, segments: string] {
+function segmentsOf(segments: Segment[], name: NamePattern | undefined): [text: string, segments: string] {
   const lines: string[] = [];
   const objects: string[] = [];
   // A transcript has thousands of segments and a few speakers.
   const speakers = new Map<string, string>();
   const labelOf = (speaker: string) => {
-    const known = speakers.get(speaker) ?? markNames(speaker, findInSpeaker(speaker, name));
-    speakers.set(speaker, known);
-    return known;
+    const label = speakers.get(speaker) ?? withNamePlaceholders(speaker, findInSpeaker(speaker, name));
+    speakers.set(speaker, label);
+    return label;
   };
   for (const { speaker, start_seconds: start, text } of segments) {
     const across = findAcross(speaker, text, name);
-    const label = speaker && (across ? markNames(speaker, across.inSpeaker) : labelOf(speaker));
-    const said = markNames(text, across?.inText ?? findLabels(text, name));
-    lines.push(across ? markNames(across.line, across.found) : label ? label + AFTER_SPEAKER + said : said);
+    const label = speaker && (across ? withNamePlaceholders(speaker, across.inSpeaker) : labelOf(speaker));
+    const said = withNamePlaceholders(text, across?.inText ?? findLabels(text, name));
+    lines.push(across ? withNamePlaceholders(across.line, across.found) : label ? label + AFTER_SPEAKER + said : said);
     objects.push(`{"speaker":${label === null ? null : `"${label}"`},"start_seconds":${start},"text":"${said}"}`);
   }
   return [`"${lines.join('\\n')}"`, `[${objects.join(',')}]`];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Transcript } from '../call.ts';
-import { nameOf } from './find-name.ts';
-import { showNames, showParticipants } from './marks.ts';
+import { toNamePattern } from './find-name.ts';
+import { fillNames, fillParticipants } from './placeholders.ts';
 import { encode } from './encode.ts';
 import { splitDetail } from './parts.ts';
 import { sampleRecord } from '../../../test/_sample.ts';
-import { findWhole } from './transcript.ts';
+import { isName } from './transcript.ts';
 
 /** The participants of a call with the interviewee Eva Maria Smith, as they are shown to those who see her as X. */
 function participants(names: (string | [name: string | null, email: string])[], as: string | undefined = 'X') {
@@ -15,12 +15,12 @@ function participants(names: (string | [name: string | null, email: string])[], 
     email: typeof it === 'string' ? null : it[1],
   }));
   const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: each }));
-  return JSON.parse(`{${showParticipants(splitDetail(detail.join('')).participants, true, as).slice(1)}}`).participants;
+  return JSON.parse(`{${fillParticipants(splitDetail(detail.join('')).participants, true, as).slice(1)}}`).participants;
 }
 
 function label(text: string, name = 'Eva Maria Smith'): string {
   const transcripts: Transcript[] = [{ kind: 'redacted', content: text }];
-  return JSON.parse(showNames(encode(sampleRecord({ name, transcripts })).transcripts.redacted!, 'X'));
+  return JSON.parse(fillNames(encode(sampleRecord({ name, transcripts })).transcripts.redacted!, 'X'));
 }
 
 describe('the interviewee as a participant or a speaker', () => {
@@ -45,7 +45,7 @@ describe('the interviewee as a participant or a speaker', () => {
     '**Eva Maria Smith**',
     '<v Eva Maria Smith>',
   ])('is found as %j', (name) => {
-    expect(findWhole(name, nameOf('Eva Maria Smith'))).toEqual([[0, name.length]]);
+    expect(isName(name, toNamePattern('Eva Maria Smith'))).toBe(true);
     expect(participants([[name, 'eva@contoso.example']])).toEqual([{ name: 'X', role: null }]);
   });
 
@@ -82,7 +82,7 @@ describe('the interviewee as a participant or a speaker', () => {
     [' \u200b ', ''],
     ['\u200b', ' '],
   ])('is, as %j, not the other person %j', (name, other) => {
-    expect(findWhole(other, nameOf(name))).toEqual([]);
+    expect(isName(other, toNamePattern(name))).toBe(false);
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe('the interviewee as a participant or a speaker', () => {
     ['(Eva)', '(EVA)'],
     ['**', '**'],
   ])('is, recorded as %j, found as %j', (name, found) => {
-    expect(findWhole(found, nameOf(name))).toEqual([[0, found.length]]);
+    expect(isName(found, toNamePattern(name))).toBe(true);
   });
 
   test('loses the e-mail address wherever it stands, and nobody else does', () => {
@@ -118,7 +118,7 @@ describe('the interviewee as a participant or a speaker', () => {
 
 function shownAsRecorded(recorded: { name: string | null; role: null; email: string }[]): string {
   const { detail } = encode(sampleRecord({ name: 'Eva Maria Smith', participants: recorded }));
-  return showParticipants(splitDetail(detail.join('')).participants, true, undefined).slice(1);
+  return fillParticipants(splitDetail(detail.join('')).participants, true, undefined).slice(1);
 }
 
 describe('the label of a line', () => {

@@ -1,6 +1,14 @@
 /**
- * Calls are stored as JSON that REST shows, in parts that a caller sees or doesn't, with marks around the interviewee's name and around
- * e-mails. So a page of list items or details costs no parsing. Only a caller who sees another name has texts written again.
+ * Calls are stored as REST's JSON, split into the parts that a field mask shows or hides, with placeholders for the interviewee's name and for
+ * e-mails. So a page of list items or details needs no parsing, and only callers who see another name have texts rewritten.
  */
-export { encode, FORM } from './encode.ts';
-export { render, type DetailRow, type DetailView, type UserCall } from './render.ts';
+export { encode, FORMAT_VERSION } from './encode.ts';
+export {
+  contentJson,
+  renderDetail,
+  renderListItem,
+  renderToolResult,
+  type DetailRow,
+  type DetailView,
+  type UserCall,
+} from './render.ts';

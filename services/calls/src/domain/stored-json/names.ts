@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto';
 import { fold } from '@crs/kit/text';
 import type { Metadata } from '../columns.ts';
 
-/** By what an interviewee is named. */
+/** The columns that determine the name shown for an interviewee. */
 export type Named = Pick<Metadata, 'name' | 'employer' | 'anonymizedName'>;
 
 /**
- * The value of `interviewee.name`.
+ * Returns the value of `interviewee.name`.
  * @param anonymizeWith the organization's secret, if the organization has names anonymized; undefined: the name is shown as recorded
  */
 export function shownName(call: Named, anonymizeWith: Buffer | undefined): string | null {
@@ -16,8 +16,8 @@ export function shownName(call: Named, anonymizeWith: Buffer | undefined): strin
 }
 
 /**
- * The text that replaces the interviewee's name in participants, speakers and labels.
- * @returns undefined if nothing is replaced: the name is shown as recorded, or there is none
+ * Returns what replaces the interviewee's name in participants, speakers and labels.
+ * @returns undefined if the name is shown as recorded, or there is none
  */
 export function replacementFor(call: Named, nameEnabled: boolean, anonymizeWith: Buffer | undefined): string | undefined {
   const { name } = call;
@@ -27,7 +27,7 @@ export function replacementFor(call: Named, nameEnabled: boolean, anonymizeWith:
   return shownName(call, anonymizeWith) ?? undefined;
 }
 
-/** The alias that the record itself brings. A blank alias counts as none. */
+/** Returns the anonymized name of the record, unless it is blank. */
 function recordedAlias({ anonymizedName }: Named): string | undefined {
   return anonymizedName === null || anonymizedName.trim() === '' ? undefined : anonymizedName;
 }
@@ -35,8 +35,8 @@ function recordedAlias({ anonymizedName }: Named): string | undefined {
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * A name that is the same for the same person in all calls of an organization. Without the organization's secret it tells nothing about
- * the person. The JSON list keeps name and employer apart, and a missing employer apart from an empty one.
+ * Derives a name that is the same in all calls of an organization with that person, and reveals nothing without the organization's secret.
+ * JSON keeps name and employer apart, and a missing employer apart from an empty one.
  */
 function pseudonym(name: string, employer: string | null, secret: Buffer): string {
   const person = JSON.stringify([fold(name), employer === null ? null : fold(employer)]);

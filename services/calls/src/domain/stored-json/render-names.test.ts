@@ -2,14 +2,17 @@ import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { fold } from '@crs/kit/text';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, SECRET } from '../../../test/_sample.ts';
-import { gateOf } from '../view.ts';
-import { render, type DetailRow, type DetailView } from './index.ts';
+import { fieldMaskOf } from '../view.ts';
+import { renderDetail, type DetailRow, type DetailView } from './index.ts';
 
 const ANONYMIZING: DetailView = { ...OPEN_VIEW, anonymizeWith: SECRET };
-const NOT_ENABLED: DetailView = { ...OPEN_VIEW, gate: gateOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')) };
+const NOT_ENABLED: DetailView = {
+  ...OPEN_VIEW,
+  mask: fieldMaskOf(ALLOWED_FIELDS.filter((field) => field !== 'interviewee.name')),
+};
 
 const json = (value: unknown) => JSON.stringify(value);
-const textOf = (call: DetailRow, view: DetailView) => [...render(call, view)].join('');
+const textOf = (call: DetailRow, view: DetailView) => [...renderDetail(call, view)].join('');
 const detailOf = (call: DetailRow, view: DetailView) => JSON.parse(textOf(call, view));
 
 describe("the interviewee's name", () => {

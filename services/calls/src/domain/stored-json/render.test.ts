@@ -2,13 +2,13 @@ import { ALLOWED_FIELDS, type AllowedField } from '@crs/records/allowed-fields';
 import { describe, expect, test } from 'vitest';
 import { OPEN_VIEW, sampleCall, sampleRecord, TIMES_JSON } from '../../../test/_sample.ts';
 import type { CallRecord } from '../call-record.ts';
-import { gateOf } from '../view.ts';
-import { encode, render, type DetailRow, type DetailView } from './index.ts';
+import { fieldMaskOf } from '../view.ts';
+import { encode, renderDetail, renderListItem, type DetailRow, type DetailView } from './index.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
-const viewOf = (...fields: readonly AllowedField[]): DetailView => ({ ...OPEN_VIEW, gate: gateOf(fields) });
+const viewOf = (...fields: readonly AllowedField[]): DetailView => ({ ...OPEN_VIEW, mask: fieldMaskOf(fields) });
 const without = (...fields: readonly AllowedField[]) => viewOf(...ALLOWED_FIELDS.filter((field) => !fields.includes(field)));
-const textOf = (call: DetailRow, view: DetailView) => [...render(call, view)].join('');
+const textOf = (call: DetailRow, view: DetailView) => [...renderDetail(call, view)].join('');
 const detailOf = (call: DetailRow, view: DetailView) => JSON.parse(textOf(call, view));
 const kinds = (call: DetailRow, view: DetailView) =>
   detailOf(call, view).transcripts.map((entry: { kind: string }) => entry.kind);
@@ -16,7 +16,7 @@ const kinds = (call: DetailRow, view: DetailView) =>
 describe('a list item', () => {
   const itemOf = (fields: readonly AllowedField[], changes: Partial<CallRecord> = {}) => {
     const listItemJson = encode(sampleRecord(changes)).listItem.join(TIMES_JSON);
-    return [...render({ listItemJson }, { as: 'list item', gate: gateOf(fields) })].join('');
+    return [...renderListItem(listItemJson, fieldMaskOf(fields))].join('');
   };
   const start =
     '{"call_id":"call_1","duration_minutes":54.5,"created_at":"2025-01-31T09:08:07.006Z","updated_at":"2025-02-02T00:00:00.000Z",' +

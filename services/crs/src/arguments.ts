@@ -22,7 +22,7 @@ export function onOff(text: string): boolean {
 export function allowedFields(text: string): { default: boolean; fields: string[] } {
   if (text === 'default') return { default: true, fields: [] };
   if (text === 'none') return { default: false, fields: [] };
-  const fields = text.split(',').map((field) => field.trim());
+  const fields = commaList(text);
   if (fields.every((field) => /^[a-z_]+(\.[a-z_]+)?$/.test(field) && field !== 'default' && field !== 'none')) {
     return { default: false, fields: [...new Set(fields)] };
   }
@@ -39,7 +39,7 @@ export function oidcIssuer(text: string): string {
 }
 
 export function domains(text: string): string[] {
-  const named = text.split(',').map((domain) => domain.trim());
+  const named = commaList(text);
   if (named.every((domain) => /^[^\s@][^\s@.]*\.[^\s@]+$/.test(domain))) return named;
   throw new InvalidArgumentError('It must be domains with commas between them, like acme.example,acme.test.');
 }
@@ -62,32 +62,33 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a number of s, m, h or d, like 90d, and at most 100 years.');
 }
 
-/** Parses scopes separated by spaces. An empty text is refused: it may come from an unset variable, and must not mean all scopes. */
+/** Rejects an empty text: it may come from an unset variable, and must not mean all scopes. */
 export function scopes(text: string): string[] {
   const named = text.split(/\s+/).filter((scope) => scope !== '');
   if (named.length > 0) return named;
   throw new InvalidArgumentError('It must name scopes with spaces between them, like "calls:read projects:read".');
 }
 
-/** Parses a number of entries, 1..1000. */
 export function limit(text: string): number {
   const entries = count(text);
   if (entries && entries <= 1_000) return entries;
   throw new InvalidArgumentError('It must be a whole number from 1 to 1000.');
 }
 
-/** Parses the id of an entry of the audit trail. */
 export function entryId(text: string): number {
   const id = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(id)) return id;
   throw new InvalidArgumentError('It must be the id of an entry.');
 }
 
-/** Parses types of records with commas between them. */
 export function recordTypes(text: string): string[] {
-  const named = text.split(',').map((type) => type.trim());
+  const named = commaList(text);
   if (named.every((type) => RECORD_TYPES.has(type))) return named;
   throw new InvalidArgumentError(`It must be some of ${[...RECORD_TYPES.keys()].join(',')}, with commas between them.`);
+}
+
+function commaList(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
 }
 
 /** Parses a whole number from 1 that fits a proto uint32. */

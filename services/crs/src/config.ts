@@ -54,16 +54,10 @@ const addressFile = z.object({
  * @throws Failure that names the missing settings and the next step
  */
 export async function loadConfig(environment: Environment): Promise<Config> {
-  const env = readSettings(environment);
-  const given = {
-    auth: env.CRS_AUTH_ADMIN_ADDRESS,
-    projects: env.CRS_PROJECTS_ADMIN_ADDRESS,
-    calls: env.CRS_CALLS_ADMIN_ADDRESS,
-    entities: env.CRS_ENTITIES_ADMIN_ADDRESS,
-  };
-  const all = SERVICES.every((service) => given[service]);
-  const local = all ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
-  const addresses = Object.fromEntries(SERVICES.map((service) => [service, given[service] ?? local?.[service]]));
+  const env = await orNotConfigured(() => readEnvironment(settings, environment));
+  const isComplete = SERVICES.every((service) => env[adminSetting(service)]);
+  const local = isComplete ? undefined : await readJson(join(env.CRS_DATA_DIR, 'admin.json'), addressFile);
+  const addresses = Object.fromEntries(SERVICES.map((service) => [service, env[adminSetting(service)] ?? local?.[service]]));
   const health = {
     'api-gateway': env.CRS_API_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['api-gateway'],
     'tool-gateway': env.CRS_TOOL_GATEWAY_HEALTH_ADDRESS ?? local?.health?.['tool-gateway'],
@@ -71,9 +65,7 @@ export async function loadConfig(environment: Environment): Promise<Config> {
   };
   const credential = await loadCredential(env);
 
-  const missing = SERVICES.filter((service) => !addresses[service]).map(
-    (service) => `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,
-  );
+  const missing: string[] = SERVICES.filter((service) => !addresses[service]).map(adminSetting);
   if (!credential) missing.push('CRS_OPERATOR_FILE');
   if (missing.length > 0) {
     throw new Failure(
@@ -82,13 +74,18 @@ export async function loadConfig(environment: Environment): Promise<Config> {
         `or set ${missing.join(', ')} to use another installation.`,
     );
   }
-  const tls = await openTls(env.CRS_TLS_DIR);
-  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls };
+  const { CRS_TLS_DIR: tlsDirectory } = env;
+  const tls = tlsDirectory && (await orNotConfigured(() => Tls.open(tlsDirectory, createLogger('crs', { level: 'silent' }))));
+  return { addresses: addresses as Config['addresses'], health, credential: credential!, tls: tls || undefined };
 }
 
-function readSettings(environment: Environment): z.infer<typeof settings> {
+function adminSetting(service: Service) {
+  return `CRS_${service.toUpperCase() as Uppercase<Service>}_ADMIN_ADDRESS` as const;
+}
+
+async function orNotConfigured<T>(read: () => T | Promise<T>): Promise<T> {
   try {
-    return readEnvironment(settings, environment);
+    return await read();
   } catch (error) {
     throw new Failure('not_configured', (error as Error).message.replaceAll(/\n\s*/g, ' '));
   }
@@ -100,15 +97,6 @@ async function loadCredential(env: z.infer<typeof settings>): Promise<string | u
   if (!file && env.CRS_OPERATOR_FILE)
     throw new Failure('not_configured', `CRS_OPERATOR_FILE: ${env.CRS_OPERATOR_FILE} does not exist.`);
   return file?.credential;
-}
-
-async function openTls(directory: string | undefined): Promise<Tls | undefined> {
-  if (directory === undefined) return undefined;
-  try {
-    return await Tls.open(directory, createLogger('crs', { level: 'silent' }));
-  } catch (error) {
-    throw new Failure('not_configured', (error as Error).message);
-  }
 }
 
 /** Reads a file. @returns undefined if the file doesn't exist */

@@ -2,7 +2,7 @@ import { ServiceError, unavailable } from '@crs/kit/errors';
 import type { Tls } from '@crs/kit/process/tls';
 import { client } from '@crs/kit/rpc/client';
 import { service as definition } from 'grpc-health-check';
-import { SERVICES, UNMANAGED, type Service, type Unmanaged } from './config.ts';
+import { SERVICES, UNMANAGED, type Unmanaged } from './config.ts';
 import type { Connection } from './connection.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -10,81 +10,78 @@ const TIMEOUT_MS = 5_000;
 export interface Health {
   service: string;
   address: string | null;
-  /** Null: not known, or not used. */
+  /** Null if unknown or unused. */
   up: boolean | null;
-  /** Time of an answer over an open connection; null without an answer. */
+  /** Over an open connection; null without a response. */
   latency_ms: number | null;
   problem: string | null;
 }
 
-/** Asks each service, PostgreSQL and Redis whether it answers. */
-export function askAll(connection: Connection): Promise<Health[]> {
-  const { health = {} } = connection.config;
+/** A server of the standard `grpc.health.v1.Health`, which needs no identity. */
+interface Endpoint {
+  /** The service, for error messages. */
+  name: string;
+  /** `host:port`. */
+  address: string;
+  tls?: Tls | undefined;
+}
+
+/** Checks each service, PostgreSQL and Redis. */
+export function checkAll({ auth, operator, config: { addresses, health = {}, tls } }: Connection): Promise<Health[]> {
+  const admin: Endpoint[] = SERVICES.map((name) => ({ name, address: addresses[name], tls }));
+  // This call uses the operator's credential, so it also detects a bad one. The other checks need no token, and work while auth is down.
+  const checkAuth = async () => void (await auth.listOrganizations({}, await operator()));
   return Promise.all([
-    ...SERVICES.map((name) => askManaged(connection, name)),
-    ...UNMANAGED.map((name) => askUnmanaged(name, health[name])),
-    askAboutPostgres(connection),
-    askAboutRedis(health['rate-limit']),
+    ...admin.map((endpoint) => measure(endpoint, endpoint.name === 'auth' ? checkAuth : () => checkHealth(endpoint))),
+    ...UNMANAGED.map((name) => checkUnmanaged(name, health[name])),
+    checkPostgres(admin),
+    checkRedis(health['rate-limit']),
   ]);
 }
 
-function askManaged(connection: Connection, name: Service): Promise<Health> {
-  const asked = adminOf(connection, name);
-  // The question to auth uses the operator's credential, so it finds a bad credential, too. The others need no token, so they work while
-  // auth is away.
-  return measure(asked, () => (name === 'auth' ? askAuth(connection) : checkHealth(asked)));
-}
-
-async function askUnmanaged(name: Unmanaged, address: string | undefined): Promise<Health> {
+async function checkUnmanaged(name: Unmanaged, address: string | undefined): Promise<Health> {
   if (address === undefined) {
-    return unknown(name, null, `CRS_${name.toUpperCase().replace('-', '_')}_HEALTH_ADDRESS is not set.`);
+    return unknown(name, `CRS_${name.toUpperCase().replace('-', '_')}_HEALTH_ADDRESS is not set.`);
   }
-  // Health listeners are in plaintext.
+  // Health listeners are plaintext.
   return measure({ name, address }, () => checkHealth({ name, address }));
 }
 
 /** PostgreSQL, as the services see it. */
-async function askAboutPostgres(connection: Connection): Promise<Health> {
-  const answers = await Promise.all(
-    SERVICES.map(async (name) => ({
-      name,
-      works: await checkDependency(adminOf(connection, name), 'postgresql').catch(() => undefined),
+async function checkPostgres(admin: Endpoint[]): Promise<Health> {
+  const states = await Promise.all(
+    admin.map(async (endpoint) => ({
+      name: endpoint.name,
+      works: await checkDependency(endpoint, 'postgresql').catch(() => undefined),
     })),
   );
-  const without = answers.flatMap(({ name, works }) => (works === false ? [name] : []));
-  const told = answers.some(({ works }) => works !== undefined);
-  if (!told) return unknown('postgresql', null, 'No service tells.');
-  const problem = without.length > 0 ? `It doesn't answer ${without.join(', ')}.` : null;
-  return { service: 'postgresql', address: null, up: problem === null, latency_ms: null, problem };
+  if (states.every(({ works }) => works === undefined)) return unknown('postgresql', 'No service tells.');
+  const without = states.filter(({ works }) => works === false).map(({ name }) => name);
+  return dependency('postgresql', without.length > 0 ? `It doesn't answer ${without.join(', ')}.` : null);
 }
 
 /** Redis, as rate-limit sees it. */
-async function askAboutRedis(address: string | undefined): Promise<Health> {
+async function checkRedis(address: string | undefined): Promise<Health> {
   const works = address === undefined ? null : await checkDependency({ name: 'rate-limit', address }, 'redis').catch(() => null);
-  if (works === null) return unknown('redis', null, 'The rate-limit service does not tell.');
-  if (works === undefined) return unknown('redis', null, 'Not used: requests are counted in memory.');
-  const problem = works ? null : 'The rate-limit service has no connection.';
-  return { service: 'redis', address: null, up: works, latency_ms: null, problem };
+  if (works === null) return unknown('redis', 'The rate-limit service does not tell.');
+  if (works === undefined) return unknown('redis', 'Not used: requests are counted in memory.');
+  return dependency('redis', works ? null : 'The rate-limit service has no connection.');
 }
 
-function adminOf({ config: { addresses, tls } }: Connection, name: Service): Asked {
-  return { name, address: addresses[name], tls };
+function unknown(service: string, problem: string): Health {
+  return { service, address: null, up: null, latency_ms: null, problem };
 }
 
-function unknown(service: string, address: string | null, problem: string): Health {
-  return { service, address, up: null, latency_ms: null, problem };
+function dependency(service: string, problem: string | null): Health {
+  return { service, address: null, up: problem === null, latency_ms: null, problem };
 }
 
-async function askAuth({ auth, operator }: Connection): Promise<void> {
-  await auth.listOrganizations({}, await operator());
-}
-
-async function measure({ name: service, address }: Asked, ask: () => Promise<void>): Promise<Health> {
+async function measure({ name: service, address }: Endpoint, check: () => Promise<void>): Promise<Health> {
   try {
     // The first request connects.
-    await ask();
+    await check();
     const started = performance.now();
-    await ask();
+    await check();
     const latency = Math.round((performance.now() - started) * 10) / 10;
     return { service, address, up: true, latency_ms: latency, problem: null };
   } catch (error) {
@@ -92,35 +89,26 @@ async function measure({ name: service, address }: Asked, ask: () => Promise<voi
   }
 }
 
-/** A server of the standard `grpc.health.v1.Health`, which needs no identity. */
-interface Asked {
-  /** Name of the service, for error texts. */
-  name: string;
-  /** `host:port`. */
-  address: string;
-  tls?: Tls | undefined;
-}
-
-/** Asks whether a server serves. @throws ServiceError if it doesn't */
-async function checkHealth(asked: Asked): Promise<void> {
-  if ((await statusOf(asked, '')) !== 'SERVING') throw unavailable(`The ${asked.name} service does not serve now.`);
+/** @throws ServiceError if the server isn't serving */
+async function checkHealth(endpoint: Endpoint): Promise<void> {
+  if ((await statusOf(endpoint, '')) !== 'SERVING') throw unavailable(`The ${endpoint.name} service does not serve now.`);
 }
 
 /**
- * Asks a server whether something that it depends on works, such as `postgresql`.
- * @returns undefined where the server doesn't depend on it
- * @throws ServiceError if the server doesn't answer
+ * Asks a server whether a dependency, such as `postgresql`, works.
+ * @returns undefined if the server doesn't have that dependency
+ * @throws ServiceError if the server doesn't respond
  */
-async function checkDependency(asked: Asked, dependency: string): Promise<boolean | undefined> {
+async function checkDependency(endpoint: Endpoint, name: string): Promise<boolean | undefined> {
   try {
-    return (await statusOf(asked, dependency)) === 'SERVING';
+    return (await statusOf(endpoint, name)) === 'SERVING';
   } catch (error) {
     if (error instanceof ServiceError && error.kind === 'not_found') return undefined;
     throw error;
   }
 }
 
-async function statusOf({ name, address, tls }: Asked, service: string): Promise<string> {
+async function statusOf({ name, address, tls }: Endpoint, service: string): Promise<string> {
   const health = client({ check: definition['Check']! }, { name, address, timeoutMs: TIMEOUT_MS, retry: false, tls });
   try {
     return ((await health.check({ service })) as { status: string }).status;

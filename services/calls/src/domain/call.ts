@@ -1,5 +1,3 @@
-/** The closed sets of a call's states, and the parts that a call is made of. */
-
 export const CALL_TYPES = ['interview', 'meeting'] as const;
 export const CALL_STATUSES = [
   'scheduled',
@@ -13,11 +11,6 @@ export const CALL_STATUSES = [
 ] as const;
 export const ANONYMITY_STATUSES = ['not_requested', 'started', 'complete', 'errored'] as const;
 export const KTA_APPROVAL_STATUSES = ['pending', 'approved'] as const;
-
-export type CallType = (typeof CALL_TYPES)[number];
-export type CallStatus = (typeof CALL_STATUSES)[number];
-export type AnonymityStatus = (typeof ANONYMITY_STATUSES)[number];
-export type KtaApprovalStatus = (typeof KTA_APPROVAL_STATUSES)[number];
 
 export interface Participant {
   name: string | null;

@@ -12,17 +12,7 @@ import {
   uuid,
 } from '@crs/records/import-record';
 import { z } from 'zod';
-import {
-  ANONYMITY_STATUSES,
-  CALL_STATUSES,
-  CALL_TYPES,
-  KTA_APPROVAL_STATUSES,
-  type AnonymityStatus,
-  type CallStatus,
-  type CallType,
-  type KtaApprovalStatus,
-  type Participant,
-} from './call.ts';
+import { ANONYMITY_STATUSES, CALL_STATUSES, CALL_TYPES, KTA_APPROVAL_STATUSES, type Participant } from './call.ts';
 
 /** Filled from the line's property of the same name in snake case. */
 function fromLine<T>(type: column.Column<T>, line: z.ZodType<T>, description: string) {
@@ -37,6 +27,10 @@ function text(description: string) {
 /** A number that isn't negative, or null. */
 function amount(description: string) {
   return fromLine(column.double.orNull, orNull(z.number().min(0)), description);
+}
+
+function oneOf<T extends string>(_values: readonly T[]): column.Column<T> {
+  return column.oneOf<T>();
 }
 
 /** Filled from this property of the line's `expert`. */
@@ -59,13 +53,13 @@ export const METADATA = {
     'The project that the call belongs to. Null: only the user who conducted the call sees it in the tools.',
   ),
   callType: fromLine(
-    column.oneOf<CallType>(),
+    oneOf(CALL_TYPES),
     orDefault(z.enum(CALL_TYPES), 'interview'),
     '`interview`: a call with an expert. `meeting`: an internal or recorded meeting.',
   ),
-  callStatus: fromLine(column.oneOf<CallStatus>().orNull, orNull(z.enum(CALL_STATUSES)), 'Where scheduling stands.'),
+  callStatus: fromLine(oneOf(CALL_STATUSES).orNull, orNull(z.enum(CALL_STATUSES)), 'Where scheduling stands.'),
   anonymityStatus: fromLine(
-    column.oneOf<AnonymityStatus>().orNull,
+    oneOf(ANONYMITY_STATUSES).orNull,
     orNull(z.enum(ANONYMITY_STATUSES)),
     'Where redaction of the transcript stands. REST shows the redacted transcript once this is `complete`.',
   ),
@@ -97,7 +91,7 @@ export const CONTENT = {
   summary: text('Summary in Markdown.'),
   ktas: text('Key takeaways in Markdown. REST calls them `key_takeaways`.'),
   ktaApprovalStatus: fromLine(
-    column.oneOf<KtaApprovalStatus>().orNull,
+    oneOf(KTA_APPROVAL_STATUSES).orNull,
     orNull(z.enum(KTA_APPROVAL_STATUSES)),
     'Whether somebody has reviewed the key takeaways. REST calls it `key_takeaways_status`.',
   ),

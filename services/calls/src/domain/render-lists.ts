@@ -1,6 +1,4 @@
-/** Renders lists of calls and of changes as JSON, in pieces. */
-
-/** A JSON array of items that are rendered one after the other, while the array is read. */
+/** Renders a JSON array in pieces. Each item is rendered when the consumer reaches it. */
 export function* renderList(items: Iterable<Iterable<string>>): Generator<string> {
   let separator = '[';
   for (const item of items) {
@@ -11,12 +9,11 @@ export function* renderList(items: Iterable<Iterable<string>>): Generator<string
   yield separator === '[' ? '[]' : ']';
 }
 
-/** The organization's fields, or whether it anonymizes names, changed. */
 export function renderAccessChanged(at: Date): string {
   return `{"type":"access.changed","call_id":null,"changed_at":"${at.toISOString()}"}`;
 }
 
-/** @param detail the call as JSON, in pieces; undefined: the change stands without it */
+/** @param detail the call as JSON, in pieces; undefined: without `call` */
 export function* renderChange(
   callId: string,
   changedAt: Date,

@@ -2,14 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { invalid } from '@crs/kit/errors';
 import { timeSlices } from '@crs/kit/process/event-loop';
 
-/** No client takes a larger gRPC message than 64 MiB, and a refused message ends the stream that other requests share. */
+/** Below the clients' gRPC message limit of 64 MiB, because exceeding that fails the stream that other requests share. */
 const MAX_BYTES = 60 * 1024 * 1024;
 /** In UTF-16 code units. */
 const STEP_LENGTH = 64 * 1024;
 
 /**
- * Encodes rendered JSON as UTF-8, in steps between which other requests proceed. The pieces are rendered meanwhile, if they come from a generator.
- * @throws ServiceError invalid_argument if they are too long: a long name in place of a short one can multiply the length
+ * Encodes rendered JSON as UTF-8 in steps, and yields to other requests in between. Pieces from a generator are rendered along the way.
+ * @throws ServiceError invalid_argument above 60 MiB: replacing a short name by a long one can multiply the length
  */
 export async function toBytes(pieces: Iterable<string>): Promise<Buffer> {
   const yieldWhenDue = timeSlices();
@@ -35,7 +35,7 @@ export async function toBytes(pieces: Iterable<string>): Promise<Buffer> {
     at += step.copy(whole, at);
     await yieldWhenDue();
   }
-  // To serialize the message takes a turn of its own.
+  // Serializing the message takes a turn of its own.
   await turn();
   return whole;
 }

@@ -4,10 +4,10 @@ import type { RecordContext } from '@crs/records/record-service';
 import { eraseCalls, eraseChanges, eraseProjectCalls, eraseRest, eraseUser } from '../store/erase.ts';
 import { placeChanges } from '../store/feed.ts';
 
-/** Readers wait for no more than this many deletions at once. */
+/** Bounds how long readers wait for a transaction of deletions. */
 const CALLS_AT_ONCE = 1_000;
 
-/** In steps, each committed. A repeated call goes on where an earlier one has ended. */
+/** Erases in steps, each committed. A repeated call resumes where an earlier one stopped. */
 export function erase(context: RecordContext) {
   return eraseRpc('calls', context, (target, { organization, locked, all }) => {
     switch (target?.$case) {
@@ -21,10 +21,10 @@ export function erase(context: RecordContext) {
         return [
           () =>
             locked(async (query, now) => {
-              const gone = await query(eraseProjectCalls(organization, target.value, CALLS_AT_ONCE));
-              const moved = gone.map(({ callId }) => ({ callId, changedAt: now, deleted: true }));
+              const erased = await query(eraseProjectCalls(organization, target.value, CALLS_AT_ONCE));
+              const moved = erased.map(({ callId }) => ({ callId, changedAt: now, deleted: true }));
               await placeChanges(query, organization, moved, now);
-              return gone.length;
+              return erased.length;
             }),
         ];
       case 'userId':

@@ -3,6 +3,7 @@ import { timeSlices } from '@crs/kit/process/event-loop';
 import { runInWorker } from '@crs/kit/process/worker';
 import { exportRpc, lengthOf, nextOf, readPage } from '@crs/records/export';
 import type { RecordContext } from '@crs/records/record-service';
+import type { DescribeReferencesRequest, DescribeReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import { lineWriter, type ExportedCall } from '../domain/export-line.ts';
 import { exportCalls } from '../store/export-calls.ts';
 
@@ -14,8 +15,8 @@ export function exportRecords({ importDb, auth }: RecordContext) {
     call: async (after, call) => {
       const scope = callerScope(call);
       const page = await readPage(importDb, scope, exportCalls(scope.organization, after));
-      const { emails, projects } = await describe(page.rows, (question) => auth.describeReferences(question, call));
-      // The calls of a project go with it, and its deletion may have begun.
+      const { emails, projects } = await describe(page.rows, (request) => auth.describeReferences(request, call));
+      // Leaves out calls whose project is being deleted.
       const rows = page.rows.filter(({ projectId }) => projectId === null || projects.has(projectId));
       const lines = await linesOf(scope.organization, rows, emails);
       return { lines, next: nextOf(page, ({ callId }) => callId) };
@@ -23,7 +24,7 @@ export function exportRecords({ importDb, auth }: RecordContext) {
   });
 }
 
-/** A longer row becomes a line in the worker thread, because nothing can interrupt that. */
+/** Longer rows are converted in the worker thread, because the conversion can't be interrupted. */
 const MAX_BYTES_HERE = 64 * 1024;
 
 async function linesOf(organization: string, calls: ExportedCall[], emails: Map<string, string>): Promise<Uint8Array[]> {
@@ -38,31 +39,31 @@ async function linesOf(organization: string, calls: ExportedCall[], emails: Map<
   return lines;
 }
 
-function emailsOf({ conductedBy, notes }: ExportedCall, emails: Map<string, string>): Map<string, string> {
-  const named = [conductedBy, ...notes.map(({ userId }) => userId)].filter((id) => id !== null && emails.has(id));
-  return new Map(named.map((id) => [id!, emails.get(id!)!]));
+function emailsOf(call: ExportedCall, emails: Map<string, string>): Map<string, string> {
+  const known = userIdsOf(call).filter((id) => emails.has(id));
+  return new Map(known.map((id) => [id, emails.get(id)!]));
 }
 
-type Ask = (question: {
-  userIds: string[];
-  projectIds: string[];
-}) => Promise<{ users: { userId: string; email: string }[]; projects: { projectId: string }[] }>;
+function userIdsOf({ conductedBy, notes }: ExportedCall): string[] {
+  return [...(conductedBy ? [conductedBy] : []), ...notes.map(({ userId }) => userId)];
+}
 
-/** The e-mails of the users whom the calls name, and those of their projects that exist. */
-async function describe(calls: ExportedCall[], ask: Ask) {
-  const userIds = [
-    ...new Set(calls.flatMap(({ conductedBy, notes }) => [...(conductedBy ? [conductedBy] : []), ...notes.map((n) => n.userId)])),
-  ];
+/** Returns the e-mails of the users whom the calls name, and those of their projects that exist. */
+async function describe(
+  calls: ExportedCall[],
+  describeReferences: (request: DescribeReferencesRequest) => Promise<DescribeReferencesResponse>,
+) {
+  const userIds = [...new Set(calls.flatMap(userIdsOf))];
   const projectIds = [...new Set(calls.flatMap(({ projectId }) => projectId ?? []))];
   const emails = new Map<string, string>();
   const projects = new Set<string>();
   while (userIds.length > 0 || projectIds.length > 0) {
-    const answer = await ask({
+    const found = await describeReferences({
       userIds: userIds.splice(0, REFERENCES_AT_ONCE),
       projectIds: projectIds.splice(0, REFERENCES_AT_ONCE),
     });
-    for (const { userId, email } of answer.users) emails.set(userId, email);
-    for (const { projectId } of answer.projects) projects.add(projectId);
+    for (const { userId, email } of found.users) emails.set(userId, email);
+    for (const { projectId } of found.projects) projects.add(projectId);
   }
   return { emails, projects };
 }

@@ -8,8 +8,8 @@ import type { RecordContext } from '@crs/records/record-service';
 import { timeSlices } from '@crs/kit/process/event-loop';
 import { meter } from '@crs/kit/process/telemetry';
 import { CALL_ID } from '@crs/kit/text';
+import type { ResolveReferencesRequest, ResolveReferencesResponse } from '@crs/proto/crs/auth/v1/auth';
 import type { ImportError, ImportLine } from '@crs/proto/crs/imports/v1/imports';
-import type { PoolClient } from 'pg';
 import type { CallDeletion } from '../domain/call-record.ts';
 import {
   changesOf,
@@ -26,13 +26,13 @@ import { lineReader } from '../store/prepare-call.ts';
 type Prepared = Line<CallDeletion | PreparedCall>;
 type Resolved = Line<CallDeletion | ResolvedCall>;
 
-/** `updated_at` is taken in the transaction. Pollers reach back 60 s from their last poll, so a transaction must end well before that. */
+/** Pollers by `updated_since` overlap their requests by 60 s, so a transaction must commit well within 60 s of its `updated_at`. */
 const MAX_TRANSACTION_MS = 30_000;
 /** Well below the limits of auth, and of a message to it. */
 const REFERENCES_AT_ONCE = 2_000;
 
 export function imports({ importDb, auth }: RecordContext) {
-  const held = meter('calls').createHistogram('crs.import.lock.duration', {
+  const lockDuration = meter('calls').createHistogram('crs.import.lock.duration', {
     unit: 's',
     description:
       'Time that a batch held a lock of its organization: `imports` holds back other batches, `feed` other changes of calls.',
@@ -46,34 +46,36 @@ export function imports({ importDb, auth }: RecordContext) {
       return withoutRepeats(query, scope.organization, batch, hashes);
     });
     const repeated = batch.length - fresh.length;
-    // Before the lock, so that the next batch is read while this one is written.
+    // Parsed before the lock is taken, so that the next batch is parsed while this one is written.
     const { lines, errors } = await readBatch(fresh, lineReader, scope);
     if (lines.length === 0) return { accepted: 0, unchanged: repeated, errors: byLine(errors) };
     const deadline = Math.min(scope.deadline, Date.now() + MAX_TRANSACTION_MS);
-    const since: Record<string, number> = {};
+    const lockedSince: Record<string, number> = {};
     const response = await importDb.transact({ ...scope, deadline }, async (query, connection) => {
       await query(discardPlans());
       const calls = lines.flatMap(({ record }) => (record.deleted ? [] : record));
-      // Several batches of an organization come this far side by side.
+      // Batches of one organization are staged concurrently.
       if (calls.length > 0) await stageCalls(query, connection, calls);
       const [lock] = await query(lockImports('calls', scope.organization));
-      since['imports'] = performance.now();
+      lockedSince['imports'] = performance.now();
       const time = lock!.now;
       const callIds = new Set(lines.map(({ record }) => record.callId));
       const [{ known, unknown }, stored] = await Promise.all([
-        // Under the lock: a deletion that comes later also deletes the calls of this batch.
-        resolve(lines, hashes, (question) => auth.resolveReferences(question, call)),
+        // Under the lock, so that a later deletion of a user or project also covers the calls of this batch.
+        resolve(lines, hashes, (request) => auth.resolveReferences(request, call)),
         query(findStored(scope.organization, [...callIds])),
       ]);
       const records = known.map(({ record }) => record);
       const changes = changesOf(stored, records, time);
-      await store(query, connection, scope.organization, changes);
-      since['feed'] = performance.now();
-      await placeAll(query, scope.organization, changes, time);
+      if (changes.deleted.length > 0) await query(deleteCalls(scope.organization, changes.deleted));
+      if (changes.writes.length > 0) await writeCalls(query, connection, scope.organization, changes);
+      await moveDays(query, scope.organization, changes.days);
+      lockedSince['feed'] = performance.now();
+      await appendToFeed(query, scope.organization, changes, time);
       const unchanged = repeated + known.length - changes.accepted;
       return { accepted: changes.accepted, unchanged, errors: byLine([...errors, ...unknown]) };
     });
-    for (const [lock, start] of Object.entries(since)) held.record((performance.now() - start) / 1000, { lock });
+    for (const [lock, start] of Object.entries(lockedSince)) lockDuration.record((performance.now() - start) / 1000, { lock });
     return response;
   });
 }
@@ -89,8 +91,8 @@ async function lineHashesOf(lines: ImportLine[]): Promise<Map<number, Buffer>> {
 }
 
 /**
- * Leaves out each line that equals, byte for byte, the line that its call was last imported from. So importing a file again costs no
- * parsing. A line stays if the batch has another line for the same call, because then the order counts.
+ * Drops each line that equals the line from which its call was last imported, so that importing a file again needs no parsing. Keeps lines whose
+ * call occurs more than once in the batch, because their order matters.
  */
 async function withoutRepeats(
   query: Query,
@@ -98,9 +100,8 @@ async function withoutRepeats(
   lines: ImportLine[],
   hashes: Map<number, Buffer>,
 ): Promise<ImportLine[]> {
-  const times = new Map<string, number>();
-  for (const { id } of lines) times.set(id, (times.get(id) ?? 0) + 1);
-  const once = lines.filter(({ id }) => CALL_ID.test(id) && times.get(id) === 1);
+  const byId = Map.groupBy(lines, ({ id }) => id);
+  const once = lines.filter(({ id }) => CALL_ID.test(id) && byId.get(id)!.length === 1);
   if (once.length === 0) return lines;
   const found = await query(
     findRepeated(
@@ -113,20 +114,16 @@ async function withoutRepeats(
   return lines.filter(({ id }) => !repeated.has(id));
 }
 
-type Ask = (question: { emails: string[]; projectIds: string[] }) => Promise<{
-  users: { email: string; userId: string }[];
-  projectIds: string[];
-  organizationExists: boolean;
-}>;
+type ResolveReferences = (request: ResolveReferencesRequest) => Promise<ResolveReferencesResponse>;
 
-/** Turns e-mails into user ids. A line that names a user or a project that doesn't exist is refused. */
+/** Replaces e-mails by user ids. Refuses lines that name a user or a project that doesn't exist. */
 async function resolve(
   lines: Prepared[],
   hashes: Map<number, Buffer>,
-  ask: Ask,
+  resolveReferences: ResolveReferences,
 ): Promise<{ known: Resolved[]; unknown: ImportError[] }> {
   const yieldWhenDue = timeSlices();
-  const { users, projects, organizationExists } = await lookUp(lines, ask, yieldWhenDue);
+  const { users, projects, organizationExists } = await lookUp(lines, resolveReferences, yieldWhenDue);
   const known: Resolved[] = [];
   const unknown: ImportError[] = [];
   let calls = 0;
@@ -163,8 +160,8 @@ function missingReference(
   return noteAt === -1 ? undefined : missing('user', `notes[${noteAt}].email`);
 }
 
-/** Of the users and projects that the records name, the ones that exist. Users are keyed by e-mail as written. */
-async function lookUp(lines: Prepared[], ask: Ask, yieldWhenDue: () => Promise<void>) {
+/** Returns those users and projects named by the records that exist. Users are keyed by e-mail as written. */
+async function lookUp(lines: Prepared[], resolveReferences: ResolveReferences, yieldWhenDue: () => Promise<void>) {
   const emails = new Set<string>();
   const projectIds = new Set<string>();
   for (const { record } of lines) {
@@ -181,22 +178,18 @@ async function lookUp(lines: Prepared[], ask: Ask, yieldWhenDue: () => Promise<v
   let at = 0;
   do {
     const end = at + REFERENCES_AT_ONCE;
-    const answer = await ask({ emails: allEmails.slice(at, end), projectIds: allProjectIds.slice(at, end) });
-    for (const { email, userId } of answer.users) users.set(email, userId);
-    for (const id of answer.projectIds) projects.add(id);
-    organizationExists = answer.organizationExists;
+    const found = await resolveReferences({ emails: allEmails.slice(at, end), projectIds: allProjectIds.slice(at, end) });
+    for (const { email, userId } of found.users) users.set(email, userId);
+    for (const id of found.projectIds) projects.add(id);
+    organizationExists = found.organizationExists;
     at = end;
   } while (at < allEmails.length || at < allProjectIds.length);
   return { users, projects, organizationExists };
 }
 
-async function store(query: Query, connection: PoolClient, organization: string, changes: Changes): Promise<void> {
-  if (changes.deleted.length > 0) await query(deleteCalls(organization, changes.deleted));
-  if (changes.writes.length > 0) await writeCalls(query, connection, organization, changes);
-  await moveDays(query, organization, changes.days);
-}
-
-function placeAll(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
-  const moved = (callIds: string[], gone: boolean) => callIds.map((callId) => ({ callId, changedAt: time, deleted: gone }));
+/** Appends the changed calls to the feed. Must be the transaction's last work. */
+function appendToFeed(query: Query, organization: string, { deleted, shown }: Changes, time: Date): Promise<void> {
+  const moved = (callIds: string[], isDeleted: boolean) =>
+    callIds.map((callId) => ({ callId, changedAt: time, deleted: isDeleted }));
   return placeChanges(query, organization, [...moved(deleted, true), ...moved(shown, false)], time);
 }

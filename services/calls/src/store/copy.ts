@@ -4,13 +4,13 @@ import { timeSlices } from '@crs/kit/process/event-loop';
 import type { PoolClient } from 'pg';
 import { from } from 'pg-copy-streams';
 
-/** A value for a column. Objects become JSON, buffers `bytea`. */
+/** A column's value. Objects become JSON, buffers `bytea`. */
 export type Cell = string | number | boolean | Date | Buffer | object | null;
 
 /**
- * Appends rows to a table by COPY, the quickest way in. The connection must not be pipelined.
- * @param table a name that the caller wrote: it becomes part of the statement, as the columns do
- * @param rows each in pieces that make up a row as {@link formatRow} makes it
+ * Appends rows to a table with COPY. The connection must not be pipelined.
+ * @param table a constant, because it becomes part of the statement, as `columns` do
+ * @param rows each in parts that together are a row in the format of {@link formatRow}
  */
 export async function copyRows(
   client: PoolClient,
@@ -25,12 +25,12 @@ export async function copyRows(
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
 
-/** A row in COPY's text format. */
+/** Formats a row in COPY's text format. */
 export function formatRow(cells: readonly Cell[]): string {
   return cells.map(format).join('\t');
 }
 
-/** Divides a large row and joins small ones, because a chunk is written, and encrypted, in one turn of the event loop. */
+/** Splits large rows and joins small ones, because each chunk is written and encrypted in one turn of the event loop. */
 async function* chunks(rows: Iterable<readonly Uint8Array[]>): AsyncGenerator<Buffer> {
   const yieldWhenDue = timeSlices();
   let chunk: Uint8Array[] = [];
@@ -52,7 +52,6 @@ async function* chunks(rows: Iterable<readonly Uint8Array[]>): AsyncGenerator<Bu
   if (length > 0) yield Buffer.concat(chunk);
 }
 
-/** A cell in COPY's text format. */
 function format(cell: Cell): string {
   if (cell === null) return '\\N';
   if (typeof cell === 'string') return escape(cell);

@@ -1,10 +1,9 @@
-/** Reads calls for REST, without transcripts that the caller doesn't see, and no more than fit into a page. Rendering leaves out the other fields. */
+/** Reads calls for REST, up to the size of a page and without hidden transcripts. Rendering leaves out other hidden fields. */
 import * as column from '@crs/kit/data/column';
 import { STORED } from '../domain/columns.ts';
 import type { DetailRow, DetailView } from '../domain/stored-json/index.ts';
 import { kindsOf, renames } from '../domain/view.ts';
 
-/** The fields and transcripts that a caller sees, and whether names are anonymized for the caller. */
 export interface Seen extends Pick<DetailView, 'mask' | 'include'> {
   anonymize: boolean;
 }
@@ -12,14 +11,14 @@ export interface Seen extends Pick<DetailView, 'mask' | 'include'> {
 /** The columns of a call as REST reads it. */
 export const CALL = { ...STORED, interviewee: column.text.orNull };
 
-/** The parameters of {@link callColumns}: whether the caller sees verbatim, redacted and clean transcripts, and another name than the recorded. */
+/** Returns the parameters of {@link callColumns}. `renamed`: the caller sees another name than the recorded one. */
 export function callParameters(seen: Seen): [verbatim: boolean, redacted: boolean, clean: boolean, renamed: boolean] {
   const kinds = kindsOf(seen);
   return [kinds.has('verbatim'), kinds.has('redacted'), kinds.has('clean'), renames(seen.mask, seen.anonymize)];
 }
 
 /**
- * The select list of {@link CALL} for calls `c`.
+ * Returns the select list of {@link CALL} for calls `c`.
  * @param first number of the first of the four parameters that `callParameters` makes
  */
 export function callColumns(first: number): string {
@@ -38,25 +37,25 @@ export function callColumns(first: number): string {
   ].join(', ');
 }
 
-/** The columns of the calls of a page. All but `length` are null in a row whose call was not read; `length` is null where there is no call. */
+/** A page's calls. All columns but `length` are null if the call doesn't fit into the page; `length` is null if there is no call. */
 export const DETAILS = { ...CALL, detailJson: column.text.orNull, length: column.bigint.orNull };
 
 type PageRow = column.RowOf<typeof DETAILS>;
 
-/** The call of a row; undefined where it was not read. */
+/** Returns the call of a row, or undefined if it wasn't read. */
 export function callOf(row: PageRow): DetailRow | undefined {
   const { detailJson } = row;
   return detailJson === null ? undefined : { ...row, detailJson };
 }
 
-/** The stored length of the calls of a page of details. One call is always shown, whatever its length. */
+/** The maximum stored length of a page's details. One call is always returned, whatever its length. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 const LONG = ['detailJson', 'clean', 'verbatim', 'verbatimSegments', 'redacted', 'redactedSegments'];
-/** PostgreSQL knows the length of a text without reading it: a long text is stored apart from its row, and the row tells its length. */
+/** PostgreSQL reads no long text for this: it stores long texts outside the row, and their lengths in it. */
 const LENGTH = LONG.map((name) => `coalesce(octet_length(s."${name}"), 0)`).join(' + ');
 
-/** What becomes of a page whose calls are longer than it may be: none of them is read, or only the first ones are. */
+/** Whether a page that is too long is rejected or truncated. */
 type IfTooLong = 'read none' | 'read the first';
 
 const UP_TO = `s.upto <= ${MAX_PAGE_BYTES} or s.upto = s.length`;
@@ -66,10 +65,10 @@ const FITS: Record<IfTooLong, string> = {
 };
 
 /**
- * SQL of the details of a page's calls of the organization `$1`. Each call is read by its key.
- * @param page name of a subquery with the columns `call_id` (null: no call), `position` (the order) and others
+ * Returns SQL that reads a page's calls of the organization `$1`, each by its key.
+ * @param page name of a subquery with the columns `call_id` (null for a row without a call), `position` (the order) and others
  * @param first number of the first of the four parameters that `callParameters` makes
- * @returns a subquery `measured`, which has the columns of `page`, too, and a select list for a query that selects from `measured m`
+ * @returns the subquery `measured`, which also has the columns of `page`, and a select list for `from measured m`
  */
 export function detailsSql(page: string, first: number, ifTooLong: IfTooLong) {
   return {
@@ -88,7 +87,7 @@ export function detailsSql(page: string, first: number, ifTooLong: IfTooLong) {
   };
 }
 
-/** How many of the first calls would fit into a page. */
+/** Returns how many of the first calls would fit into a page. */
 export function countFitting(rows: readonly PageRow[]): number {
   let left = MAX_PAGE_BYTES;
   const end = rows.findIndex(({ length }) => (left -= Number(length)) < 0);

@@ -2,13 +2,12 @@ import * as column from '@crs/kit/data/column';
 import type { Query, Statement } from '@crs/kit/data/database';
 import { deleteNext } from '@crs/kit/data/delete-next';
 
-/** This service's part of deletions that span services. Run under the import lock, so that no batch writes meanwhile. */
+// The caller holds the import lock, so no import writes concurrently.
 
-/** Some calls of the organization, with their notes. */
 export const eraseCalls = deleteNext({ name: 'erase_all_calls', table: 'calls.calls', key: 'call_id' });
 export const eraseChanges = deleteNext({ name: 'erase_all_changes', table: 'calls.changes', key: 'call_id' });
 
-/** The few rows that the organization has besides, the secret of its anonymized names included. */
+/** Deletes the organization's few other rows, including its name secret. */
 export async function eraseRest(query: Query, organization: string): Promise<void> {
   for (const table of ['call_days', 'name_secrets', 'feeds']) {
     await query({
@@ -21,7 +20,7 @@ export async function eraseRest(query: Query, organization: string): Promise<voi
 
 const ERASED = { callId: column.text };
 
-/** Deletes some calls of a project with their notes, and their share of the rollup. Returns their ids. */
+/** Deletes up to `atMost` calls of a project with their notes, and updates the rollup. Returns their ids. */
 export function eraseProjectCalls(
   organization: string,
   projectId: string,
@@ -46,7 +45,7 @@ export function eraseProjectCalls(
 
 /** Deletes a user's notes. The calls that the user conducted stay, without a conductor. */
 export async function eraseUser(query: Query, organization: string, userId: string): Promise<void> {
-  // The hashes go, as these calls differ from the records that they were imported from: the same records must write them again.
+  // Clears the hashes of changed calls, so that importing the same records again restores them.
   await query({
     name: 'forget_lines_of_user',
     text: `update calls.calls set line_hash = null, record_hash = '' where organization = $1 and call_id in (

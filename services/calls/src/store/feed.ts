@@ -5,10 +5,10 @@ import { FORGOTTEN, ROWS_AT_ONCE } from '@crs/kit/data/delete-next';
 import { upsert } from '@crs/kit/data/upsert';
 import { countDeleted } from '@crs/records/count-deleted';
 
-/** A call that a transaction has changed or deleted. */
+/** A call that a transaction changed or deleted. */
 interface Moved {
   callId: string;
-  /** The call's `updatedAt`, or the time of the deletion. */
+  /** The call's new `updatedAt`, or the time of the deletion. */
   changedAt: Date;
   deleted: boolean;
 }
@@ -25,8 +25,8 @@ const putEntries = upsert<Moved & { place: string }>({
 });
 
 /**
- * Gives each moved call the next place in the organization's feed, and forgets some deletions of more than 30 days ago. It has to be the
- * last work of the transaction: from its first statement on, other transactions that change calls of the organization wait for the commit.
+ * Appends each call to the organization's feed at the next position (`place`), and prunes some deletions that are more than 30 days old. Must be the
+ * transaction's last work, because it blocks other changes of the organization's calls until the commit.
  */
 export async function placeChanges(query: Query, organization: string, moved: readonly Moved[], now: Date): Promise<void> {
   if (moved.length === 0) return;
@@ -50,14 +50,14 @@ export async function placeChanges(query: Query, organization: string, moved: re
 }
 
 /**
- * Imports and erasures of an organization hold a lock of their own before they come here. So whoever else holds the row of the feed is a transaction
- * that was prepared or left open, and nothing is gained by waiting for as long as the caller does.
+ * Imports and erasures hold the organization's import lock at this point. So only a prepared or abandoned transaction can hold the feed's row, and
+ * waiting until the caller's deadline would gain nothing.
  */
 function limitLockWait(): Statement {
   return { name: 'limit_lock_wait', text: `set local lock_timeout = '5s'` };
 }
 
-/** Takes the oldest deletions first. Where one is forgotten, a cursor before its place may have missed it. No row: none is old enough. */
+/** Prunes the oldest deletions. A cursor before a pruned position is no longer valid. Returns no row if none is old enough. */
 export function forgetDeletions(organization: string, now: Date): Statement<column.RowOf<typeof FORGOTTEN>> {
   return {
     name: 'forget_deletions',
@@ -76,7 +76,7 @@ export function forgetDeletions(organization: string, now: Date): Statement<colu
 
 const SECRET = { secret: column.bytes };
 
-/** The secret of the organization's feed; no row where nothing has begun the feed yet. */
+/** Finds the secret of the organization's feed. Returns no row if it has no feed yet. */
 export function findFeedSecret(organization: string): Statement<column.RowOf<typeof SECRET>> {
   return {
     name: 'find_feed_secret',
@@ -86,7 +86,6 @@ export function findFeedSecret(organization: string): Statement<column.RowOf<typ
   };
 }
 
-/** Begins the feed of an organization that has none. */
 export function beginFeed(organization: string): Statement {
   return {
     name: 'begin_feed',

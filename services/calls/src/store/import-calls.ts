@@ -6,18 +6,18 @@ import { copyRows, formatRow } from './copy.ts';
 import { AROUND_TIMES, OF_LINE } from './prepare-call.ts';
 
 /**
- * Makes the connection plan its statements anew, the checks of foreign keys included. A connection keeps a plan until the table is analyzed.
- * A plan that was made while the table was tiny reads all of an organization for each row, however large the organization has become.
+ * Makes the connection plan its statements again, including foreign-key checks. It would keep a plan that was made for a tiny table until the
+ * table is analyzed, and such a plan reads the whole organization for each row.
  */
 export function discardPlans(): Statement {
   return { name: 'discard_plans', text: 'discard plans' };
 }
 
 /**
- * Reads each call by its key. For a join, or for `= any`, the planner may choose another index and read all of the organization, as long as
- * a first import goes on and nothing has been analyzed yet.
+ * Reads each call by its key. For a join or `= any`, the planner may choose another index and read the whole organization, until the table is
+ * first analyzed.
  */
-const BY_KEY = `select * from calls.calls where organization = $1 and call_id = asked.call_id collate "C" limit 1`;
+const BY_KEY = `select * from calls.calls where organization = $1 and call_id = wanted.call_id collate "C" limit 1`;
 
 const FOUND = {
   callId: column.text,
@@ -26,18 +26,17 @@ const FOUND = {
   recordHash: column.bytes,
   shownHash: column.bytes,
 };
-const FIND_STORED = `select ${column.selectList(FOUND, 'c')} from unnest($2::text[]) as asked (call_id) cross join lateral (${BY_KEY}) c`;
+const FIND_STORED = `select ${column.selectList(FOUND, 'c')} from unnest($2::text[]) as wanted (call_id) cross join lateral (${BY_KEY}) c`;
 
-/** The stored calls of these ids. */
 export function findStored(organization: string, callIds: string[]): Statement<StoredCall> {
   return { name: 'find_stored_calls', row: FOUND, text: FIND_STORED, values: [organization, callIds] };
 }
 
 const REPEATED = { callId: column.text };
-const FIND_REPEATED = `select ${column.selectList(REPEATED, 'c')} from unnest($2::text[], $3::bytea[]) as asked (call_id, line_hash)
-  cross join lateral (${BY_KEY}) c where c.line_hash = asked.line_hash`;
+const FIND_REPEATED = `select ${column.selectList(REPEATED, 'c')} from unnest($2::text[], $3::bytea[]) as wanted (call_id, line_hash)
+  cross join lateral (${BY_KEY}) c where c.line_hash = wanted.line_hash`;
 
-/** The calls that were last imported from the line with this hash. */
+/** Finds the calls that were last imported from the line with this hash. */
 export function findRepeated(
   organization: string,
   callIds: string[],
@@ -46,7 +45,7 @@ export function findRepeated(
   return { name: 'find_repeated_lines', row: REPEATED, text: FIND_REPEATED, values: [organization, callIds, lineHashes] };
 }
 
-/** These depend on references, on what is stored, and on the line's bytes. */
+/** Columns that aren't staged, because they depend on references, on what is stored, or on the line's bytes. */
 const GIVEN = {
   position: 'integer',
   conductedBy: 'uuid',
@@ -59,7 +58,6 @@ const GIVEN = {
 const GIVEN_NAMES = Object.keys(GIVEN) as (keyof typeof GIVEN)[];
 const [, ...GIVEN_COLUMNS] = GIVEN_NAMES.map(column.snakeCase);
 
-/** Deletes calls with their notes. */
 export function deleteCalls(organization: string, callIds: string[]): Statement {
   return {
     name: 'delete_calls',
@@ -68,12 +66,12 @@ export function deleteCalls(organization: string, callIds: string[]): Statement 
   };
 }
 
-/** Puts the calls of a batch into a temporary table, before anything is locked. Each is known by its position in the list. */
+/** Copies the calls of a batch into a temporary table, before anything is locked. Each is identified by its position in the list. */
 export function stageCalls(query: Query, connection: PoolClient, calls: readonly Pick<PreparedCall, 'row'>[]): Promise<void> {
   const rows = calls.map(({ row }, position) => [Buffer.from(`${position}\t`), row]);
   const columns = ['position', ...OF_LINE, ...AROUND_TIMES];
-  const made = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;
-  return stage(query, connection, { table: 'calls', made, columns, rows });
+  const like = `select 0 as position, ${OF_LINE.join(', ')}, ${AROUND_TIMES.map((name) => `'' as ${name}`).join(', ')} from calls.calls`;
+  return stage(query, connection, { table: 'calls', like, columns, rows });
 }
 
 const WRITTEN = [...OF_LINE, ...GIVEN_COLUMNS, 'list_item_json', 'detail_json'];
@@ -88,12 +86,12 @@ const UPSERT = `insert into calls.calls (organization, ${WRITTEN.join(', ')})
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}`;
 
-/** The times of a call, as they stand in its list item and its detail. */
+/** Returns the times of a call as members of its list item and detail. */
 function timesOf({ createdAt, updatedAt }: CallWrite): string {
   return `,"created_at":"${createdAt.toISOString()}","updated_at":"${updatedAt.toISOString()}"`;
 }
 
-/** Writes whole calls that are staged: notes that were stored of them are replaced. */
+/** Writes staged calls, and replaces their notes. */
 export async function writeCalls(
   query: Query,
   connection: PoolClient,
@@ -113,7 +111,7 @@ export async function writeCalls(
     const columns = ['call_id', 'user_id', 'text'];
     await stage(query, connection, {
       table: 'notes',
-      made: `select ${columns.join(', ')} from calls.notes`,
+      like: `select ${columns.join(', ')} from calls.notes`,
       columns,
       rows: noteRows(writes),
     });
@@ -132,27 +130,26 @@ function* noteRows(writes: readonly CallWrite[]): Generator<Uint8Array[]> {
   }
 }
 
-/** Rows of a table, and the temporary table `staged_<table>` that they go to. */
 interface Staged {
   table: 'calls' | 'notes';
-  /** The query whose columns it has. */
-  made: string;
+  /** A query with the columns of the temporary table. */
+  like: string;
   columns: readonly string[];
   rows: Iterable<readonly Uint8Array[]>;
 }
 
 /**
- * Puts rows into a temporary table: under row-level security COPY reaches no other. Only a row that a page can't hold is compressed there,
- * because the row is read, joined from its parts and compressed again at once.
+ * Copies rows into the temporary table `staged_<table>`, because COPY into a table with row-level security isn't allowed. Compresses only rows that
+ * exceed a page, because each is soon read and compressed again.
  */
-async function stage(query: Query, connection: PoolClient, { table, made, columns, rows }: Staged): Promise<void> {
+async function stage(query: Query, connection: PoolClient, { table, like, columns, rows }: Staged): Promise<void> {
   const text = `create temporary table if not exists staged_${table} with (toast_tuple_target = 8160)
-    on commit delete rows as ${made} with no data`;
+    on commit delete rows as ${like} with no data`;
   await query({ name: `stage_${table}`, text });
   await copyRows(connection, `staged_${table}`, columns, rows);
 }
 
-/** Moves the rollup by these differences, by UTC day (`YYYY-MM-DD`). */
+/** Adds the differences by UTC day (`YYYY-MM-DD`) to the rollup. */
 export async function moveDays(query: Query, organization: string, differences: Map<string, number>): Promise<void> {
   const moved = [...differences].filter(([, difference]) => difference !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (moved.length === 0) return;

@@ -6,9 +6,8 @@ import type { Scope } from '@crs/kit/data/scope';
 const ROW = { secret: column.bytes };
 
 /**
- * The secret under which an organization's interviewees are anonymized, made where there is none. It is read with each call and never
- * remembered: a process that remembered it beyond the deletion of its organization would show other names than the other processes do
- * once an organization of the same id is created.
+ * Returns the secret that keys an organization's anonymized names, and creates it if necessary. It is never cached: after an organization is
+ * deleted and created again, a process with the old secret would show other names than the others.
  */
 export async function ensureNameSecret(query: Query, organization: string): Promise<Buffer> {
   await query({
@@ -29,7 +28,7 @@ function findNameSecret(organization: string): Statement<column.RowOf<typeof ROW
   };
 }
 
-/** @param read the secret as it was read with calls; null: none was needed yet; undefined: it was not read */
+/** @param read the secret as read along with calls: null if there is none yet, undefined if it wasn't read */
 export async function nameSecretOf(db: Database, scope: Scope, read: Buffer | null | undefined): Promise<Buffer> {
   const [found] = read === undefined ? await db.read(scope, findNameSecret(scope.organization)) : [];
   return read ?? found?.secret ?? db.transact(scope, (query) => ensureNameSecret(query, scope.organization));

@@ -1,4 +1,4 @@
-/** Turns a line into the rows of its call. Long lines are read in the worker thread, which imports this module. */
+/** Parses a line and formats the rows of its call for COPY. The worker thread, which parses long lines, imports this module. */
 import { hash } from 'node:crypto';
 import * as column from '@crs/kit/data/column';
 import type { LineReader } from '@crs/records/import-batch';
@@ -13,10 +13,10 @@ import { formatRow, type Cell } from './copy.ts';
 const METADATA_NAMES = Object.keys(METADATA) as (keyof typeof METADATA)[];
 const { detailJson: _, ...TRANSCRIPTS } = STORED;
 const TRANSCRIPT_NAMES = Object.keys(TRANSCRIPTS) as (keyof typeof TRANSCRIPTS)[];
-/** The columns of the call that a line alone fills. */
+/** The columns of the call that depend on the line alone. */
 export const OF_LINE = [...METADATA_NAMES, ...FOLDED.map((name) => `${name}Folded`), ...TRANSCRIPT_NAMES].map(column.snakeCase);
 
-/** Texts before and after the times of a call, which are known last. */
+/** The texts before and after the call's times, which are known only when it is written. */
 export const AROUND_TIMES = ['list_item_before', 'list_item_after', 'detail_before', 'detail_after'];
 
 const preparedLine = callLine.transform((record) => (record.deleted ? record : prepare(record)));
@@ -24,13 +24,13 @@ const preparedLine = callLine.transform((record) => (record.deleted ? record : p
 export const run: LineReader<CallDeletion | PreparedCall>['run'] = (json) => parseLine(preparedLine, json);
 export const lineReader: LineReader<CallDeletion | PreparedCall> = { url: import.meta.url, run };
 
-/** Does most of the work of writing a call, before anything is locked. */
+/** Does most of the work of an import, before anything is locked. */
 function prepare(record: CallRecord): PreparedCall {
   const { organization, callId, createdAt, projectId, conductedBy } = record;
   const { listItem, detail, transcripts } = encode(record);
   const cells: Cell[] = [
     ...METADATA_NAMES.map((name) => record[name]),
-    ...FOLDED.map((name) => foldOrNull(record[name])),
+    ...FOLDED.map((name) => record[name] && fold(record[name])),
     ...TRANSCRIPT_NAMES.map((name) => transcripts[name]),
     ...listItem,
     ...detail,
@@ -48,8 +48,4 @@ function prepare(record: CallRecord): PreparedCall {
     row,
     rowHash: hash('sha256', row, 'buffer'),
   };
-}
-
-function foldOrNull(text: string | null): string | null {
-  return text === null ? null : fold(text);
 }

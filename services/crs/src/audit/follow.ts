@@ -1,33 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '@crs/kit/errors';
+import type { ServiceError } from '@crs/kit/errors';
 import type { AuditEntry } from '@crs/proto/crs/auth/v1/admin';
+import { isTransient } from '../retry.ts';
 
 const PAGE = 1_000;
-const PAUSE_MS = 1_000;
+const POLL_MS = 1_000;
 /**
- * How long after an entry another one with a lower id may still appear: transactions end within half a minute, and an entry that counts
- * appears when its minute is over.
+ * How long an entry with a lower id may still appear after another: transactions end within 30 seconds, and a counted entry is written when its
+ * minute is over.
  */
 const LATE_MS = 150_000;
 
 export interface Trail {
   /** Lists entries with higher ids, oldest first. */
   after(id: number, limit: number): Promise<AuditEntry[]>;
-  /** Told when the trail can't be read. It is tried again. */
+  /** Called when the trail can't be read. The read is retried. */
   onOutage(error: ServiceError): void;
-  /** Ends the following. */
+  /** Ends the loop. */
   signal?: AbortSignal;
 }
 
 /**
- * Yields every entry after one of them, once each, as they appear. Entries of the last minutes are read again, because an entry may
- * appear after others with higher ids.
- * @throws ServiceError where the operator may not read the trail any more
+ * Yields every entry with an id above `start` once, as it appears. Reads the last minutes again and again, because an entry may appear after
+ * others with higher ids.
+ * @throws ServiceError if the operator may no longer read the trail
  */
 export async function* follow(trail: Trail, start: number): AsyncGenerator<AuditEntry> {
-  /** No new entry has this id or a lower one. */
+  /** No entry up to this id can still appear. */
   let settled = start;
-  /** When the entries since then were first seen, by id. */
+  /** When each later entry was first seen, by id. */
   const seen = new Map<number, number>();
   while (!trail.signal?.aborted) {
     const began = performance.now();
@@ -46,15 +47,9 @@ export async function* follow(trail: Trail, start: number): AsyncGenerator<Audit
       for (const [id, at] of seen) if (began - at > LATE_MS) settled = Math.max(settled, id);
       for (const id of seen.keys()) if (id <= settled) seen.delete(id);
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      if (!isTransient(error)) throw error;
       trail.onOutage(error);
     }
-    await sleep(PAUSE_MS, undefined, trail.signal && { signal: trail.signal }).catch(() => undefined);
+    await sleep(POLL_MS, undefined, trail.signal && { signal: trail.signal }).catch(() => undefined);
   }
-}
-
-function mayPass(error: unknown): error is ServiceError {
-  return (
-    error instanceof ServiceError && ['unavailable', 'deadline_exceeded', 'resource_exhausted', 'aborted'].includes(error.kind)
-  );
 }

@@ -64,17 +64,14 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
       if (!options.json) view.print(sentence(refusal));
     };
     try {
-      const {
-        lines,
-        accepted,
-        unchanged,
-        refused: count,
-      } = await run(chunks, send, { progress: view.update, refused }, { organization: options.org, types: options.types });
+      const confines = { organization: options.org, types: options.types };
+      const progress = await run(chunks, send, { progress: view.update, refused }, confines);
+      const { lines, accepted, unchanged, refused: count } = progress;
       view.stop();
       if (count > errors.length && !options.json) view.print(`... and ${count - errors.length} more.`);
       show(options, { lines, accepted, unchanged, refused: count, errors }, () => {
-        const counts = `${lines} lines: ${accepted} accepted, ${unchanged} unchanged, ${count} refused.`;
-        return options.check ? `${counts} Nothing was stored.` : counts;
+        const summary = `${lines} lines: ${accepted} accepted, ${unchanged} unchanged, ${count} refused.`;
+        return options.check ? `${summary} Nothing was stored.` : summary;
       });
       if (count > 0) process.exitCode = 1;
     } catch (error) {
@@ -90,11 +87,10 @@ function sentence({ line, field, reason }: Refusal): string {
 
 function stopped(doneThrough: number, cause: unknown, { check }: ImportOptions): Failure {
   const { code, message } = describe(cause);
-  if (check) {
-    const done = doneThrough === 0 ? 'before its first lines were checked' : `after line ${doneThrough}`;
-    return new Failure(code, `The check stopped ${done}: ${message} Run it again once that is fixed.`, cause);
-  }
-  const done = doneThrough === 0 ? 'before its first lines were stored' : `after line ${doneThrough}`;
-  const again = 'Run the same file again once that is fixed: what is stored already counts as unchanged.';
-  return new Failure(code, `The import stopped ${done}: ${message} ${again}`, cause);
+  const done = doneThrough === 0 ? `before its first lines were ${check ? 'checked' : 'stored'}` : `after line ${doneThrough}`;
+  const action = check ? 'check' : 'import';
+  const again = check
+    ? 'Run it again once that is fixed.'
+    : 'Run the same file again once that is fixed: what is stored already counts as unchanged.';
+  return new Failure(code, `The ${action} stopped ${done}: ${message} ${again}`, cause);
 }

@@ -6,9 +6,9 @@ import { show, type OutputOptions } from '../output.ts';
 export function statusCommand(program: Command): void {
   command(program, 'status', 'show whether the services, PostgreSQL and Redis answer; exit code 1 if one does not').action(
     async (options: OutputOptions) => {
-      const { askAll } = await import('../status.ts');
+      const { checkAll } = await import('../status.ts');
       await connected(async (connection) => {
-        const data = await askAll(connection);
+        const data = await checkAll(connection);
         const ok = data.every(({ up }) => up !== false);
         show(options, { ok, data });
         if (!ok) process.exitCode = 1;

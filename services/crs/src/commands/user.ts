@@ -7,11 +7,17 @@ import { confirm, readSecret, withConsent, type ConsentOptions } from '../questi
 
 const PASSWORD = 'one line, 12 to 256 characters that are hard to guess';
 /** 119 random bits. */
-const MADE_PASSWORD_LENGTH = 20;
+const GENERATED_PASSWORD_LENGTH = 20;
+
+interface UserOptions extends TenantOptions {
+  user: string;
+}
 
 /** `crs user`: people of an organization. */
 export function userCommands(program: Command): void {
   const user = program.command('user').description('people of an organization');
+  const forUser = (verb: string, summary: string) =>
+    tenantCommand(user, verb, summary).requiredOption('--user <email>', 'e-mail of the user');
 
   tenantCommand(user, 'create', 'create a user')
     .requiredOption('--email <email>', 'e-mail, unique within the organization')
@@ -40,44 +46,40 @@ export function userCommands(program: Command): void {
     ['enable', false, 'let a disabled user sign in again'],
     ['disable', true, "lock a user out at once, and end all sign-ins and connections for good; the user's records stay"],
   ] as const) {
-    tenantCommand(user, verb, summary)
-      .requiredOption('--user <email>', 'e-mail of the user')
-      .action((options: TenantOptions & { user: string }) =>
-        connected(async ({ auth, operator }) => {
-          const { user: changed } = await auth.setUserDisabled({ email: options.user, disabled }, await operator(options.org));
-          show(options, toJson(changed!));
-        }),
-      );
+    forUser(verb, summary).action((options: UserOptions) =>
+      connected(async ({ auth, operator }) => {
+        const { user: changed } = await auth.setUserDisabled({ email: options.user, disabled }, await operator(options.org));
+        show(options, toJson(changed!));
+      }),
+    );
   }
 
-  tenantCommand(user, 'set-password', "set a user's password, and end the user's browser sessions")
-    .requiredOption('--user <email>', 'e-mail of the user')
+  forUser('set-password', "set a user's password, and end the user's browser sessions")
     .option(
       '--password-stdin',
       `read the password (${PASSWORD}) from standard input; without this option, one is made and shown once`,
     )
     .option('--end-connections', "end the connections of the user's assistants and the user's tokens, too")
-    .action(async (options: TenantOptions & { user: string; passwordStdin?: true; endConnections?: true }) => {
-      const made = options.passwordStdin ? undefined : randomBase62(MADE_PASSWORD_LENGTH);
-      const password = made ?? (await readSecret('password', '--password-stdin'));
+    .action(async (options: UserOptions & { passwordStdin?: true; endConnections?: true }) => {
+      const generated = options.passwordStdin ? undefined : randomBase62(GENERATED_PASSWORD_LENGTH);
+      const password = generated ?? (await readSecret('password', '--password-stdin'));
       return connected(async ({ auth, operator }) => {
         const request = { email: options.user, password, endConnections: options.endConnections ?? false };
         const { user: changed, endedConnections, oidcIssuer } = await auth.setUserPassword(request, await operator(options.org));
         const value = {
           ...toJson(changed!),
-          password: made,
+          password: generated,
           ended_connections: endedConnections,
           oidc_issuer: oidcIssuer || null,
         };
-        const text = made === undefined ? layOut(value) : layOutOnce(value, 'password');
+        const text = generated === undefined ? layOut(value) : layOutOnce(value, 'password');
         const unused = `\n\nThe password isn't used: users of ${options.org} sign in through ${oidcIssuer}.`;
         show(options, value, () => text + (oidcIssuer && unused));
       });
     });
 
-  tenantCommand(user, 'end-sessions', "end a user's browser sessions, connections and tokens; the user may sign in again")
-    .requiredOption('--user <email>', 'e-mail of the user')
-    .action((options: TenantOptions & { user: string }) =>
+  forUser('end-sessions', "end a user's browser sessions, connections and tokens; the user may sign in again").action(
+    (options: UserOptions) =>
       connected(async ({ auth, operator }) => {
         const { user: found, endedConnections } = await auth.endUserSessions(
           { email: options.user },
@@ -85,26 +87,22 @@ export function userCommands(program: Command): void {
         );
         show(options, { ...toJson(found!), ended_connections: endedConnections });
       }),
-    );
+  );
 
-  tenantCommand(user, 'unlink', "forget the user's accounts at OpenID providers; the next sign-in links by e-mail again")
-    .requiredOption('--user <email>', 'e-mail of the user')
-    .action((options: TenantOptions & { user: string }) =>
+  forUser('unlink', "forget the user's accounts at OpenID providers; the next sign-in links by e-mail again").action(
+    (options: UserOptions) =>
       connected(async ({ auth, operator }) => {
         const { user: changed } = await auth.unlinkUser({ email: options.user }, await operator(options.org));
         show(options, toJson(changed!));
       }),
-    );
+  );
 
-  withConsent(
-    tenantCommand(user, 'delete', "delete a user with the user's roles, notes, connections and tokens; this cannot be undone"),
-  )
-    .requiredOption('--user <email>', 'e-mail of the user')
+  withConsent(forUser('delete', "delete a user with the user's roles, notes, connections and tokens; this cannot be undone"))
     .addHelpText(
       'after',
       '\nCalls and projects of the user stay, without a conductor or creator. Run it again to finish a deletion that was interrupted.',
     )
-    .action(async (options: TenantOptions & ConsentOptions & { user: string }) => {
+    .action(async (options: UserOptions & ConsentOptions) => {
       const { org, user: email } = options;
       await confirm(`This deletes ${email} of ${org} with all roles, notes, connections and tokens`, options);
       return connected(async (connection) => {

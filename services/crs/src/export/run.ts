@@ -2,17 +2,10 @@ import type { ExportRecordsRequest, ExportRecordsResponse } from '@crs/proto/crs
 import type { Service } from '../config.ts';
 import { RECORD_TYPES } from '../import/route.ts';
 
-/** Reads a page of a service. */
 type ReadPage = (request: { service: Service; page: ExportRecordsRequest }) => Promise<ExportRecordsResponse>;
 
-/** Lines of one type. */
-interface Exported {
-  type: string;
-  lines: Uint8Array[];
-}
-
-/** Reads an organization page by page. Memory holds one page. */
-export async function* exportPages(read: ReadPage): AsyncGenerator<Exported> {
+/** Reads an organization page by page, each with lines of one type. Memory holds one page. */
+export async function* exportPages(read: ReadPage): AsyncGenerator<{ type: string; lines: Uint8Array[] }> {
   for (const [type, { storedBy: service }] of RECORD_TYPES) {
     let after = '';
     do {

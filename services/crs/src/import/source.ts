@@ -1,13 +1,6 @@
 import { open } from 'node:fs/promises';
 import { Failure } from '../failure.ts';
 
-/** The bytes of an import. */
-export interface Source {
-  chunks: AsyncIterable<Buffer>;
-  /** Undefined if unknown. */
-  totalBytes: number | undefined;
-}
-
 const CHUNK_BYTES = 1024 * 1024;
 
 const PROBLEMS: Record<string, string> = {
@@ -16,8 +9,8 @@ const PROBLEMS: Record<string, string> = {
   EISDIR: 'is a directory',
 };
 
-/** Opens a file, or standard input for `-`. */
-export async function openSource(path: string): Promise<Source> {
+/** Opens a file, or standard input for `-`. @returns `totalBytes` undefined if unknown */
+export async function openSource(path: string): Promise<{ chunks: AsyncIterable<Buffer>; totalBytes: number | undefined }> {
   if (path === '-') return { chunks: process.stdin, totalBytes: undefined };
   try {
     const file = await open(path);

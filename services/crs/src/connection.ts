@@ -15,7 +15,7 @@ export interface Connection {
   readonly exporters: Record<Service, ServiceClient<ExportServiceService>>;
   /** The services that store parts of organizations, users and projects, in the order in which they erase these parts. */
   readonly erasers: Record<'entities' | 'calls' | 'projects', ServiceClient<ErasureServiceService>>;
-  /** Returns the operator's identity for one organization, which need not exist, or for none. Needed anew for every call. */
+  /** Returns the operator's identity for one organization, which need not exist, or for none. Call it before every RPC, because tokens expire. */
   readonly operator: (organization?: string) => Promise<CallOptions>;
   readonly close: () => void;
 }
@@ -26,7 +26,7 @@ const ADMIN_TIMEOUT_MS = 10_000;
 const IMPORT_TIMEOUT_MS = 35_000;
 /** One transaction forgets a user in all calls. Organizations and projects are deleted in steps. */
 const ERASE_TIMEOUT_MS = 600_000;
-/** A token lives 60 s. The rest is for the call that fetches the token, and for the call that sends it. */
+/** A token is valid for 60 s. The difference covers the calls that fetch and send it. */
 const RENEW_AFTER_MS = 45_000;
 
 /** Makes clients of the admin listeners. They connect on first use, and don't retry: a key must not be created twice. */

@@ -21,7 +21,7 @@ export async function erase({ auth, erasers, operator }: Connection, organizatio
   return true;
 }
 
-/** A service works for some seconds, and is asked again. One that restarts meanwhile goes on with what is left. */
+/** Repeats a call that works for some seconds. A service that restarted in between continues with what is left. */
 async function untilDone(work: () => Promise<{ more: boolean }>): Promise<void> {
   const send = retrying(work);
   while ((await send(undefined)).more);

@@ -33,7 +33,7 @@ export async function confirm(
   if (yes || !isTerminal({ input, output })) return;
   const dialog = createInterface({ input, output, terminal: false });
   try {
-    // The end of the input is an answer, too.
+    // End of input counts as a refusal.
     const answer = await Promise.race([dialog.question(`${deed}. This can't be undone. Continue? [y/N] `), closed(dialog)]);
     if (!/^\s*y(es)?\s*$/i.test(answer)) throw new Failure('canceled', 'Nothing was changed, because the answer was not yes.');
   } finally {

@@ -3,7 +3,7 @@ import type { SecretUse } from '@crs/proto/crs/auth/v1/admin';
 import { command, connected } from '../command.ts';
 import { show, type OutputOptions } from '../output.ts';
 
-/** `crs secret`: the secrets of CRS_SECRET, and the values that they seal. */
+/** `crs secret`: the secrets of CRS_SECRET, and the values that they encrypt. */
 export function secretCommands(program: Command): void {
   const secret = program.command('secret').description('the secrets of CRS_SECRET, and the stored values that they seal');
 

@@ -7,8 +7,8 @@ import type { Line } from './lines.ts';
 export type Taker = Service | 'erasure';
 
 /**
- * The service that stores each type of record, and the target that deletes it. A type without `deletedBy` can't be deleted by import. In this
- * order, which is that of an export, records refer to earlier ones only.
+ * The service that stores each type of record, and the target that deletes it, in the order of an export, in which records refer to earlier ones
+ * only. A type without `deletedBy` can't be deleted by an import.
  */
 export const RECORD_TYPES = new Map<string, { storedBy: Service; deletedBy?: Taker }>([
   ['organization', { storedBy: 'auth' }],
@@ -27,7 +27,7 @@ export interface RoutedLine {
   /** The record's id or e-mail. Empty for billing offices, which have neither: one office can take the default from another. */
   id: string;
   service: Taker;
-  /** Adjacent lines of one group don't refer to each other: their order counts within an organization only. */
+  /** Adjacent lines of one group don't refer to each other, so only the order within an organization matters. */
   group: string;
 }
 

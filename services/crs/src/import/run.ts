@@ -32,7 +32,7 @@ export interface Observer {
   refused(refusal: Refusal): void;
 }
 
-/** The import ended early. All lines up to and including `doneThrough` were stored or refused. Later lines may have been, too. */
+/** The import ended early. All lines up to `doneThrough` were stored or refused; some later lines may have been, too. */
 export class ImportStopped extends Error {
   override readonly name = 'ImportStopped';
   readonly doneThrough: number;
@@ -45,21 +45,21 @@ export class ImportStopped extends Error {
 
 const MAX_BATCH_LINES = 1_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** More than a batch, so that a file with several organizations still fills its batches. */
+/** More than a batch, so that batches are full even if a file mixes organizations. */
 const MAX_WINDOW_LINES = 5_000;
 const MAX_WINDOW_BYTES = MAX_BATCH_BYTES;
-/** One batch travels, its service prepares one, and writes one. */
-const MAX_UNDER_WAY = 3;
+/** While one batch is sent, the service parses another and writes a third. */
+const MAX_IN_FLIGHT = 3;
 
-/** A stretch of the file whose routed lines are all of one group. */
+/** Consecutive lines of the file whose routed lines belong to one group. */
 interface Window {
   group: string | undefined;
   routed: RoutedLine[];
   refusals: Refusal[];
-  /** Bytes of the file before it, and up to its end. */
+  /** Positions in the file, in bytes. */
   start: number;
   end: number;
-  /** Lines of the file up to its end. */
+  /** Lines of the file up to the window's end. */
   lines: number;
 }
 
@@ -71,9 +71,8 @@ interface Delivery {
 }
 
 /**
- * Imports a file. A record may refer to earlier lines only. A new group therefore begins a new window, which is sent after all earlier
- * lines are stored. Within a group, the lines of each record keep their order. While a window is sent, the next one is read: memory
- * holds no more than these two.
+ * Imports a file. Records refer to earlier lines only, so a new group starts a new window, which is sent after all earlier lines are stored.
+ * Within a group, the lines of each record keep their order. The next window is read while one is sent, so memory holds at most two.
  * @throws ImportStopped if the file can't be read further, or `send` failed
  */
 export async function run(
@@ -96,7 +95,7 @@ export async function run(
     if (full.group !== group) await lanes.empty();
     group = full.group;
     sending = deliver(full);
-    // The next `await sending` meets its failure.
+    // The next `await sending` throws its failure.
     sending.catch(() => undefined);
   };
 
@@ -122,7 +121,7 @@ export async function run(
     observer.progress(done);
   };
 
-  /** Windows count as done in the order of the file. */
+  /** Counts windows as done in file order. */
   const finish = () => {
     while (deliveries[0]?.batchesLeft === 0) {
       const { window: ended, bytesLeft } = deliveries.shift()!;
@@ -153,7 +152,7 @@ export async function run(
     await sending;
     await lanes.empty();
   } catch (error) {
-    // Batches that are still under way count if they succeed.
+    // Batches in flight count if they succeed.
     await sending.catch(() => undefined);
     await lanes.empty().catch(() => undefined);
     throw new ImportStopped(done.lines, error);
@@ -163,30 +162,30 @@ export async function run(
 
 /** Sends a few batches concurrently. After the first failure no batch starts. */
 class Lanes {
-  readonly #underWay = new Map<Batch, Promise<void>>();
+  readonly #inFlight = new Map<Batch, Promise<void>>();
   #failure: { error: unknown } | undefined;
 
-  /** Starts a batch as soon as there is room and no batch under way holds an id of it. */
+  /** Starts a batch as soon as a slot is free and no batch in flight shares an id with it. */
   async start(batch: Batch, work: () => Promise<void>): Promise<void> {
-    for (let inTheWay = this.#inTheWayOf(batch); inTheWay.length > 0; inTheWay = this.#inTheWayOf(batch)) {
-      await Promise.race(inTheWay);
+    for (let blockers = this.#blockersOf(batch); blockers.length > 0; blockers = this.#blockersOf(batch)) {
+      await Promise.race(blockers);
     }
     if (this.#failure) throw this.#failure.error;
     const running = work()
       .catch((error: unknown) => void (this.#failure ??= { error }))
-      .finally(() => this.#underWay.delete(batch));
-    this.#underWay.set(batch, running);
+      .finally(() => this.#inFlight.delete(batch));
+    this.#inFlight.set(batch, running);
   }
 
-  /** Resolves when no batch is under way. */
+  /** Resolves when no batch is in flight. */
   async empty(): Promise<void> {
-    await Promise.all(this.#underWay.values());
+    await Promise.all(this.#inFlight.values());
     if (this.#failure) throw this.#failure.error;
   }
 
-  #inTheWayOf(batch: Batch): Promise<void>[] {
-    const underWay = [...this.#underWay];
-    const all = underWay.length >= MAX_UNDER_WAY ? underWay : underWay.filter(([other]) => overlaps(other, batch));
+  #blockersOf(batch: Batch): Promise<void>[] {
+    const inFlight = [...this.#inFlight];
+    const all = inFlight.length >= MAX_IN_FLIGHT ? inFlight : inFlight.filter(([other]) => overlaps(other, batch));
     return all.map(([, running]) => running);
   }
 }
@@ -195,14 +194,14 @@ function isFull(window: Window): boolean {
   return window.routed.length + window.refusals.length >= MAX_WINDOW_LINES || window.end - window.start >= MAX_WINDOW_BYTES;
 }
 
-/** Whether both batches may have lines of the same record, so that their order counts. */
+/** Whether both batches may have lines of the same record, so that their order matters. */
 function overlaps(earlier: Batch, later: Batch): boolean {
   if (earlier.organization !== later.organization) return false;
   const ids = new Set(earlier.lines.map(({ id }) => fold(id)));
   return later.lines.some(({ id }) => ids.has(fold(id)));
 }
 
-/** Makes batches of one organization each, as full as possible. */
+/** Splits lines into batches of one organization each, as full as possible. */
 function* batches(routed: RoutedLine[]): Generator<Batch> {
   for (const [organization, lines] of Map.groupBy(routed, (line) => line.organization)) {
     const { service } = lines[0]!;

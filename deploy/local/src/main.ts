@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { createOperatorCredential } from '@crs/auth/operator-credential';
+import { ruleSetting } from '@crs/kit/limits/rule';
 import { origin, postgresUrl, port, readEnvironment } from '@crs/kit/process/config';
 import { Closer, runUntilSignal } from '@crs/kit/process/lifecycle';
 import { createLogger, type Logger } from '@crs/kit/process/log';
@@ -31,6 +32,7 @@ Settings in the environment, with their defaults:
 `;
 
 const settings = z.object({
+  CRS_ADDRESS_RATE_LIMIT: ruleSetting.optional(),
   CRS_DATA_DIR: z.string().default('.local'),
   CRS_API_PORT: port.default(8080),
   CRS_TOOLS_PORT: port.default(8081),
@@ -98,6 +100,7 @@ function createLocal(env: Settings, options: Options, dataDir: DataDir, loggerOf
         toolsUrl: env.CRS_TOOLS_URL ?? `http://127.0.0.1:${env.CRS_TOOLS_PORT}`,
         apiUrl: env.CRS_API_URL,
         defaultOrganization: env.CRS_DEFAULT_ORGANIZATION ?? (options.empty ? undefined : DEMO_ORGANIZATION),
+        addressLimit: env.CRS_ADDRESS_RATE_LIMIT,
         cimdAllowHosts: env.CRS_CIMD_ALLOW_HOSTS.split(',').filter((host) => host !== ''),
       };
       stopping.signal.throwIfAborted();

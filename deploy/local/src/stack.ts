@@ -36,7 +36,7 @@ export interface StackConfig {
   /** The hosts of OpenID providers that may be at any port and address. For tests. */
   oidcAllowHosts?: { host: string; organization?: string | undefined }[] | undefined;
   /** The limit for requests without a usable credential; the gateways' default if absent. */
-  addressLimit?: Rule;
+  addressLimit?: Rule | undefined;
 }
 
 export interface Stack {

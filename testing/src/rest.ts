@@ -45,7 +45,10 @@ export function expectPromises({ status, headers, json }: RestResponse, method =
   expect(headers.get('x-ratelimit-reset'), 'X-RateLimit-Reset').toMatch(/^\d{10}$/);
   expect(headers.get('cache-control')).toBe('private, no-cache');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
-  if (json !== undefined) expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  if (json !== undefined) {
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  }
   if (status === 429 || status === 503 || status === 504) expect(headers.get('retry-after'), 'Retry-After').toMatch(/^[1-9]\d*$/);
   if (status >= 400 && method !== 'HEAD') {
     expect(Object.keys(json)).toEqual(['error']);

@@ -53,8 +53,8 @@ export function sending(server: string, name: string, request: Sent): Greatest {
 }
 
 /** The longest request targets and headers, with a good credential: the others are refused earlier. */
-function heads({ api, tools, keys, users }: FuzzSystem): Greatest[] {
-  const key: Headers = [['Authorization', keys[0]!.header!]];
+function heads({ api, tools, key, users }: FuzzSystem): Greatest[] {
+  const authorization: Headers = [['Authorization', key]];
   const to = (host: string, method: string, target: string, headers: Headers): Greatest =>
     sending(host, `${method} ${target.slice(0, 60)} ${headers.map(([name, value]) => `${name}: ${value.slice(0, 12)}`).join().slice(0, 80)}`, {
       method,
@@ -72,19 +72,19 @@ function heads({ api, tools, keys, users }: FuzzSystem): Greatest[] {
   const many: Headers = times(3_000, ['a', '']);
   const without = (headers: Headers, name: string) => headers.filter(([other]) => other !== name);
   return [
-    ...rest.flatMap((path) => queries.map((query) => to(api, 'GET', `${path}?${query}`, key))),
+    ...rest.flatMap((path) => queries.map((query) => to(api, 'GET', `${path}?${query}`, authorization))),
     ...pages.flatMap((path) => queries.map((query) => to(tools, 'GET', `${path}?${query}`, []))),
-    ...['/v1/', '/v1/calls/', '/v1/projects/', '/docs/assets/', '/'].flatMap((start) => paths.map((path) => to(api, 'GET', start + path, key))),
+    ...['/v1/', '/v1/calls/', '/v1/projects/', '/docs/assets/', '/'].flatMap((start) => paths.map((path) => to(api, 'GET', start + path, authorization))),
     ...['/', '/sign-in/', '/connections/', '/.well-known/'].flatMap((start) => paths.map((path) => to(tools, 'GET', start + path, []))),
-    ...long.map((header) => to(api, 'GET', '/v1/calls/call_0', [...without(key, header[0]), header])),
+    ...long.map((header) => to(api, 'GET', '/v1/calls/call_0', [...without(authorization, header[0]), header])),
     ...long.map((header) => to(tools, 'POST', '/mcp', [...without(token, header[0]), header])),
     ...long.filter(([name]) => PASSED_ON.has(name)).map((header) => to(tools, 'GET', '/connections', [header])),
-    ...[api, tools].map((host) => to(host, 'GET', '/v1/calls', [...key, ...many])),
+    ...[api, tools].map((host) => to(host, 'GET', '/v1/calls', [...authorization, ...many])),
   ]; // prettier-ignore
 }
 
 /** Bodies of `POST /projects`. */
-function projects({ api, keys }: FuzzSystem): Greatest[] {
+function projects({ api, key }: FuzzSystem): Greatest[] {
   const project = { name: 'x', lead_email: EMAILS.ann };
   const email = `${'é'.repeat(200)}@crs.example`;
   const bodies: Record<string, string> = {
@@ -112,7 +112,7 @@ function projects({ api, keys }: FuzzSystem): Greatest[] {
     sending(api, `POST /projects: ${name}`, {
       method: 'POST',
       target: '/v1/projects',
-      headers: [['Host', api], ['Authorization', keys[0]!.header!], ['Content-Type', 'application/json'], ...more],
+      headers: [['Host', api], ['Authorization', key], ['Content-Type', 'application/json'], ...more],
       body,
     }); // prettier-ignore
   return [

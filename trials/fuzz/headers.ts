@@ -15,13 +15,12 @@ const BAD_CREDENTIALS = [
   'null',
 ];
 
-/** Mostly a good key, in any allowed spelling. */
-export function credentials(of: Credential[], addressLimit: number): fc.Arbitrary<Credential> {
+/** Mostly a good token, in any allowed spelling. */
+export function credentials(of: Credential[]): fc.Arbitrary<Credential> {
   const nobody = (header: string | undefined): Credential => ({
     name: 'nobody',
     header,
     isUsable: false,
-    limit: addressLimit,
     foreign: ['mark-'],
   });
   const plenty = of.filter(({ isScarce }) => !isScarce);

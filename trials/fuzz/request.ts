@@ -10,23 +10,20 @@ export interface Part<T> {
   maybe?: string[];
 }
 
-/** A request with every outcome that the contract allows. */
+/** A request to `/mcp` with every outcome that the contract allows. */
 export interface Fuzzed {
   /** Its row in the table. */
   route: string;
-  server: 'api' | 'tools';
   method: string;
   target: string;
   headers: [name: string, value: string][];
   /** Text is sent in UTF-8. */
   body?: string | Buffer;
-  /** For REST: the operation of the document; undefined where it has none. */
-  operation?: { method: string; template: string };
   /** The sender. */
   credential: Credential;
-  /** Statuses (`404`); for messages to the tools with the error inside (`200 bad_request`, `400 rpc -32600`). */
+  /** Statuses (`404`), with the error that the message holds (`200 bad_request`, `400 rpc -32600`). */
   expected: string[];
-  /** For the tools: the id that the answer must repeat. */
+  /** The id that the answer must repeat. */
   rpcId?: unknown;
 }
 
@@ -37,13 +34,9 @@ export interface Credential {
   header: string | undefined;
   /** Whether requests with it are served. */
   isUsable: boolean;
-  /** The value of `X-RateLimit-Limit` in its answers. */
-  limit: number;
   /** Texts that no answer to it may hold. */
   foreign: string[];
-  /** For REST: whether the organization and the key may write, only read, or do neither on the write surface. */
-  writes?: 'all' | 'reads' | 'none';
-  /** For the tools: the granted scopes. */
+  /** The granted scopes. */
   scopes?: string[];
   /** Its limit is so low that the run uses it up. */
   isScarce?: boolean;

@@ -1,13 +1,11 @@
 /** Generates requests, sends many at a time, and counts the outcomes. */
 import fc from 'fast-check';
-import type { Document } from '@crs/testing/openapi';
 import { learnCursors } from './cursors.ts';
 import type { Greatest } from './greatest.ts';
 import { longestHold, slowness, type Held } from './loop-time.ts';
 import { Oracle, type Verdict } from './oracle.ts';
 import { rawRequests, sendRaw, type Raw } from './raw-requests.ts';
 import { bytesOf, show, type Fuzzed } from './request.ts';
-import { restRequests } from './rest-requests.ts';
 import type { FuzzSystem } from './system.ts';
 import { LEGACY, toolHeaders } from './tool-message.ts';
 import { toolRequests, type ListedTool } from './tool-requests.ts';
@@ -43,13 +41,12 @@ type Drawn = Fuzzed | Raw;
 
 export async function fuzz(system: FuzzSystem, config: RunConfig): Promise<Report> {
   const { requests, seed, concurrency, measured, greatest } = config;
-  const { document, tools } = await describe(system);
+  const tools = await listTools(system);
   const drawn: fc.Arbitrary<Drawn> = fc.oneof(
-    { arbitrary: restRequests(system, document), weight: 11 },
-    { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 8 },
+    { arbitrary: toolRequests(system, tools, await learnCursors(system)), weight: 19 },
     { arbitrary: rawRequests(system), weight: 1 },
   );
-  const oracle = new Oracle(document, tools);
+  const oracle = new Oracle(tools);
   const outcomes = new Map<string, Map<string, number>>();
   let sent = 0;
   const ask = async (request: Drawn): Promise<string[]> => {
@@ -111,20 +108,16 @@ function wireBytes(request: Drawn): Buffer {
   return 'pieces' in request ? Buffer.concat(request.pieces) : bytesOf(request);
 }
 
-/** Reads the OpenAPI document and the list of tools from the system. */
-async function describe({ api, tools, users }: FuzzSystem): Promise<{ document: Document; tools: ListedTool[] }> {
-  const document = (await (await fetch(`http://${api}/v1/openapi.json`)).json()) as Document;
+async function listTools({ tools, users }: FuzzSystem): Promise<ListedTool[]> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const headers = Object.fromEntries(toolHeaders(tools, users[0]!.header, { version: LEGACY }));
-  const answer = (await (await fetch(`http://${tools}/mcp`, { method: 'POST', headers, body })).json()) as {
-    result: { tools: ListedTool[] };
-  };
-  return { document, tools: answer.result.tools };
+  const headers = toolHeaders(tools, users[0]!.header, { version: LEGACY });
+  const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
+  return (json as { result: { tools: ListedTool[] } }).result.tools;
 }
 
 async function examine(system: FuzzSystem, oracle: Oracle, request: Fuzzed): Promise<Verdict> {
   try {
-    return oracle.examine(request, await exchange(system[request.server], request));
+    return oracle.examine(request, await exchange(system.tools, request));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     return { outcome: 'no answer', violations: [`wire: ${error.message}`] };

@@ -48,7 +48,6 @@ export function oddities(system: FuzzSystem, users: fc.Arbitrary<Credential>): f
     ];
     return {
       route: 'oddities (mcp)',
-      server: 'tools',
       method: 'POST',
       target: '/mcp',
       headers,

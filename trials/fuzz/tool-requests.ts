@@ -39,7 +39,7 @@ const SCOPES: Record<string, string> = {
 };
 
 export function toolRequests(system: FuzzSystem, tools: ListedTool[], cursors: KnownCursor[]): fc.Arbitrary<Fuzzed> {
-  const users = credentials(system.users, system.addressLimit);
+  const users = credentials(system.users);
   const calls = fc.oneof(...tools.map((tool) => callOf(tool)));
   return fc.oneof(
     { arbitrary: fc.tuple(users, fc.oneof({ arbitrary: calls, weight: 12 }, { arbitrary: unknownTools, weight: 1 })).chain(([user, message]) => sent(system, user, message)), weight: 20 },
@@ -239,7 +239,6 @@ function sent(system: FuzzSystem, credential: Credential, message: Message): fc.
       ];
       return {
         route: `${message.name} (${isModern ? 'modern' : 'older'})`,
-        server: 'tools',
         method: method.value,
         target: '/mcp',
         headers: headersOf([...changed, ['Origin', origin.value], ...more]),

@@ -6,7 +6,7 @@ import { startFuzzSystem } from '../system.ts';
 import { table } from '../table.ts';
 
 /** A short run. The long one is the script `node trials/fuzz/main.ts`. */
-const REQUESTS = 450;
+const REQUESTS = 250;
 
 it('answers to generated requests keep the contract', { timeout: 300_000 }, async () => {
   const database = await createDatabase(inject('postgresUrl'), inject('template'));
@@ -23,7 +23,7 @@ it('answers to generated requests keep the contract', { timeout: 300_000 }, asyn
     // The run had answers of every kind.
     const outcomes = [...report.outcomes.values()].flatMap((row) => [...row.keys()]);
     expect(outcomes).toEqual(
-      expect.arrayContaining(['200', '201', '400', '401', '404', '405', '406', '200 result', '200 bad_request']),
+      expect.arrayContaining(['400', '401', '403', '404', '405', '406', '200 result', '200 bad_request', '200 not_found']),
     );
   } finally {
     await system.stop();

@@ -1,6 +1,6 @@
 /**
- * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade and back, autoscaling and the loss of
- * pods under load, and uninstallation. Prints a table, and exits with 1 where a step failed.
+ * Tries the chart on a real cluster: the packed chart's installation, `helm test`, outside clients, an upgrade and back, the loss of pods and new
+ * certificates under load, and uninstallation. Prints a table, and exits with 1 where a step failed.
  *
  * Usage: node trials/cluster/scenario.ts [STEP...]
  * Needs kubectl and helm with access to a cluster whose nodes this machine reaches, and the image `IMAGE` where the cluster finds it.
@@ -8,7 +8,6 @@
  */
 import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.ts';
-import { scale } from './autoscaling.ts';
 import { changeAuthority, deletePods, renewCertificates } from './disruptions.ts';
 import { describePods, install, installLog, test, uninstall } from './release.ts';
 import { report, type Step } from './report.ts';
@@ -28,7 +27,6 @@ const STEPS: [string, Step][] = [
   ['upgrade under load', upgrade],
   ['rollback under load', rollback],
   ['deletion of pods under load', deletePods],
-  ['autoscaling out and in under load', scale],
   ['renewal of certificates under load', renewCertificates],
   ['another authority under load', changeAuthority],
   ['uninstall', uninstall],

@@ -19,8 +19,8 @@ interface Summary {
   note: string;
 }
 
-/** Sends about so many requests a second, to every route and tool, until it is stopped. Each failure is printed and counts; none is tried again. */
-export async function startLoad(perSecond: number): Promise<{ stop: () => Promise<Summary> }> {
+/** Sends about {@link RATE} requests a second, to every route and tool, until it is stopped. Each failure is printed and counts; none is tried again. */
+async function startLoad(): Promise<{ stop: () => Promise<Summary> }> {
   const known = { ...(await credentials()), ...(await records()), toolsHost: new URL(TOOLS_ORIGIN).host };
   const addresses = {
     api: new URL(await addressOf('api-gateway')).host,
@@ -37,7 +37,7 @@ export async function startLoad(perSecond: number): Promise<{ stop: () => Promis
   const load = startClients({
     balancer: { order: (gateway) => [addresses[gateway]], stop: () => {} },
     questions: questionsOf({ ...known, onCreated: () => {} }),
-    clients: Math.ceil((perSecond * PAUSE_MS) / 1_000),
+    clients: Math.ceil((RATE * PAUSE_MS) / 1_000),
     pauseMs: PAUSE_MS,
     onOutcome,
   });
@@ -56,8 +56,8 @@ export async function startLoad(perSecond: number): Promise<{ stop: () => Promis
 }
 
 /** Makes a change under load. @throws Error where the change or a request fails */
-export async function underLoad(disrupt: () => Promise<void>, rate = RATE): Promise<string> {
-  const load = await startLoad(rate);
+export async function underLoad(disrupt: () => Promise<void>): Promise<string> {
+  const load = await startLoad();
   const logs = await keepLogs();
   let fault: unknown;
   try {
@@ -85,7 +85,7 @@ export async function replacesAll(change: () => Promise<unknown>): Promise<strin
     say(await kubectl(['top', 'pods']).catch(() => ''));
     // The gateways' pods end last: they wait for clients that have not used their connections.
     const isReplaced = async () => !(await podNames()).some((name) => before.includes(name));
-    await until('each pod is replaced', isReplaced, 60);
+    await until('each pod is replaced', isReplaced);
   });
   return `${before.length} pods replaced; ${note}`;
 }
@@ -96,11 +96,13 @@ async function podNames(): Promise<string[]> {
   return pods.map(({ metadata }) => metadata.name as string);
 }
 
+const LIMIT_SECONDS = 60;
+
 /** Asks each half second until the answer is true. @throws Error with the name after that time */
-export async function until(name: string, isTrue: () => Promise<boolean>, seconds = 120): Promise<void> {
-  const end = Date.now() + seconds * 1000;
+async function until(name: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + LIMIT_SECONDS * 1000;
   while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error(`${name}: not within ${seconds} s`);
+    if (Date.now() > end) throw new Error(`${name}: not within ${LIMIT_SECONDS} s`);
     await sleep(500);
   }
 }

@@ -45,8 +45,7 @@ if (trial === 'rolling') {
     const [victim, fault] = each.split(':');
     return { victim, fault } as Round;
   });
-  const baseline = count > 10 && !only ? { baseline: 10 } : {};
-  faults = await rounds({ rounds: only ?? draw(count, Number(values.seed)), clients, ...baseline });
+  faults = await rounds({ rounds: only ?? draw(count, Number(values.seed)), clients });
 }
 say(`${((performance.now() - started) / 60_000).toFixed(1)} minutes, ${faults.length} faults`);
 for (const fault of faults) say(`  ${fault}`);

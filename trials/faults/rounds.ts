@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { join } from 'node:path';
 import { PROCESS_NAMES } from '@crs/testing/processes';
 import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
-import { compare, measureAll, PROBED } from './measure.ts';
 import type { Question } from './questions.ts';
 import { randomFrom } from './random.ts';
 import { startFaultySystem, victimOf, type FaultySystem } from './system.ts';
@@ -21,21 +17,11 @@ export interface Round {
   fault: Fault;
 }
 
-export interface RoundsOptions {
-  rounds: Round[];
-  clients: number;
-  /** Number of the round after which heaps, sockets and timers are measured, for comparison with those at the end. */
-  baseline?: number;
-}
-
 const SLOW_MS = 2_000;
 /** Longest time from the victim's return to full service. */
 const RECOVERY_MS = 2_000;
 /** Tolerance above a deadline: two turns of event loops on a busy machine. Delays of the clients' own event loop are added. */
 const SLACK_MS = 300;
-/** Times of load and of rest before a measure. They fill the caches of a restarted process, and let its work end. */
-const WARM_UP_MS = 6_000;
-const QUIET_MS = 3_000;
 /** Mean pause of a client between two questions. */
 const PAUSE_MS = 30;
 /** Pause between rounds. */
@@ -56,40 +42,21 @@ export interface Result extends Round {
 }
 
 /** Starts a system and breaks one part after the other under load. @returns a sentence for each fault */
-export async function rounds({ rounds, clients, baseline }: RoundsOptions): Promise<string[]> {
-  const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
-  const system = await startFaultySystem({
-    relays: true,
-    ...(baseline !== undefined && { execArgv: () => PROBED, environment: { CRS_TEST_PROBES: probes } }),
-  });
+export async function rounds(options: { rounds: Round[]; clients: number }): Promise<string[]> {
+  const system = await startFaultySystem({ relays: true });
   try {
-    const first = await breakInTurn(system, { rounds: rounds.slice(0, baseline), clients });
-    if (baseline === undefined) return finish(first, await lostProjects(system));
-    const before = await measureAll(system.processes, probes);
-    const rest = await breakInTurn(system, { rounds: rounds.slice(baseline), clients, from: baseline });
-    const grown = compare(before, await measureAll(system.processes, probes));
-    return finish([...first, ...rest], [...grown, ...(await lostProjects(system))]);
+    const results = await breakInTurn(system, options);
+    table(results);
+    return [...results.flatMap(({ faults }) => faults), ...(await lostProjects(system))];
   } finally {
     await system.stop();
-    await rm(probes, { recursive: true, force: true });
   }
 }
 
-function finish(results: Result[], others: string[]): string[] {
-  table(results);
-  return [...results.flatMap(({ faults }) => faults), ...others];
-}
-
-/** Breaks one part after the other under load, then stops the load. @param options.warmUpMs duration of the load after the last round */
+/** Breaks one part after the other under load, then stops the load. */
 export async function breakInTurn(
   system: FaultySystem,
-  {
-    rounds,
-    clients,
-    pauseMs = PAUSE_MS,
-    from = 0,
-    warmUpMs = WARM_UP_MS,
-  }: { rounds: Round[]; clients: number; pauseMs?: number; from?: number; warmUpMs?: number },
+  { rounds, clients, pauseMs = PAUSE_MS }: { rounds: Round[]; clients: number; pauseMs?: number },
 ): Promise<Result[]> {
   let outcomes: Outcome[] = [];
   const load = startLoad({
@@ -112,17 +79,15 @@ export async function breakInTurn(
     lag.disable();
     const heldUpMs = lag.max / 1e6;
     const result = judge(round, outcomes, back, questions, heldUpMs);
-    result.faults = result.faults.map((each) => `round ${from + index + 1} (${round.victim} ${round.fault}): ${each}`);
+    result.faults = result.faults.map((each) => `round ${index + 1} (${round.victim} ${round.fault}): ${each}`);
     results.push(result);
-    const what = `round ${from + index + 1}: ${round.victim} ${round.fault}`;
+    const what = `round ${index + 1}: ${round.victim} ${round.fault}`;
     say(
       `${what}, ${countBy(result.outcomes)}, full service after ${result.recovery.toFixed(0)} ms, clients held up ${heldUpMs.toFixed(0)} ms`,
     );
     for (const wrong of result.faults.slice(0, 5)) say(`  FAULT ${wrong}`);
   }
-  await sleep(warmUpMs);
   await load.stop();
-  if (warmUpMs > 0) await sleep(QUIET_MS);
   return results;
 }
 

@@ -50,7 +50,6 @@ export interface SystemOptions {
   replicas?: ProcessesConfig['replicas'];
   /** Whether relays stand between the services, and between them and the database. */
   relays: boolean;
-  execArgv?: ProcessesConfig['execArgv'];
   environment?: Record<string, string>;
   environments?: ProcessesConfig['environments'];
   /** The certificate of `crs`, where the services have certificates. */
@@ -61,7 +60,6 @@ export interface SystemOptions {
 export async function startFaultySystem({
   replicas,
   relays: withRelays,
-  execArgv,
   environment,
   environments = {},
   tls,
@@ -95,7 +93,6 @@ export async function startFaultySystem({
       environment: settings,
       environments,
       ...(replicas && { replicas }),
-      ...(execArgv && { execArgv }),
       ...(withRelays && {
         via: async (target, address) => {
           // A service with replicas is reached by a name that only the services can resolve.

@@ -21,7 +21,7 @@ it('a fault gives timely and correct refusals, and service recovers soon', { tim
     { victim: 'postgres', fault: 'killed' },
     { victim: 'auth', fault: 'killed' },
   ] as const;
-  const results = await breakInTurn(system, { rounds: [...rounds], ...PACE, warmUpMs: 0 });
+  const results = await breakInTurn(system, { rounds: [...rounds], ...PACE });
   expect(results.flatMap(({ faults }) => faults)).toEqual([]);
   // Both faults caused refusals.
   const refused = (victim: string) => results.find((each) => each.victim === victim)!.outcomes.filter(({ served }) => !served);

@@ -90,9 +90,9 @@ async function createMany(system: System, [first, ...others]: string[]): Promise
 async function cost(system: System, keys: string[]): Promise<number> {
   const urls = system.apis.map((origin) => `${origin}/v1/calls?${RANGE}`);
   const { total } = await measure(
-    (n) => urls[n % urls.length]!,
-    (n) => ({ authorization: `Bearer ${keys[n % keys.length]}` }),
-    { requests: requests * urls.length, concurrency: 8 * urls.length },
+    urls,
+    {},
+    { requests: requests * urls.length, concurrency: 8 * urls.length, credentials: keys },
     system.pids,
   );
   return total;

@@ -1,13 +1,10 @@
 // Measures a page of the list of calls against a floor: a plain Express + pg process with a page query and count(*).
 //
-//   node bench/list-calls.ts --floor FLOOR.mjs [--rows 1000000] [--requests 5000] [--rounds 5] [--otlp]
+//   node bench/list-calls.ts --floor FLOOR.mjs [--rows 1000000] [--requests 5000] [--rounds 5]
 //
 // It starts the system itself. FLOOR.mjs is a program with the commands `seed` and `serve`, which answers GET /calls?organization=... from a table of its own
-// in the same database. With --otlp the services also export traces. Prints the CPU milliseconds of each process for a request, and the promised ratios.
+// in the same database. Prints the CPU milliseconds of each process for a request, and the promised ratios.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { freePorts } from '@crs/testing/ports';
 import { measure } from './load.ts';
@@ -21,16 +18,14 @@ const {
   rows,
   requests,
   rounds,
-  otlp,
 } = readOptions({
   floor: '',
   rows: 1_000_000,
   requests: 5_000,
   rounds: 5,
-  otlp: false,
 });
 if (program === '') {
-  console.error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--rounds N] [--otlp]');
+  console.error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--rounds N]');
   process.exit(2);
 }
 /** Organizations and their numbers of calls. */
@@ -55,11 +50,7 @@ async function startFloor(system: System) {
   return { url, pids: pidsWith(system, 'floor', pid), stop: () => child.kill() };
 }
 
-/** Takes the exported traces. */
-const collector = createServer((request, response) => request.resume().on('end', () => response.end())).listen(0, '127.0.0.1');
-await once(collector, 'listening');
-const { port: collectorPort } = collector.address() as AddressInfo;
-const system = await startSystem(otlp ? { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collectorPort}` } : {});
+const system = await startSystem();
 try {
   const keys = new Map<string, string>();
   for (const [organization, calls] of SIZES) {
@@ -99,5 +90,4 @@ try {
   printFigure('CPU of the last page, whole system to floor', toFloor, { atMost: 0.05 });
 } finally {
   await system.stop();
-  collector.close();
 }

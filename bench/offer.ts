@@ -38,7 +38,7 @@ export interface Target {
 export interface Offered {
   /** Number of answers by status; 0 counts requests without an answer. */
   statuses: Record<string, number>;
-  /** For each request with status 200, the milliseconds from its due time to the end of its answer. */
+  /** For each request that succeeded, the milliseconds from its due time to the end of its answer. */
   times: number[];
   /** From the first request to the last answer. */
   seconds: number;
@@ -66,7 +66,8 @@ export function countStatuses({ statuses }: Offered): string {
     .join(', ');
 }
 
-async function generateLoad(offer: Offer): Promise<Offered> {
+/** Sends the requests of an offer, at once and in this process. */
+export async function generateLoad(offer: Omit<Offer, 'beginsAt' | 'nice'>): Promise<Offered> {
   const agent = new Agent({ keepAlive: true, maxSockets: offer.concurrency });
   const times: number[] = [];
   const statuses: Offered['statuses'] = {};
@@ -85,7 +86,7 @@ async function generateLoad(offer: Offer): Promise<Offered> {
     return new Promise((resolve) => {
       const done = (status: number) => {
         statuses[status] = (statuses[status] ?? 0) + 1;
-        if (status === 200) times.push(performance.now() - due);
+        if (status >= 200 && status < 400) times.push(performance.now() - due);
         resolve();
       };
       request(url, { method: body === undefined ? 'GET' : 'POST', headers, agent }, (response) => {

@@ -28,21 +28,10 @@ export interface Held {
 }
 
 /** CPU time of a process's main thread so far, in milliseconds, once it sleeps: Linux adds it up when a thread stops running. Linux only. */
-export async function mainThreadMs(pid: number): Promise<number> {
+async function mainThreadMs(pid: number): Promise<number> {
   const thread = `/proc/${pid}/task/${pid}`;
   while (/\) R /.test(readFileSync(`${thread}/stat`, 'utf8'))) await sleep(1);
   return Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
-}
-
-/** The least time of three, or the first that is at most `enough`. */
-export async function leastLoopMs(work: () => Promise<unknown>, now: () => Promise<number>, enough: number): Promise<number> {
-  let least = Infinity;
-  for (let n = 0; n < TRIES && least > enough; n++) {
-    const before = await now();
-    await work();
-    least = Math.min(least, (await now()) - before);
-  }
-  return least;
 }
 
 /**

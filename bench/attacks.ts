@@ -13,7 +13,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { createApiKey } from '@crs/kit/api-key';
 import { load } from '@crs/testing/load';
-import { countStatuses, runOffers, type Offer, type Offered, type Target } from './offer.ts';
+import { countStatuses, describe, runOffers, type Offer, type Target } from './offer.ts';
 import { printFigure, quantile, readOptions } from './report.ts';
 import { seedCalls } from './seed.ts';
 import { bearer, cpuSeconds, createOrganization, startSystem } from './system.ts';
@@ -139,7 +139,6 @@ async function importUntil(over: Promise<unknown>): Promise<string> {
 
 async function measureScene(name: string, { victim, attack }: Scene): Promise<void> {
   const measured = { targets: [victim], seconds, perSecond: VICTIM_PER_SECOND, concurrency: 64, nice: -10 };
-  const describe = ({ times }: Offered) => `p50 ${quantile(times, 0.5).toFixed(1)} p99 ${quantile(times, 0.99).toFixed(1)} ms`;
   const ratios: number[] = [];
   await runOffers(measured);
   for (let round = 1; round <= rounds; round++) {

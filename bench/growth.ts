@@ -12,17 +12,8 @@ import { median, readOptions } from './report.ts';
 import { seedCalls } from './seed.ts';
 import { BOUNDLESS, createOrganization, startSystem, type System } from './system.ts';
 
-const {
-  rows: most,
-  organizations,
-  requests,
-  rounds,
-} = readOptions({
-  rows: 1_000_000,
-  organizations: 10_000,
-  requests: 1_000,
-  rounds: 3,
-});
+const defaults = { rows: 1_000_000, organizations: 10_000, requests: 1_000, rounds: 3 };
+const { rows: most, organizations, requests, rounds } = readOptions(defaults);
 const SIZES = [1_000, 100_000, 1_000_000, 10_000_000].filter((rows) => rows <= most);
 const ORGANIZATIONS = [1, 100, 10_000].filter((count) => count <= organizations);
 /** Of each of the many organizations. */

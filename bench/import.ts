@@ -97,17 +97,8 @@ async function peakMemory(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-interface Imported {
-  seconds: number;
-  /** CPU seconds of `crs`. */
-  cpu: number;
-  /** The largest memory of `crs`, in MiB. */
-  memory: number;
-  /** What `crs` prints. */
-  summary: string;
-}
-
-async function importFile(): Promise<Imported> {
+/** @returns seconds, the CPU seconds and the largest memory (in MiB) of `crs`, and what it prints */
+async function importFile() {
   const started = performance.now();
   const addresses = Object.entries(system.admin).map(([service, address]) => [
     `CRS_${service.toUpperCase()}_ADMIN_ADDRESS`,

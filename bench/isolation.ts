@@ -11,7 +11,7 @@
 // Prints each round, the medians and the worst (promised: a client keeps 0.9 of its rate, p99 beside a backfill is at most 2.5 times that alone, a
 // burst is served within a second). BENCH_PROFILE=<service> writes that service's CPU profile.
 import { MCP_HEADERS, toolCall } from '@crs/testing/mcp';
-import { countStatuses, runOffers, type Target } from './offer.ts';
+import { countStatuses, describe, runOffers, type Target } from './offer.ts';
 import { printFigure, quantile, readOptions } from './report.ts';
 import { seedCalls, seededId } from './seed.ts';
 import { createOrganization, startSystem } from './system.ts';
@@ -84,11 +84,11 @@ async function measureGateway(name: string, { headers = {}, targets, credentials
     const [quiet] = await runOffers(calm);
     const [disturbed, backfill] = await runOffers(calm, client(16));
     backfills.push(quantile(disturbed!.times, 0.99) / quantile(quiet!.times, 0.99));
-    print(`calm alone: ${describe(quiet!.times)}`);
-    print(`beside a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!.times)}`);
+    print(`calm alone: ${describe(quiet!)}`);
+    print(`beside a backfill of ${rateOf(backfill!).toFixed(0)}/s: ${describe(disturbed!)}`);
     const [beside, served] = await runOffers(calm, burst);
     bursts.push(served!.seconds);
-    print(`beside a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(beside!.times)}`);
+    print(`beside a burst of ${countStatuses(served!)} in ${served!.seconds.toFixed(2)} s: ${describe(beside!)}`);
   }
   for (const [connections, ratios] of kept)
     printFigure(`${name}, rate that a client with ${connections} connections keeps`, ratios, { atLeast: 0.9 });
@@ -98,8 +98,4 @@ async function measureGateway(name: string, { headers = {}, targets, credentials
 
 function rateOf({ times, seconds: took }: { times: number[]; seconds: number }): number {
   return times.length / took;
-}
-
-function describe(times: number[]): string {
-  return `p50 ${quantile(times, 0.5).toFixed(1)} ms, p99 ${quantile(times, 0.99).toFixed(1)} ms`;
 }

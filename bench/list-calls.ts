@@ -13,17 +13,8 @@ import { seedCalls } from './seed.ts';
 import { pidsWith, startPrinting } from './start-bare.ts';
 import { bearer, createOrganization, startSystem, type System } from './system.ts';
 
-const {
-  floor: program,
-  rows,
-  requests,
-  rounds,
-} = readOptions({
-  floor: '',
-  rows: 1_000_000,
-  requests: 5_000,
-  rounds: 5,
-});
+const defaults = { floor: '', rows: 1_000_000, requests: 5_000, rounds: 5 };
+const { floor: program, rows, requests, rounds } = readOptions(defaults);
 if (program === '') {
   console.error('usage: node bench/list-calls.ts --floor FLOOR.mjs [--rows N] [--requests N] [--rounds N]');
   process.exit(2);

@@ -2,11 +2,8 @@ import { parseArgs } from 'node:util';
 import type { Result } from './load.ts';
 
 /** Reads the options of the command line by the names and types of their defaults. @throws TypeError for an unknown option */
-export function readOptions<T extends Record<string, string | number | boolean>>(defaults: T): T {
-  const types = Object.entries(defaults).map(([name, value]) => [
-    name,
-    { type: typeof value === 'boolean' ? ('boolean' as const) : ('string' as const) },
-  ]);
+export function readOptions<T extends Record<string, string | number>>(defaults: T): T {
+  const types = Object.keys(defaults).map((name) => [name, { type: 'string' as const }]);
   const { values } = parseArgs({ options: Object.fromEntries(types) });
   const given = Object.entries(values).map(([name, value]) => [name, typeof defaults[name] === 'number' ? Number(value) : value]);
   return { ...defaults, ...Object.fromEntries(given) };

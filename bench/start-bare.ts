@@ -4,20 +4,12 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { System } from './system.ts';
 
-/** A minimal server that does the same work. */
-interface Bare {
-  origin: string;
-  /** Process ids by name of the server and of PostgreSQL. */
-  pidsWith(system: System): Map<string, number>;
-  stop(): void;
-}
-
-/** Starts a program of this folder that prints its port. */
-export async function startBare(program: string, ...args: string[]): Promise<Bare> {
+/** Starts a minimal server that does the same work: a program of this folder that prints its port. */
+export async function startBare(program: string, ...args: string[]) {
   const [child, port] = await startPrinting([fileURLToPath(new URL(program, import.meta.url)), ...args]);
   return {
     origin: `http://127.0.0.1:${port}`,
-    pidsWith: (system) => pidsWith(system, 'bare', child.pid!),
+    pidsWith: (system: System) => pidsWith(system, 'bare', child.pid!),
     stop: () => child.kill(),
   };
 }
@@ -29,6 +21,7 @@ export async function startPrinting(args: string[]) {
   return [child, line] as const;
 }
 
+/** The ids of a server's process and of PostgreSQL, by name. */
 export function pidsWith({ pids }: System, name: string, pid: number): Map<string, number> {
   return new Map([
     [name, pid],

@@ -1,10 +1,10 @@
-import { connect, type Connection } from '@crs/crs/connection';
+import { connect } from '@crs/crs/connection';
 import { prepareDatabase } from '@crs/local/stack';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import { startTestPostgres } from '@crs/testing/postgres';
 import { childrenOf, statOf } from '@crs/testing/proc';
-import { startProcesses, type Processes, type ProcessesConfig } from '@crs/testing/processes';
+import { startProcesses, type ProcessesConfig, type ProcessName } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 
@@ -12,20 +12,10 @@ export const BOUNDLESS = { requests: 1_000_000_000, period_seconds: 60 };
 /** The user of each organization that {@link createOrganization} makes. */
 export const EMAIL = 'ann@bench.example';
 
-/** The system as it runs in production: one process a service, PostgreSQL, Redis. */
-export interface System extends Pick<Processes, 'api' | 'apis' | 'tools' | 'admin' | 'ops'> {
-  databaseUrl: string;
-  operator: Connection;
-  /** Process ids by name: the services, `postgres` and `redis`. */
-  pids: Map<string, number>;
-  stop(): Promise<void>;
-}
+export type System = Awaited<ReturnType<typeof startSystem>>;
 
-/** @param replicas processes of each service; one by default */
-export async function startSystem(
-  environment: Record<string, string> = {},
-  replicas?: ProcessesConfig['replicas'],
-): Promise<System> {
+/** Starts the system as it runs in production: PostgreSQL, Redis, and for each service one process or as many as `replicas` says. */
+export async function startSystem(environment: Record<string, string> = {}, replicas?: ProcessesConfig['replicas']) {
   const postgres = await startTestPostgres();
   const redis = await startRedis();
   if (!redis) process.stderr.write('There is no redis-server on the PATH: rate-limit keeps the counters in its memory.\n');
@@ -46,7 +36,8 @@ export async function startSystem(
     apis: processes.apis,
     tools: processes.tools,
     admin: processes.admin,
-    ops: (service) => processes.ops(service),
+    ops: (service: ProcessName) => processes.ops(service),
+    /** Process ids by name: the services, `postgres` and `redis`. */
     pids: new Map([['postgres', postgres.pid], ...(redis ? ([['redis', redis.pid]] as const) : []), ...processes.pids]),
     stop: async () => {
       operator.close();

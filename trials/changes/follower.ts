@@ -23,7 +23,7 @@ export class Follower {
   readonly size: PageSize;
   readonly #ask: (path: string) => Promise<Response>;
   readonly #times = new Map<string, string>();
-  #cursor: string | undefined;
+  cursor: string | undefined;
   /** Which fields the details have since the settings last changed. */
   #fields: string | undefined;
   #stopped = false;
@@ -51,7 +51,7 @@ export class Follower {
   /** Reads a page, again and again until it is answered. @returns whether more follow */
   async #turn(): Promise<boolean> {
     const { limit, details } = this.size;
-    const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.#cursor ? `&cursor=${this.#cursor}` : ''}`;
+    const path = `/v1/changes?limit=${limit}${details ? '&expand=detail' : ''}${this.cursor ? `&cursor=${this.cursor}` : ''}`;
     for (;;) {
       const answer = await this.#ask(path).catch(() => undefined);
       const text = await answer?.text().catch(() => undefined);
@@ -66,7 +66,7 @@ export class Follower {
       }
       const page = JSON.parse(text) as { data: Change[]; next_cursor: string; has_more: boolean };
       for (const change of page.data) this.#apply(change);
-      this.#cursor = page.next_cursor;
+      this.cursor = page.next_cursor;
       this.pages++;
       return page.has_more;
     }

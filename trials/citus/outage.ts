@@ -88,12 +88,11 @@ for (const fault of faults.length > 0 ? faults : ['kill']) {
     `${fault}: elsewhere ${failed(elsewhere).length} of ${elsewhere.length} failed, longest ${Math.max(...elsewhere.map(({ ms }) => ms)).toFixed(0)} ms;` +
       ` on the worker ${failed(of(true)).length} of ${of(true).length}, the last ${(last - back).toFixed(0)} ms after its return`,
   );
-  const kinds: Record<string, number> = {};
-  for (const { organization, status } of failed(seen)) {
-    const kind = `${onWorker.has(organization) ? 'on the worker' : 'elsewhere'} ${status}`;
-    kinds[kind] = (kinds[kind] ?? 0) + 1;
-  }
-  say(`  ${JSON.stringify(kinds)}`);
+  const kinds = Map.groupBy(
+    failed(seen),
+    ({ organization, status }) => `${onWorker.has(organization) ? 'on the worker' : 'elsewhere'} ${status}`,
+  );
+  for (const [kind, all] of kinds) say(`  ${kind}: ${all.length}`);
 }
 await stop();
 await system.stop();

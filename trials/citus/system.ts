@@ -1,4 +1,4 @@
-import { connect, type Connection } from '@crs/crs/connection';
+import { connect } from '@crs/crs/connection';
 import { createLogger } from '@crs/kit/process/log';
 import { prepareDatabase, startStack } from '@crs/local/stack';
 import { createKey, createToken } from '@crs/testing/credentials';
@@ -14,19 +14,6 @@ const LIST = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2026-06-01T00:0
 const PAUSE_MS = 200;
 const ORGANIZATIONS = 40;
 const EMAIL = 'ann@example.com';
-
-/** The system, with organizations of a few calls each. */
-export interface System {
-  operator: Connection;
-  /** A connection to the coordinator, as superuser. */
-  admin: pg.Client;
-  organizations: string[];
-  /** Sends a request of REST with the key of an organization. */
-  ask(organization: string, path: string): Promise<Response>;
-  /** Every organization reads its list again and again, by REST and by a tool in turns, until the returned function is called. */
-  read(seen: (answer: Answer) => void): () => Promise<void>;
-  stop(): Promise<void>;
-}
 
 export interface Answer {
   organization: string;
@@ -64,8 +51,8 @@ export async function startOn(databaseUrl: string) {
   };
 }
 
-/** Starts the system on a database of its own of the coordinator. */
-export async function startSystem(coordinator: string, callsOfEach: number): Promise<System> {
+/** Starts the system, with organizations of a few calls each, on a database of its own of the coordinator. */
+export async function startSystem(coordinator: string, callsOfEach: number) {
   const database = await createDatabase(coordinator);
   await joinNodes(coordinator, database.name);
   await prepareDatabase({ adminDatabaseUrl: database.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
@@ -109,10 +96,13 @@ export async function startSystem(coordinator: string, callsOfEach: number): Pro
 
   return {
     operator,
+    /** A connection to the coordinator, as superuser. */
     admin,
     organizations: ids,
+    /** Sends a request of REST with the key of an organization. */
     ask,
-    read(seen) {
+    /** Every organization reads its list again and again, by REST and by a tool in turns, until the returned function is called. */
+    read(seen: (answer: Answer) => void) {
       let goesOn = true;
       const readers = ids.map(async (organization, i) => {
         await pause((PAUSE_MS * i) / ids.length);

@@ -5,10 +5,11 @@ import { crs, helm, kubectl, NAME, NAMESPACE, objects, RELEASE, run, SERVICES } 
 import { say } from './report.ts';
 
 /** The arguments of helm for an installation or upgrade, besides the image. */
-export const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
+const VALUES = ['--values', 'charts/call-research/examples/trial.yaml', '--values', 'trials/cluster/values.yaml'];
 export const IMAGE = process.env['IMAGE'] ?? 'call-research:test';
+const NEXT_IMAGE = process.env['NEXT_IMAGE'] ?? IMAGE;
 /** The arguments of helm for `charts/backends`. */
-export const BACKENDS = [
+const BACKENDS = [
   ...['--set', `postgres.image=${process.env['POSTGRES_IMAGE'] ?? 'postgres:18'}`],
   ...['--set', `redis.image=${process.env['REDIS_IMAGE'] ?? 'redis:8'}`],
 ];
@@ -18,13 +19,13 @@ const KEPT = [
   ...[...SERVICES, 'crs'].map((part) => `${part}-mtls`),
 ].map((name) => `${NAME}-${name}`);
 
-export function image(name: string): string[] {
+function image(name: string): string[] {
   const at = name.lastIndexOf(':');
   return ['--set', `image.repository=${name.slice(0, at)}`, '--set-string', `image.tag=${name.slice(at + 1)}`];
 }
 
 /** Packs the chart, as a release does. @returns the file */
-export async function packedChart(): Promise<string> {
+async function packedChart(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crs-chart-'));
   const output = await run('helm', ['package', 'charts/call-research', '--destination', folder]);
   return output.trim().split(': ')[1]!;
@@ -78,6 +79,26 @@ export async function describePods(): Promise<string> {
 export async function test(): Promise<string> {
   const output = await helm(['test', RELEASE, '--logs', '--timeout', '5m'], { shown: true });
   return output.trim().split('\n').at(-1)!;
+}
+
+/** Upgrades the release with a changed setting that every service reads, so that each pod is replaced. */
+export async function upgrade(): Promise<void> {
+  const args = [...VALUES, ...image(NEXT_IMAGE), '--set', 'defaults.logLevel=warn', '--wait', '--timeout', '30m'];
+  await helm(['upgrade', RELEASE, await packedChart(), ...args], { shown: true });
+}
+
+/** Goes back to the revision before the upgrade. */
+export async function rollback(): Promise<void> {
+  await helm(['rollback', RELEASE, '--wait', '--timeout', '30m'], { shown: true });
+}
+
+/** Deletes one pod of each service in turn, as draining a node does, and waits until the service has two pods again. */
+export async function deletePods(): Promise<void> {
+  for (const service of SERVICES) {
+    const [pod] = await objects('pod', `app.kubernetes.io/component=${service}`);
+    await kubectl(['delete', 'pod', pod.metadata.name], { shown: true });
+    await kubectl(['rollout', 'status', `deployment/${NAME}-${service}`, '--timeout=5m']);
+  }
 }
 
 /** Uninstalls the release and checks that only the kept Secrets stay. Before that, checks that `crs` still has its database. */

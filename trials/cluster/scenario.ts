@@ -8,11 +8,11 @@
  */
 import { fileURLToPath } from 'node:url';
 import { checkArrows } from './arrows.ts';
-import { changeAuthority, deletePods, renewCertificates } from './disruptions.ts';
-import { describePods, install, installLog, test, uninstall } from './release.ts';
+import { renew, replaceAuthority } from './certificates.ts';
+import { deletePods, describePods, install, installLog, rollback, test, uninstall, upgrade } from './release.ts';
 import { report, type Step } from './report.ts';
 import { restClient, seed, toolClients } from './tenant.ts';
-import { rollback, upgrade } from './upgrade.ts';
+import { replacesAll, underLoad } from './under-load.ts';
 
 const STEPS: [string, Step][] = [
   ['install from nothing', install],
@@ -24,11 +24,11 @@ const STEPS: [string, Step][] = [
   ['tools, by clients of others', toolClients],
   // This step creates a project, which the previous clients don't expect.
   ['REST, by a generated client', restClient],
-  ['upgrade under load', upgrade],
-  ['rollback under load', rollback],
-  ['deletion of pods under load', deletePods],
-  ['renewal of certificates under load', renewCertificates],
-  ['another authority under load', changeAuthority],
+  ['upgrade under load', () => replacesAll(upgrade)],
+  ['rollback under load', () => replacesAll(rollback)],
+  ['deletion of pods under load', () => underLoad(deletePods)],
+  ['renewal of certificates under load', () => underLoad(renew)],
+  ['another authority under load', () => underLoad(replaceAuthority)],
   ['uninstall', uninstall],
 ];
 

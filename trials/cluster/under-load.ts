@@ -10,6 +10,8 @@ import { credentials, records, TOOLS_ORIGIN } from './tenant.ts';
 const RATE = 20;
 /** There is load for so long before and after a change, because failures may show late. */
 const MARGIN_MS = 15_000;
+/** After a change, the last old pods end within this time. */
+const REPLACED_MS = 60_000;
 /** Mean pause of a client between two requests. */
 const PAUSE_MS = 300;
 
@@ -78,14 +80,17 @@ export async function underLoad(disrupt: () => Promise<void>): Promise<string> {
 }
 
 /** Makes a change under load that must replace every pod. */
-export async function replacesAll(change: () => Promise<unknown>): Promise<string> {
+export async function replacesAll(change: () => Promise<void>): Promise<string> {
   const before = await podNames();
   const note = await underLoad(async () => {
     await change();
     say(await kubectl(['top', 'pods']).catch(() => ''));
     // The gateways' pods end last: they wait for clients that have not used their connections.
-    const isReplaced = async () => !(await podNames()).some((name) => before.includes(name));
-    await until('each pod is replaced', isReplaced);
+    const end = Date.now() + REPLACED_MS;
+    while ((await podNames()).some((name) => before.includes(name))) {
+      if (Date.now() > end) throw new Error(`not every pod is replaced within ${REPLACED_MS / 1_000} s`);
+      await sleep(500);
+    }
   });
   return `${before.length} pods replaced; ${note}`;
 }
@@ -94,15 +99,4 @@ export async function replacesAll(change: () => Promise<unknown>): Promise<strin
 async function podNames(): Promise<string[]> {
   const pods = await objects('pod', `app.kubernetes.io/component in (${SERVICES.join(',')})`);
   return pods.map(({ metadata }) => metadata.name as string);
-}
-
-const LIMIT_SECONDS = 60;
-
-/** Asks each half second until the answer is true. @throws Error with the name after that time */
-async function until(name: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + LIMIT_SECONDS * 1000;
-  while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error(`${name}: not within ${LIMIT_SECONDS} s`);
-    await sleep(500);
-  }
 }

@@ -1,30 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessName } from '@crs/testing/processes';
 import { Balancer } from './balancer.ts';
-import { say, startLoad, type Outcome } from './clients.ts';
+import { say, startLoad, type LoadOptions, type Outcome } from './clients.ts';
 import type { FaultySystem } from './system.ts';
 
 /** Pause between two replicas, in which names and connections settle. A cluster waits likewise until a pod is ready. */
 const CALM_MS = 1_200;
 
-export interface RollingOptions {
-  passes: number;
-  clients: number;
-  /** Mean pause of a client between two questions, in milliseconds. */
-  pauseMs: number;
-  services: readonly ProcessName[];
-}
-
-/** Ends each replica of the services by SIGTERM in turn and starts it again, under load. @returns a sentence for each failed request; none may fail */
-export async function rolling(system: FaultySystem, { passes, clients, pauseMs, services }: RollingOptions): Promise<string[]> {
+/**
+ * Ends each replica of the services by SIGTERM in turn and starts it again, under load.
+ * @param pace as in {@link startLoad}
+ * @returns a sentence for each failed request; none may fail
+ */
+export async function rolling(
+  system: FaultySystem,
+  { passes, services, ...pace }: Pick<LoadOptions, 'clients' | 'pauseMs'> & { passes: number; services: readonly ProcessName[] },
+): Promise<string[]> {
   const outcomes: Outcome[] = [];
   const { processes, questions } = system;
   const failed: string[] = [];
   const load = startLoad({
     balancer: new Balancer(processes),
     questions,
-    clients,
-    pauseMs,
+    ...pace,
     onOutcome: (outcome) => {
       outcomes.push(outcome);
       if (outcome.served && outcome.wrong === undefined) return;

@@ -5,7 +5,7 @@ import { Balancer } from './balancer.ts';
 import { say, startLoad, type Outcome } from './clients.ts';
 import type { Question } from './questions.ts';
 import { randomFrom } from './random.ts';
-import { startFaultySystem, victimOf, type FaultySystem } from './system.ts';
+import { breakPart, mendPart, startFaultySystem, victimOf, type FaultySystem } from './system.ts';
 
 export const FAULTS = ['killed', 'paused', 'slow'] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -91,26 +91,20 @@ export async function breakInTurn(
   return results;
 }
 
-/** Durations of faults. A pause is longer than the deadline of most requests, because they wait for its end. */
-const KILLED_MS = 2_000;
-const PAUSED_MS = 6_000;
-const SLOWED_MS = 3_500;
+/** A pause is longer than the deadline of most requests, because they wait for its end. */
+const DURATION_MS = { killed: 2_000, paused: 6_000, slow: 3_500 };
 
 async function breakAndMend(system: FaultySystem, { victim, fault }: Round): Promise<void> {
   const target = victimOf(system, victim)!;
-  if (fault === 'killed') {
-    await target.kill();
-    await sleep(KILLED_MS);
-    await target.start();
-  } else if (fault === 'paused') {
-    target.pause();
-    await sleep(PAUSED_MS);
-    target.resume();
-  } else {
+  if (fault === 'slow') {
     const ways = system.relays.get(victim) ?? [];
     for (const way of ways) way.delay(SLOW_MS);
-    await sleep(SLOWED_MS);
+    await sleep(DURATION_MS.slow);
     for (const way of ways) way.delay(0);
+  } else {
+    await breakPart(target, fault);
+    await sleep(DURATION_MS[fault]);
+    await mendPart(target, fault);
   }
 }
 

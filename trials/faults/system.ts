@@ -13,29 +13,10 @@ import { startProcesses, type Processes, type ProcessesConfig, type ProcessName 
 import { startRedis, type RedisServer } from '@crs/testing/redis';
 import { startRelay, type Relay } from '@crs/testing/relay';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
-import { questionsOf, type Asker, type Question } from './questions.ts';
+import { questionsOf, type Asker } from './questions.ts';
 
 /** The whole system on its own PostgreSQL and Redis, with one organization and the questions that clients ask. */
-export interface FaultySystem {
-  processes: Processes;
-  /** The relays before each service and the database, by its name; empty without relays. */
-  relays: Map<string, Relay[]>;
-  postgres: Victim;
-  /** Of PostgreSQL, as superuser and without a relay, until PostgreSQL is killed. */
-  databaseUrl: string;
-  /** Absent where the machine has no Redis. */
-  redis: (Victim & { url: string }) | undefined;
-  questions: Question[];
-  asker: Asker;
-  /** The settings of every process. Changes count from its next start. */
-  environment: Record<string, string>;
-  /** Further settings of one service's processes. Changes count from their next start. */
-  environments: Partial<Record<ProcessName, Record<string, string>>>;
-  /** Bodies of the answers to creations of projects, by the project's id. */
-  created: Map<string, string>;
-  key: string;
-  stop(): Promise<void>;
-}
+export type FaultySystem = Awaited<ReturnType<typeof startFaultySystem>>;
 
 /** A part that can be broken. */
 export interface Victim {
@@ -64,7 +45,7 @@ export async function startFaultySystem({
   environments = {},
   tls,
   logs,
-}: SystemOptions): Promise<FaultySystem> {
+}: SystemOptions) {
   const dataDir = await mkdtemp(join(tmpdir(), 'crs-faults-'));
   await chmod(dataDir, 0o711);
   const log = createLogger('postgres', { level: 'silent' });
@@ -84,7 +65,11 @@ export async function startFaultySystem({
   try {
     await prepareDatabase({ adminDatabaseUrl: postgres.url, secret: SECRET, operatorCredential: OPERATOR_CREDENTIAL });
     redis = await startRedis();
-    const settings = { CRS_ADDRESS_RATE_LIMIT: '1000000/60', CRS_SIGN_IN_RATE_LIMIT: '1000000/60', ...environment };
+    const settings: Record<string, string> = {
+      CRS_ADDRESS_RATE_LIMIT: '1000000/60',
+      CRS_SIGN_IN_RATE_LIMIT: '1000000/60',
+      ...environment,
+    };
     processes = await startProcesses({
       databaseUrl: postgres.url,
       secret: SECRET,
@@ -107,6 +92,7 @@ export async function startFaultySystem({
     const asker: Asker = { ...(await populate(processes, tls)), onCreated: (id, body) => created.set(id, body) };
     return {
       processes,
+      /** The relays before each service and the database, by its name; empty without relays. */
       relays,
       postgres: {
         kill: async () => {
@@ -120,7 +106,9 @@ export async function startFaultySystem({
         pause: () => signalAll(postgres.pid, 'SIGSTOP'),
         resume: () => signalAll(postgres.pid, 'SIGCONT'),
       },
+      /** Of PostgreSQL, as superuser and without a relay, until PostgreSQL is killed. */
       databaseUrl: postgres.url,
+      /** Undefined where the machine has no Redis. */
       redis: redis && {
         url: redis.url,
         kill: () => redis!.stop(),
@@ -132,8 +120,11 @@ export async function startFaultySystem({
       },
       questions: questionsOf(asker),
       asker,
+      /** The settings of every process. Changes count from its next start. */
       environment: settings,
+      /** Further settings of one service's processes. Changes count from their next start. */
       environments,
+      /** Bodies of the answers to creations of projects, by the project's id. */
       created,
       key: asker.key,
       stop,
@@ -156,6 +147,17 @@ export function victimOf({ processes, postgres, redis }: FaultySystem, part: Par
     pause: () => processes.pause(part),
     resume: () => processes.resume(part),
   };
+}
+
+/** Kills or pauses a part. */
+export async function breakPart(part: Victim, fault: string): Promise<void> {
+  if (fault === 'killed') await part.kill();
+  else part.pause();
+}
+
+export async function mendPart(part: Victim, fault: string): Promise<void> {
+  if (fault === 'killed') await part.start();
+  else part.resume();
 }
 
 /** Signals the server and the processes of its connections. */

@@ -61,7 +61,7 @@ function heads({ api, tools, key, users }: FuzzSystem): Greatest[] {
       target,
       headers: headers.some(([name]) => name === 'Host') ? headers : [['Host', host], ...headers],
     }); // prettier-ignore
-  const token: Headers = toolHeaders(tools, users[0]!.header, { version: LEGACY }).filter(([name]) => name !== 'Host');
+  const token: Headers = toolHeaders(tools, users[0].header, { version: LEGACY }).filter(([name]) => name !== 'Host');
   const rest = ['/v1/calls', '/v1/calls/call_0', '/v1/changes', '/v1/billing-offices', '/v1/projects/x', '/v1/openapi.json', '/docs']; // prettier-ignore
   const pages = ['/authorize', '/connections', '/jwks', '/sign-in/x', '/.well-known/oauth-authorization-server'];
   const queries = ['', 'cursor=', 'start_date=', 'state='].flatMap((name) =>
@@ -163,7 +163,7 @@ function messages({ tools, users }: FuzzSystem): Greatest[] {
     sending(tools, `/mcp ${version}: ${name}`, {
       method: 'POST',
       target: '/mcp',
-      headers: toolHeaders(tools, users[0]!.header, { version, method, name: tool }),
+      headers: toolHeaders(tools, users[0].header, { version, method, name: tool }),
       body,
     });
   return [

@@ -110,7 +110,7 @@ function wireBytes(request: Drawn): Buffer {
 
 async function listTools({ tools, users }: FuzzSystem): Promise<ListedTool[]> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const headers = toolHeaders(tools, users[0]!.header, { version: LEGACY });
+  const headers = toolHeaders(tools, users[0].header, { version: LEGACY });
   const { json } = await exchange(tools, { method: 'POST', target: '/mcp', headers, body });
   return (json as { result: { tools: ListedTool[] } }).result.tools;
 }

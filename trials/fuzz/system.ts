@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type Connection } from '@crs/crs/connection';
+import { connect } from '@crs/crs/connection';
 import { ALLOWED_FIELDS } from '@crs/records/allowed-fields';
 import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
@@ -10,19 +10,10 @@ import { startProcesses } from '@crs/testing/processes';
 import { startRedis } from '@crs/testing/redis';
 import { OPERATOR_CREDENTIAL, SECRET } from '@crs/testing/setup';
 import type { Credential } from './request.ts';
-import { WITH_TURNS, type Measured } from './loop-time.ts';
+import { WITH_TURNS } from './loop-time.ts';
 import { EMAILS, recordsOf, SECRET_MARK } from './records.ts';
 
-export interface FuzzSystem extends Measured {
-  /** `host:port`. */
-  api: string;
-  tools: string;
-  /** `Authorization` of a key of `alpha`. */
-  key: string;
-  users: Credential[];
-  operator: Connection;
-  stop(): Promise<void>;
-}
+export type FuzzSystem = Awaited<ReturnType<typeof startFuzzSystem>>;
 
 const WIDE = '900000000/3600';
 const PLENTY = { requests: 900_000_000, period_seconds: 3_600 };
@@ -36,7 +27,7 @@ const ORGANIZATIONS = [
 ];
 
 /** @param databaseUrl a database with every schema, as superuser */
-export async function startFuzzSystem(databaseUrl: string): Promise<FuzzSystem> {
+export async function startFuzzSystem(databaseUrl: string) {
   const redis = await startRedis();
   const probes = await mkdtemp(join(tmpdir(), 'crs-probes-'));
   const processes = await startProcesses({
@@ -75,8 +66,10 @@ export async function startFuzzSystem(databaseUrl: string): Promise<FuzzSystem> 
       isScarce: id === 'scarce',
     });
     return {
+      /** `host:port`, as that of the tools. */
       api: new URL(processes.api).host,
       tools: processes.tools,
+      /** `Authorization` of a key of `alpha`. */
       key: `Bearer ${await createKey(operator, 'alpha')}`,
       users: await Promise.all([
         ...ids.map((id) => user(id, EMAILS.ann, [])),

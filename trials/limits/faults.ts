@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rule } from '@crs/kit/limits/rule';
-import { victimOf } from '../faults/system.ts';
+import { breakPart, mendPart, victimOf } from '../faults/system.ts';
 import { offer, restClient } from './client.ts';
 import { warm } from './exactness.ts';
 import type { LimitsSystem } from './system.ts';
@@ -21,6 +21,8 @@ export async function outage(
   { afterMs, lastedMs, windowsAfter }: { afterMs: number; lastedMs: number; windowsAfter: number },
 ) {
   const { apis } = system.processes;
+  const [name, fault] = victim.split(' ') as [string, string];
+  const part = name === 'Redis' ? system.redis : victimOf(system, 'rate-limit')!;
   const periodMs = rule.periodSeconds * 1_000;
   const client = restClient(await system.createOrganization(rule));
   await warm(system, apis, 'rest');
@@ -36,9 +38,9 @@ export async function outage(
   // The window opens within the next second.
   while ((await client(apis[0]!)).outcome !== 'admitted') await sleep(5);
   await sleep(afterMs);
-  await take(system, victim);
+  await breakPart(part, fault);
   await sleep(lastedMs);
-  await giveBack(system, victim);
+  await mendPart(part, fault);
   const back = Date.now();
   await sleep(2_000 + (windowsAfter + 1) * (periodMs + 100));
   const answers = await load.stop();
@@ -63,21 +65,4 @@ export async function outage(
  */
 export function mostInOutage({ processes }: LimitsSystem, limit: number): number {
   return (processes.apis.length + 2) * limit;
-}
-
-async function take(system: LimitsSystem, victim: Victim): Promise<void> {
-  const [part, fault] = partOf(system, victim);
-  if (fault === 'killed') await part.kill();
-  else part.pause();
-}
-
-async function giveBack(system: LimitsSystem, victim: Victim): Promise<void> {
-  const [part, fault] = partOf(system, victim);
-  if (fault === 'killed') await part.start();
-  else part.resume();
-}
-
-function partOf(system: LimitsSystem, victim: Victim) {
-  const [name, fault] = victim.split(' ');
-  return [name === 'Redis' ? system.redis : victimOf(system, 'rate-limit')!, fault] as const;
 }

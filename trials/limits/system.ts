@@ -4,20 +4,14 @@ import { createKey, createToken } from '@crs/testing/credentials';
 import { load } from '@crs/testing/load';
 import type { ProcessesConfig } from '@crs/testing/processes';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
-import { startFaultySystem, type FaultySystem, type Victim } from '../faults/system.ts';
+import { startFaultySystem } from '../faults/system.ts';
 
 /** A system with a real Redis, in which each organization gets a limit of its own. */
-export interface LimitsSystem extends FaultySystem {
-  redis: Victim & { url: string };
-  /** @returns the key of a new organization */
-  createOrganization(rule: Rule): Promise<string>;
-  /** @returns the token of a new user in a new organization */
-  createUser(rule: Rule): Promise<string>;
-}
+export type LimitsSystem = Awaited<ReturnType<typeof startLimitsSystem>>;
 
 const EMAIL = 'ann@limits.example';
 
-export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['replicas']>): Promise<LimitsSystem> {
+export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['replicas']>) {
   const system = await startFaultySystem({ replicas, relays: false });
   const { redis } = system;
   if (!redis) throw new Error('There is no redis-server on the PATH: install Redis and run this again.');
@@ -34,8 +28,10 @@ export async function startLimitsSystem(replicas: NonNullable<ProcessesConfig['r
   return {
     ...system,
     redis,
-    createOrganization: async (rule) => createKey(operator, await create('rate_limit', rule)),
-    createUser: async (rule) => createToken(operator, await create('tool_rate_limit', rule), EMAIL),
+    /** @returns the key of a new organization */
+    createOrganization: async (rule: Rule) => createKey(operator, await create('rate_limit', rule)),
+    /** @returns the token of a new user in a new organization */
+    createUser: async (rule: Rule) => createToken(operator, await create('tool_rate_limit', rule), EMAIL),
     stop: async () => {
       operator.close();
       await system.stop();

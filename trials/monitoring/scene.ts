@@ -19,40 +19,17 @@ import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { programOf } from '@crs/testing/programs';
 import { Balancer } from '../faults/balancer.ts';
 import { startLoad } from '../faults/clients.ts';
-import { startFaultySystem, type FaultySystem } from '../faults/system.ts';
+import { startFaultySystem } from '../faults/system.ts';
 
 /** A running system, and the events that metrics and logs report. */
-export interface Scene {
-  system: FaultySystem;
-  /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of lone processes, `import.log` of imports. */
-  logs: string;
-  /** Starts a process of a service that is no part of the system. */
-  lone(service: ProcessName, environment: Record<string, string>): Promise<Lone>;
-  /** Starts a rate-limit process that serves by TLS, no part of the system. @returns it, and the folder of its certificates */
-  secure(): Promise<Lone & { certificates: string }>;
-  /** Starts clients of all kinds. */
-  traffic(clients: number): { stop(): Promise<void> };
-  /** Sends requests of an organization far above its limit. */
-  exceedLimit(): Promise<void>;
-  /** Asks with an operator credential that nobody has. */
-  guessOperator(): Promise<void>;
-  /** Imports a file of good and bad lines. */
-  importLines(): Promise<void>;
-  /** Imports a file while a transaction holds the feed of its organization. */
-  importWhileFeedIsHeld(): Promise<void>;
-  /** Sends a request without its body, and waits for the refusal. */
-  stallBody(): Promise<void>;
-  /** Sends more requests at once than there are slots. */
-  crowd(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Scene = Awaited<ReturnType<typeof startScene>>;
 
 export interface Lone {
   /** `host:port` of its metrics. */
   ops: string;
 }
 
-export async function startScene(): Promise<Scene> {
+export async function startScene() {
   const directory = await mkdtemp(join(tmpdir(), 'crs-scene-'));
   const system = await startFaultySystem({
     relays: true,
@@ -61,6 +38,7 @@ export async function startScene(): Promise<Scene> {
   });
   const { processes } = system;
   const lones: ChildProcess[] = [];
+  /** Starts a process of a service that is no part of the system. */
   const lone = async (service: ProcessName, environment: Record<string, string>) => {
     const [listen, ops] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
     const child = spawn(process.execPath, [programOf(service)], {
@@ -74,6 +52,7 @@ export async function startScene(): Promise<Scene> {
   const ask = (apiKey: string, path = '/v1/calls?start_date=2025-01-01T00:00:00Z&end_date=2025-12-31T00:00:00Z') =>
     fetch(`${processes.api}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.arrayBuffer());
   let batch = 0;
+  /** Imports a file of good and bad lines. */
   const importLines = async () => {
     batch += 1;
     const lines = Array.from({ length: 200 }, (_, n) => ({
@@ -99,8 +78,10 @@ export async function startScene(): Promise<Scene> {
   };
   return {
     system,
+    /** Folder of the logs: `<service>.log` of the system, `<service>-alone.log` of lone processes, `import.log` of imports. */
     logs: directory,
     lone,
+    /** Starts a rate-limit process that serves by TLS, no part of the system. @returns it, and the folder of its certificates */
     secure: async () => {
       const authority = createAuthority('scene');
       const { cert, key } = authority.issue('localhost');
@@ -110,7 +91,8 @@ export async function startScene(): Promise<Scene> {
       }
       return { ...(await lone('rate-limit', { CRS_TLS_DIR: files })), certificates: files };
     },
-    traffic: (clients) =>
+    /** Starts clients of all kinds. */
+    traffic: (clients: number) =>
       startLoad({
         balancer: new Balancer(processes),
         questions: system.questions,
@@ -118,6 +100,7 @@ export async function startScene(): Promise<Scene> {
         pauseMs: 100,
         onOutcome: () => {},
       }),
+    /** Sends requests of an organization far above its limit. */
     exceedLimit: async () => {
       const rule = { requests: 5, period_seconds: 1 };
       const email = 'eve@small.example';
@@ -132,12 +115,14 @@ export async function startScene(): Promise<Scene> {
         await sleep(100);
       }
     },
+    /** Asks with an operator credential that nobody has. */
     guessOperator: async () => {
       const guesser = connect({ addresses: processes.admin, credential: 'cro_nobody' });
       await guesser.operator().catch(() => {});
       guesser.close();
     },
     importLines,
+    /** Imports a file while a transaction holds the feed of its organization. */
     importWhileFeedIsHeld: async () => {
       const holder = await openSession(system.databaseUrl);
       await holder.query('begin');
@@ -148,6 +133,7 @@ export async function startScene(): Promise<Scene> {
       await holder.close();
       await imported;
     },
+    /** Sends a request without its body, and waits for the refusal. */
     stallBody: async () => {
       const headers = [
         'Host: localhost',
@@ -157,6 +143,7 @@ export async function startScene(): Promise<Scene> {
       ];
       await sendRaw(new URL(processes.api).host, `POST /v1/projects HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     },
+    /** Sends more requests at once than there are slots. */
     crowd: async () => {
       await Promise.allSettled(Array.from({ length: 1_500 }, () => ask(system.key)));
     },

@@ -4,7 +4,7 @@ import { load } from '@crs/testing/load';
 import '@crs/testing/names';
 import { OPERATOR_CREDENTIAL } from '@crs/testing/setup';
 import { Balancer } from '../faults/balancer.ts';
-import { say, startLoad } from '../faults/clients.ts';
+import { say, startLoad, type LoadOptions } from '../faults/clients.ts';
 import { adminAt, type FaultySystem } from '../faults/system.ts';
 import { Person } from './person.ts';
 import {
@@ -20,15 +20,8 @@ import {
 
 const PERSON = { organization: ORGANIZATION, email: 'rita@acme.example', password: 'a fine battery of horses' };
 
-/** How busy the system is meanwhile. */
-export interface Pace {
-  /** Clients that send requests by key and by token. */
-  clients: number;
-  /** Mean pause of a client between two requests, in milliseconds. */
-  pauseMs: number;
-  /** Pause of the browser and of the assistant, in milliseconds. */
-  personPauseMs: number;
-}
+/** How busy the system is meanwhile. The browser and the assistant have a pause of their own, in milliseconds. */
+type Pace = Pick<LoadOptions, 'clients' | 'pauseMs'> & { personPauseMs: number };
 
 /**
  * Rotates secrets one after the other under load: requests by key and by token, a signed-in browser, a connected assistant, lists that go on by a
@@ -39,7 +32,7 @@ export interface Pace {
 export async function rotate(
   system: FaultySystem,
   rotations: readonly Rotation[],
-  { clients: count, pauseMs, personPauseMs }: Pace,
+  { personPauseMs, ...pace }: Pace,
   certification?: Certification,
 ): Promise<string[]> {
   process.env['CRS_TEST_NAMES'] = system.processes.names;
@@ -60,8 +53,7 @@ export async function rotate(
   const clients = startLoad({
     balancer: new Balancer(system.processes),
     questions: system.questions,
-    clients: count,
-    pauseMs,
+    ...pace,
     onOutcome: ({ served, wrong, question, status }) => {
       requests++;
       if (!served || wrong !== undefined) fail(`${question}: ${status} ${wrong ?? ''}`);

@@ -21,7 +21,7 @@ test('each alert has a runbook page, and each page has an alert', async () => {
   for (const page of pages) {
     const text = await readFile(new URL(`${RUNBOOKS}${page}`, ROOT), 'utf8');
     const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
-    expect([page, ...headings]).toEqual([page, 'What callers see', 'Where to look', 'What to do']);
+    expect([page, ...headings]).toEqual([page, 'Symptom', 'Meaning', 'Steps', 'Check']);
   }
 });
 

@@ -5,8 +5,7 @@ import { failSpan, SpanKind, tracer } from '../process/telemetry.ts';
 import { FIND_NODE, NodeQueues } from './citus-nodes.ts';
 import type { Column, Columns } from './column.ts';
 import { errorType } from './database-errors.ts';
-import { allOrFirstError, corked, send } from './pipeline.ts';
-import { ConnectionPool, operationDuration, type PoolOptions } from './pool.ts';
+import { allOrFirstError, corked, ConnectionPool, operationDuration, type PoolOptions, send } from './pool.ts';
 import { directoryScope, workFor, type Scope } from './scope.ts';
 
 /** A statement and the rows that it returns. `name` identifies it as a prepared statement, in traces and in metrics. */

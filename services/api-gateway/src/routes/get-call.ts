@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { INCLUDE, withoutOf } from '../http/details.ts';
-import { parseQuery } from '../http/query.ts';
+import { INCLUDE, parseQuery, withoutOf } from '../http/query.ts';
 import { loggedCallId } from '@crs/kit/http/register';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '@crs/kit/errors';
-import { detailsAsked, EXPAND } from '../http/details.ts';
-import { instant, parseQuery, wholeNumber } from '../http/query.ts';
+import { detailsAsked, EXPAND, instant, parseQuery, wholeNumber } from '../http/query.ts';
 import { callOf, stateOf } from '@crs/kit/http/request';
 import { sendJson } from '../http/send.ts';
 import type { Route } from '../route.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { callOf, stateOf } from '@crs/kit/http/request';
-import { detailsAsked, EXPAND } from '../http/details.ts';
-import { parseQuery, wholeNumber } from '../http/query.ts';
+import { detailsAsked, EXPAND, parseQuery, wholeNumber } from '../http/query.ts';
 import { sendJsonOnce } from '../http/send.ts';
 import type { Route } from '../route.ts';
 import { changeList } from '../schema/changes.ts';

@@ -5,7 +5,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetOrganizationCallRequest, GetOrganizationCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderDetail } from '../domain/stored-json/index.ts';
-import { toBytes } from '../domain/to-bytes.ts';
+import { toBytes } from '../domain/response-json.ts';
 import { fieldMaskOf, includeOf } from '../domain/view.ts';
 import { getCall } from '../store/get-call.ts';
 import { nameSecretOf } from '../store/name-secrets.ts';

@@ -6,7 +6,7 @@ import { rpc } from '@crs/kit/rpc/server';
 import { CALL_ID } from '@crs/kit/text';
 import type { GetUserCallRequest, GetUserCallResponse } from '@crs/proto/crs/calls/v1/calls';
 import { renderToolResult } from '../domain/stored-json/index.ts';
-import { toBytes } from '../domain/to-bytes.ts';
+import { toBytes } from '../domain/response-json.ts';
 import { getUserCall as get } from '../store/get-user-call.ts';
 
 export function getUserCall({ db, auth }: RecordContext) {

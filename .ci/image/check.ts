@@ -45,13 +45,14 @@ const context = dockerignore()
   .filter([...tracked, ...local]) as string[];
 const unwanted = context.filter(
   (path) =>
-    !/^(?:package\.json|pnpm-(?:lock|workspace)\.yaml|\.pnpmfile\.mjs|deploy\/(?:image|install)\/.*|packages\/local\/pnpm\/.*|proto\/gen\/.*|(?:proto|packages\/kit|services\/[\w-]+)\/package\.json|(?:packages\/kit|services\/[\w-]+)\/(?:src|migrations)\/.*)$/.test(
+    !/^(?:package\.json|pnpm-(?:lock|workspace)\.yaml|\.pnpmfile\.mjs|deploy\/(?:image|install)\/.*|deploy\/local\/pnpm\/.*|proto\/gen\/.*|(?:proto|(?:packages|services)\/[\w-]+)\/package\.json|(?:packages|services)\/[\w-]+\/(?:src|migrations)\/.*)$/.test(
       path,
     ) || /\.test\.ts$|\/test\/|\.env/.test(path),
 );
 if (unwanted.length > 0) faults.push(`.dockerignore lets in ${unwanted.join(', ')}`);
 const missing = tracked.filter(
-  (path) => /^services\/[\w-]+\/(?:src|migrations)\//.test(path) && !path.endsWith('.test.ts') && !context.includes(path),
+  (path) =>
+    /^(?:packages|services)\/[\w-]+\/(?:src|migrations)\//.test(path) && !path.endsWith('.test.ts') && !context.includes(path),
 );
 if (missing.length > 0) faults.push(`.dockerignore leaves out ${missing.join(', ')}`);
 

@@ -1,4 +1,5 @@
 import { parseNetworks } from '@crs/kit/http/address';
+import { FEW_LINES, logged as loggedIn } from '@crs/testing/logged';
 import { startWorld, type World } from '@crs/testing/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask, bearer, LEGACY, message, spoken, startGateway, type Answer, type Ask } from './_requests.ts';
@@ -41,17 +42,7 @@ const sendAll = async (from: string, request: Ask, times: number): Promise<numbe
 };
 const listed = (authorization?: string) => spoken(LEGACY, message('tools/list'), authorization);
 const preflight = { origin: `http://${HOST}`, 'access-control-request-method': 'POST' };
-/**
- * How the log records the requests from this address that got this status. A request has a line of its own, or is counted on a line that the
- * requests of one second share. A new second may begin at any request.
- */
-const logged = (status: number, from: string) => {
-  const lines = world.log
-    .map((line) => JSON.parse(line))
-    .filter((line) => line.status === status && line.client_address === from);
-  return { lines: lines.length, requests: lines.reduce((sum, { count = 1 }) => sum + count, 0) };
-};
-const FEW_LINES = 10;
+const logged = (status: number, from: string) => loggedIn(world.log, status, from);
 
 describe.each<[string, Ask, number, number]>([
   ['a message for a foreign Host', { ...listed(), headers: { ...listed().headers, host: 'evil.example' } }, 403, LIMIT],

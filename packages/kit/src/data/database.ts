@@ -177,9 +177,10 @@ export class Database {
  * Sets the organization for row-level security and the statement timeout. `client_connection_check_interval` lets a server that waits for a lock notice
  * that its client has disconnected. Citus propagates `set local`, but not `set_config`, and only if it is sent separately from `begin`.
  */
-function settings(scope: Scope, plannedOnce?: boolean): string {
+function settings(scope: Scope, plannedOnce?: boolean) {
   const timeoutMs = Math.max(1, Math.trunc(scope.deadline - MARGIN_MS - Date.now()));
   const plan = plannedOnce === undefined ? '' : `; set local plan_cache_mode = force_${plannedOnce ? 'generic' : 'custom'}_plan`;
-  return `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
+  const text = `set local app.organization_id = ${escapeLiteral(scope.organization)}; set local statement_timeout = ${timeoutMs};
     set local client_connection_check_interval = '1s'${plan}`;
+  return { text };
 }
